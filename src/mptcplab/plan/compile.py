@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Compile one run to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab import workload
+from mptcplab.plan.links import link_commands, shaping_commands
+from mptcplab.plan.model import Command, Counter, Plan, Program
+from mptcplab.plan.routes import route_commands
+from mptcplab.plan.transport import loopback_commands, mptcp_commands, sysctl_commands
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+from mptcplab.workload.context import FLOW, Context
+
+_FIRST_PORT = 5001
+
+
+def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
+    """The plan of ``scenario``. Pure: the same scenario and seed give the same plan."""
+    network = Network(scenario)
+    return Plan(
+        nodes=(*scenario.hosts, *scenario.routers),
+        setup=tuple(_setup(network)),
+        programs=tuple(_programs(network, seed)),
+        counters=tuple(_counters(network)),
+        sampled=tuple(_sampled(scenario)),
+        sample_interval_ns=int(scenario.record.interval),
+        tools=(FLOW,),
+    )
+
+
+def _setup(network: Network) -> Iterator[Command]:
+    yield from loopback_commands(network)
+    yield from sysctl_commands(network)
+    yield from link_commands(network)
+    yield from route_commands(network)
+    yield from shaping_commands(network)
+    yield from mptcp_commands(network)
+
+
+def _programs(network: Network, seed: int) -> Iterator[Program]:
+    scenario = network.scenario
+    for number, (name, described) in enumerate(scenario.workloads.items()):
+        target = network.target(described)
+        assert target is not None, "checked when the scenario was loaded"
+        context = Context(
+            address=target.ip,
+            port=_FIRST_PORT + number,
+            client_protocol=scenario.hosts[described.sender].transport.protocol,
+            server_protocol=scenario.hosts[described.receiver].transport.protocol,
+            interval_ns=int(scenario.record.interval),
+            seed=seed,
+        )
+        yield from workload.programs(name, described, context)
+
+
+def _sampled(scenario: Scenario) -> list[str]:
+    """Hosts whose programs do not sample their own sockets."""
+    talking: dict[str, None] = {}
+    for described in scenario.workloads.values():
+        if not workload.samples_itself(described):
+            talking |= {described.sender: None, described.receiver: None}
+    return list(talking)
+
+
+def _counters(network: Network) -> Iterator[Counter]:
+    for node in (*network.scenario.hosts, *network.scenario.routers):
+        yield Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
+        yield Counter(node, "link.json", ("ip", "-s", "-j", "link", "show"))
+    for host in network.scenario.hosts:
+        yield Counter(host, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
+        yield Counter(host, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
+        yield Counter(host, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))

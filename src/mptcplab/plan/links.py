@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Links as ``ip`` and ``tc`` commands: veth pairs, offloads off, and what each direction does to packets.
+
+Shaping stands where it cannot push back on a sender's TCP: on the egress of a router, or, when a host sends, on the
+far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
+egress is shaped instead, as a host with a slow network card would be.
+
+One direction is at most two queueing disciplines: ``netem`` for loss, delay and jitter, whose own queue is made so
+long that it never is the limit, and below it ``tbf`` for rate and queue. So a queue limit counts queued packets only,
+and not those that are on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.plan.model import Command
+from mptcplab.scenario.network import Network, Port
+from mptcplab.scenario.schema import Direction, Link
+
+MTU = 1500
+#: An Ethernet header more than the MTU: what queueing disciplines count per full packet.
+FULL_FRAME = MTU + 14
+#: tbf needs a bucket of one frame to pass it; the smallest bucket spaces packets best. tc counts a bucket in ticks
+#: of 64 ns, so that very fast links need one of some ticks.
+_DEFAULT_BURST = 1600
+_LEAST_BURST_NS = 2000
+#: Packets that netem's delay line may hold: enough for 10 Gbit/s over a second of delay.
+_DELAY_LINE = 1_000_000
+
+
+def link_commands(network: Network) -> Iterator[Command]:
+    """Create every link and switch its offloads off: one skb is one packet on the wire."""
+    for name, link in network.scenario.links.items():
+        first, second = link.between
+        yield Command(None, (*_pair(name, first), "type", "veth", "peer", "name", name, "netns", second))
+    for port in network.ports.values():
+        address = ("ip", "address", "add", str(port.address), "dev", port.link)
+        yield Command(port.node, (*address, "nodad") if port.address.version == 6 else address)
+        yield Command(port.node, ("ip", "link", "set", port.link, "up"))
+    for port in network.ports.values():
+        yield Command(port.node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
+
+
+def _pair(name: str, first: str) -> tuple[str, ...]:
+    return ("ip", "link", "add", "name", name, "mtu", str(MTU), "netns", first)
+
+
+def shaping_commands(network: Network) -> Iterator[Command]:
+    """What each direction of every link does to packets."""
+    for name, link in network.scenario.links.items():
+        first, second = (network.ports[end, name] for end in link.between)
+        yield from _direction(network, link, link.forward, first, second)
+        yield from _direction(network, link, link.backward, second, first)
+
+
+def _direction(network: Network, link: Link, direction: Direction, source: Port, target: Port) -> Iterator[Command]:
+    disciplines = list(_disciplines(direction))
+    if not disciplines:
+        return
+    if not network.is_host(source.node) or link.shape == "sender":
+        yield from _attach(source.node, source.link, disciplines)
+        return
+    ifb = ifb_name(target)
+    yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
+    yield Command(target.node, ("ip", "link", "set", ifb, "up"))
+    yield from _attach(target.node, ifb, disciplines)
+    yield Command(target.node, ("tc", "qdisc", "add", "dev", target.link, "clsact"))
+    redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
+    ingress = ("tc", "filter", "add", "dev", target.link, "ingress", "matchall", *redirect)
+    yield Command(target.node, ingress)
+
+
+def ifb_name(port: Port) -> str:
+    """The IFB behind the ingress of ``port``; short enough for any number of links."""
+    return f"ifb.{port.link}"[:15] if len(port.link) <= 11 else f"ifb.{_digest(port.link)}"
+
+
+def _digest(name: str) -> str:
+    value = 0
+    for letter in name.encode():
+        value = (value * 131 + letter) % 36**8
+    return f"{value:x}"[:11]
+
+
+def _attach(node: str, device: str, disciplines: list[tuple[str, ...]]) -> Iterator[Command]:
+    parent: tuple[str, ...] = ("root",)
+    for number, discipline in enumerate(disciplines, start=1):
+        handle = f"{number}:"
+        yield Command(node, ("tc", "qdisc", "add", "dev", device, *parent, "handle", handle, *discipline))
+        parent = ("parent", f"{number}:1")
+
+
+def _disciplines(direction: Direction) -> Iterator[tuple[str, ...]]:
+    if direction.delay or direction.loss:
+        yield tuple(_netem(direction))
+    if direction.rate is not None:
+        limit = direction.queue.bytes_at(direction.rate)
+        burst = max(int(direction.burst or _DEFAULT_BURST), int(direction.rate) * _LEAST_BURST_NS // (8 * 10**9))
+        if direction.queue.packets is not None:
+            limit = direction.queue.packets * FULL_FRAME
+        # A frame waits in the queue until the bucket has room for all of it: the queue must hold at least one.
+        size = max(int(limit or 0), FULL_FRAME)
+        yield ("tbf", "rate", f"{int(direction.rate)}bit", "burst", str(burst), "limit", str(size))
+        if direction.queue.packets is not None:
+            yield ("pfifo", "limit", str(direction.queue.packets))
+
+
+def _netem(direction: Direction) -> Iterator[str]:
+    yield from ("netem", "limit", str(_DELAY_LINE))
+    if direction.delay:
+        yield from ("delay", f"{int(direction.delay)}ns")
+        if direction.jitter:
+            # Any rate makes netem keep packets in order; this one is too high to delay them.
+            yield from (f"{int(direction.jitter)}ns", "rate", "1000gbit")
+    if direction.loss:
+        yield from ("loss", "random", f"{direction.loss.percent_text}%")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""A plan as a shell script that a person can read, and run as root on any machine (there in real time)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from mptcplab.plan.model import Command, Plan, Program
+
+
+def script(plan: Plan, *, title: str) -> str:
+    """The same commands and times as an engine would execute, in network namespaces."""
+    return "\n".join(_lines(plan, title)) + "\n"
+
+
+def _lines(plan: Plan, title: str) -> Iterator[str]:
+    yield from ("#!/bin/sh", f"# {title}", "# Made by `mptcplab plan`. Needs root; here time is real time.")
+    yield from ("set -e", "")
+    namespaces = " ".join(plan.nodes)
+    yield f"trap 'for n in {namespaces}; do ip netns delete $n; done' EXIT"
+    yield f"for n in {namespaces}; do ip netns add $n; done"
+    yield from ("", "# -- the network")
+    yield from (_inside(command) for command in plan.setup)
+    yield from ("", "# -- servers, waiting")
+    for program in plan.programs:
+        if program.role == "server":
+            yield f"{_run(program)} &"
+    yield from ("sleep 1", "", "# -- clients, by their time of start")
+    yield from _clients(plan)
+    yield from ("", "# -- what the kernel counted")
+    for counter in plan.counters:
+        yield f"echo '== {counter.node} {counter.name}'; {_inside(Command(counter.node, counter.argv))}"
+
+
+def _clients(plan: Plan) -> Iterator[str]:
+    clients = sorted((p for p in plan.programs if p.role == "client"), key=lambda program: program.start_ns)
+    now = 0
+    for number, program in enumerate(clients, start=1):
+        if program.start_ns > now:
+            yield f"sleep {(program.start_ns - now) / 1e9:g}"
+            now = program.start_ns
+        yield f"timeout {(program.deadline_ns - program.start_ns) / 1e9:g} {_run(program)} & c{number}=$!"
+    yield f"wait {' '.join(f'$c{number}' for number in range(1, len(clients) + 1))}"
+
+
+def _inside(command: Command) -> str:
+    text = shlex.join(command.argv)
+    return text if command.node is None else f"ip netns exec {command.node} {text}"
+
+
+def _run(program: Program) -> str:
+    files = f"> {program.name}.out 2> {program.name}.err"
+    return f"{_inside(Command(program.node, program.argv))} {files}"

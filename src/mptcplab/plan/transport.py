@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Transport settings of every host, as ``sysctl`` and ``ip mptcp`` commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.plan.model import Command
+from mptcplab.scenario.network import Network, Port
+from mptcplab.scenario.schema import Host, Transport
+
+_FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+_PATH_MANAGERS = {"kernel": 0, "userspace": 1}
+
+
+def loopback_commands(network: Network) -> Iterator[Command]:
+    """Every node's loopback is up, as on any machine."""
+    for node in (*network.scenario.hosts, *network.scenario.routers):
+        yield Command(node, ("ip", "link", "set", "lo", "up"))
+
+
+def sysctl_commands(network: Network) -> Iterator[Command]:
+    """Forwarding on routers; on hosts what their transport says. Addresses are used at once (no duplicate check)."""
+    for name, router in network.scenario.routers.items():
+        own = tuple(f"{key}={value}" for key, value in router.sysctl.items())
+        yield Command(name, ("sysctl", "-qw", *_FORWARDING, *own))
+    for name, host in network.scenario.hosts.items():
+        yield Command(name, ("sysctl", "-qw", *_settings(host.transport)))
+
+
+def _settings(transport: Transport) -> Iterator[str]:
+    yield "net.mptcp.enabled=1"
+    yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
+    if transport.congestion_control is not None:
+        yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
+    if transport.scheduler is not None:
+        yield f"net.mptcp.scheduler={transport.scheduler}"
+    for key, sizes in (("tcp_rmem", transport.tcp_rmem), ("tcp_wmem", transport.tcp_wmem)):
+        if sizes is not None:
+            yield f"net.ipv4.{key}={' '.join(str(int(size)) for size in sizes)}"
+    for name, value in transport.sysctl.items():
+        yield f"{name}={value}"
+
+
+def mptcp_commands(network: Network) -> Iterator[Command]:
+    """Limits and endpoints of the hosts that speak MPTCP."""
+    for name, host in network.scenario.hosts.items():
+        if host.transport.protocol != "mptcp":
+            continue
+        limits = host.transport.limits
+        bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
+        yield Command(name, ("ip", "mptcp", "limits", "set", *bounds))
+        for port, options in endpoints(network, name, host):
+            yield Command(name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
+
+
+def endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
+    """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
+
+    ``auto``: a host that is connected to announces its addresses (signal); a host that connects opens subflows from
+    every address that leads to the other side (subflow). The address of the first subflow never needs an endpoint.
+    """
+    wanted = host.transport.endpoints
+    ports = {port.link: port for port in network.ports_of(name)}
+    if isinstance(wanted, tuple):
+        for endpoint in wanted:
+            port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
+            yield ports[endpoint.link], (*port_number, *endpoint.flags)
+        return
+    if wanted == "none" or len(ports) < 2:
+        return
+    workloads = network.scenario.workloads.values()
+    connected_to = {network.target(workload) for workload in workloads if workload.receiver == name}
+    targets = [network.target(workload) for workload in workloads if workload.sender == name]
+    for port in ports.values():
+        flags = ["signal"] if connected_to and connected_to != {port} else []
+        if wanted == "fullmesh" and targets:
+            # The kernel refuses an endpoint that is fullmesh and signal at once.
+            flags += ["subflow"] if flags else ["subflow", "fullmesh"]
+        elif any(target is not None and network.leads(port, target) for target in targets):
+            flags += ["subflow"]
+        if flags:
+            yield port, tuple(flags)

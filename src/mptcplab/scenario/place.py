@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Where in a TOML file each key stands, so that an error can name its line.
+
+``tomllib`` reads the values but forgets the lines. This module reads the same text once more and only finds the
+keys: table headers, dotted keys, inline tables and arrays, with strings and comments skipped properly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KeyPath = tuple[str | int, ...]
+
+_TOKEN = re.compile(
+    r"""
+    (?P<blank>[ \t\r]+|\#[^\n]*)
+  | (?P<newline>\n)
+  | (?P<string>\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*')
+  | (?P<mark>\[\[|\]\]|[\[\]{}=,.])
+  | (?P<bare>[^\s\[\]{}=,.\#"']+)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file; ``line`` counts from 1, 0 where there is no line to name.
+
+    ``written`` is the key as it stands there, when it was copied or spread from another path.
+    """
+
+    file: Path
+    line: int
+    written: KeyPath | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+@dataclass
+class _Token:
+    kind: str
+    text: str
+    line: int
+
+
+@dataclass
+class _Scanner:
+    tokens: list[_Token]
+    at: int = 0
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    tables: dict[KeyPath, int] = field(default_factory=dict)
+
+    def peek(self) -> _Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def take(self) -> _Token:
+        self.at += 1
+        return self.tokens[self.at - 1]
+
+    def note(self, path: KeyPath, line: int) -> None:
+        for length in range(1, len(path) + 1):
+            self.lines.setdefault(path[:length], line)
+
+
+def key_lines(text: str) -> dict[KeyPath, int]:
+    """Map each key path of a valid TOML document to its line; members of arrays have their index in the path."""
+    scanner = _Scanner(list(_tokens(text)))
+    prefix: KeyPath = ()
+    while (token := scanner.peek()) is not None:
+        if token.kind == "newline":
+            scanner.take()
+        elif token.text in ("[", "[["):
+            prefix = _header(scanner)
+        else:
+            _pair(scanner, prefix)
+    return scanner.lines
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    line, at = 1, 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            at += 1
+            continue
+        kind = str(match.lastgroup)
+        if kind != "blank":
+            yield _Token(kind, match.group(), line)
+        line += match.group().count("\n")
+        at = match.end()
+
+
+def _key(scanner: _Scanner) -> tuple[KeyPath, int]:
+    parts: list[str] = []
+    line = 0
+    while (token := scanner.peek()) is not None and token.text not in ("=", "]", "]]") and token.kind != "newline":
+        line = line or token.line
+        if token.kind in ("bare", "string"):
+            parts.append(token.text[1:-1] if token.kind == "string" else token.text)
+        scanner.take()
+    return tuple(parts), line
+
+
+def _header(scanner: _Scanner) -> KeyPath:
+    opening = scanner.take()
+    path, line = _key(scanner)
+    closing = scanner.peek()
+    if closing is not None and closing.kind != "newline":
+        scanner.take()
+    if opening.text == "[[":
+        index = scanner.tables.get(path, 0)
+        scanner.tables[path] = index + 1
+        path = (*path, index)
+    scanner.note(path, line)
+    return path
+
+
+def _pair(scanner: _Scanner, prefix: KeyPath) -> None:
+    key, line = _key(scanner)
+    path = prefix + key
+    scanner.note(path, line)
+    token = scanner.peek()
+    if token is not None and token.text == "=":
+        scanner.take()
+        _value(scanner, path)
+    elif token is not None:
+        scanner.take()
+
+
+def _value(scanner: _Scanner, path: KeyPath) -> None:
+    token = scanner.peek()
+    if token is None or token.kind == "newline":
+        return
+    if token.text in ("[", "[["):
+        _array(scanner, path)
+    elif token.text == "{":
+        _inline_table(scanner, path)
+    else:
+        while (token := scanner.peek()) is not None and token.kind != "newline" and token.text not in ",]}":
+            if token.text == "]]":
+                return
+            scanner.take()
+
+
+def _array(scanner: _Scanner, path: KeyPath) -> None:
+    if scanner.take().text == "[[":  # an array that begins with an array: give the second bracket back
+        scanner.at -= 1
+        scanner.tokens[scanner.at] = _Token("mark", "[", scanner.tokens[scanner.at].line)
+    index = 0
+    while (token := scanner.peek()) is not None:
+        if token.text == "]]":  # closes this array and the one around it
+            scanner.tokens[scanner.at] = _Token("mark", "]", token.line)
+            return
+        if token.text == "]":
+            scanner.take()
+            return
+        if token.kind == "newline" or token.text == ",":
+            index += token.text == ","
+            scanner.take()
+            continue
+        scanner.note((*path, index), token.line)
+        _value(scanner, (*path, index))
+
+
+def _inline_table(scanner: _Scanner, path: KeyPath) -> None:
+    scanner.take()
+    while (token := scanner.peek()) is not None:
+        if token.text == "}":
+            scanner.take()
+            return
+        if token.kind == "newline" or token.text == ",":
+            scanner.take()
+            continue
+        _pair(scanner, path)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""``tools/flow``: bulk transfer that samples its own sockets. Its output is JSON lines, see ``tools/flow/README``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.plan.model import Program
+from mptcplab.scenario.schema import Flow, Protocol
+from mptcplab.workload.context import FLOW, Context, client, server
+
+_NS_PER_MS = 1_000_000
+_NS_PER_US = 1000
+
+
+def programs(name: str, workload: Flow, context: Context) -> Iterator[Program]:
+    """A server that ends after the last of its connections, and the client that opens them all at once."""
+    listen = ("--port", str(context.port), "--bind", context.address)
+    waiting = (FLOW, "server", *listen, *_common(workload, context, context.server_protocol))
+    yield server(name, workload, waiting)
+    connect = ("--connect", context.address, "--port", str(context.port))
+    calling = (FLOW, "client", *connect, *_goal(workload), *_common(workload, context, context.client_protocol))
+    yield client(name, workload, calling)
+
+
+def _common(workload: Flow, context: Context, protocol: Protocol) -> Iterator[str]:
+    if protocol == "mptcp":
+        yield "--mptcp"
+    yield from ("--connections", str(workload.connections))
+    yield from ("--interval-ms", str(max(1, context.interval_ns // _NS_PER_MS)))
+    if workload.read_quantum:
+        yield from ("--quantum-us", str(max(1, int(workload.read_quantum) // _NS_PER_US)))
+    if workload.congestion_control is not None:
+        yield from ("--congestion", workload.congestion_control)
+    if workload.checksum:
+        yield from ("--checksum", "--seed", str(context.seed))
+
+
+def _goal(workload: Flow) -> Iterator[str]:
+    if workload.duration is not None:
+        yield from ("--seconds", workload.duration.decimal_seconds)
+    if workload.size is not None:
+        yield from ("--bytes", str(int(workload.size)))
+    if workload.direction == "download":
+        yield "--download"
