@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab import workload
-from mptcplab.plan.links import link_commands, shaping_commands
+from mptcplab.plan.links import interface_commands, offload_commands, shaping_commands, wire_commands
 from mptcplab.plan.model import Command, Counter, Plan, Program
 from mptcplab.plan.routes import route_commands
-from mptcplab.plan.transport import loopback_commands, mptcp_commands, sysctl_commands
+from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.context import FLOW, Context
@@ -32,12 +32,16 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
 
 
 def _setup(network: Network) -> Iterator[Command]:
-    yield from loopback_commands(network)
-    yield from sysctl_commands(network)
-    yield from link_commands(network)
-    yield from route_commands(network)
-    yield from shaping_commands(network)
-    yield from mptcp_commands(network)
+    yield from wire_commands(network)
+    shaping = list(shaping_commands(network))
+    for node in (*network.scenario.hosts, *network.scenario.routers):
+        yield sysctl_command(network, node)
+        yield Command(node, ("ip", "link", "set", "lo", "up"))
+        yield from interface_commands(network, node)
+        yield from route_commands(network, node)
+        yield from mptcp_commands(network, node)
+        yield from offload_commands(network, node)
+        yield from (command for command in shaping if command.node == node)
 
 
 def _programs(network: Network, seed: int) -> Iterator[Program]:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from mptcplab.plan.model import Command
 from mptcplab.scenario.network import Network, Port
 from mptcplab.scenario.schema import Direction, Link
+from mptcplab.units import Duration
 
 MTU = 1500
 #: An Ethernet header more than the MTU: what queueing disciplines count per full packet.
@@ -29,21 +30,26 @@ _LEAST_BURST_NS = 2000
 _DELAY_LINE = 1_000_000
 
 
-def link_commands(network: Network) -> Iterator[Command]:
-    """Create every link and switch its offloads off: one skb is one packet on the wire."""
+def wire_commands(network: Network) -> Iterator[Command]:
+    """Create every link between its two nodes; the interfaces bear the link's name."""
     for name, link in network.scenario.links.items():
         first, second = link.between
-        yield Command(None, (*_pair(name, first), "type", "veth", "peer", "name", name, "netns", second))
-    for port in network.ports.values():
+        ends = ("netns", first, "type", "veth", "peer", "name", name, "netns", second)
+        yield Command(None, ("ip", "link", "add", "name", name, "mtu", str(MTU), *ends))
+
+
+def interface_commands(network: Network, node: str) -> Iterator[Command]:
+    """Addresses, used at once (no duplicate address detection), and links up."""
+    for port in network.ports_of(node):
         address = ("ip", "address", "add", str(port.address), "dev", port.link)
-        yield Command(port.node, (*address, "nodad") if port.address.version == 6 else address)
-        yield Command(port.node, ("ip", "link", "set", port.link, "up"))
-    for port in network.ports.values():
-        yield Command(port.node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
+        yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
+        yield Command(node, ("ip", "link", "set", port.link, "up"))
 
 
-def _pair(name: str, first: str) -> tuple[str, ...]:
-    return ("ip", "link", "add", "name", name, "mtu", str(MTU), "netns", first)
+def offload_commands(network: Network, node: str) -> Iterator[Command]:
+    """Offloads off, so that what a queue holds and drops is packets and not bundles of 64 KB."""
+    for port in network.ports_of(node):
+        yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
 
 
 def shaping_commands(network: Network) -> Iterator[Command]:
@@ -106,12 +112,17 @@ def _disciplines(direction: Direction) -> Iterator[tuple[str, ...]]:
             yield ("pfifo", "limit", str(direction.queue.packets))
 
 
+def _microseconds(time: Duration) -> str:
+    """Exact, and in a unit that every ``tc`` reads: some know no ns."""
+    return f"{int(time) // 1000}.{int(time) % 1000:03d}us"
+
+
 def _netem(direction: Direction) -> Iterator[str]:
     yield from ("netem", "limit", str(_DELAY_LINE))
     if direction.delay:
-        yield from ("delay", f"{int(direction.delay)}ns")
+        yield from ("delay", _microseconds(direction.delay))
         if direction.jitter:
             # Any rate makes netem keep packets in order; this one is too high to delay them.
-            yield from (f"{int(direction.jitter)}ns", "rate", "1000gbit")
+            yield from (_microseconds(direction.jitter), "rate", "1000gbit")
     if direction.loss:
         yield from ("loss", "random", f"{direction.loss.percent_text}%")

@@ -66,6 +66,11 @@ class Plan:
         """When the last client must have ended."""
         return max(program.deadline_ns for program in self.programs)
 
+    @property
+    def commands(self) -> list[tuple[str, ...]]:
+        """Every command line of the plan."""
+        return [step.argv for steps in (self.setup, self.programs, self.counters) for step in steps]
+
     def to_json(self) -> str:
         """The plan as the guest reads it; equal plans give equal text."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))

@@ -16,20 +16,13 @@ from mptcplab.scenario.network import Network, Port
 _FIRST_TABLE = 100
 
 
-def route_commands(network: Network) -> Iterator[Command]:
-    """All routes and rules of all nodes."""
-    for router in network.scenario.routers:
-        yield from _shortest(network, router)
-    for host in network.scenario.hosts:
-        yield from _shortest(network, host)
-        ports = network.ports_of(host)
-        if len(ports) > 1:
-            for number, port in enumerate(ports):
-                yield from _own_table(network, port, _FIRST_TABLE + number)
-
-
-def _family(port: Port) -> tuple[str, ...]:
-    return ("ip", "-6") if port.address.version == 6 else ("ip",)
+def route_commands(network: Network, node: str) -> Iterator[Command]:
+    """All routes and rules of ``node``."""
+    yield from _shortest(network, node)
+    ports = network.ports_of(node)
+    if network.is_host(node) and len(ports) > 1:
+        for number, port in enumerate(ports):
+            yield from _own_table(network, port, _FIRST_TABLE + number)
 
 
 def _subnets(network: Network) -> list[Port]:
@@ -51,13 +44,13 @@ def _shortest(network: Network, node: str) -> Iterator[Command]:
         if port is not None:
             # The source is fixed so that a new connection uses the address of the link it leaves by.
             source = ("src", port.ip) if network.is_host(node) else ()
-            yield Command(node, (*_family(port), "route", "add", str(target.subnet), *_via(port), *source))
+            yield Command(node, ("ip", "route", "add", str(target.subnet), *_via(port), *source))
 
 
 def _own_table(network: Network, port: Port, table: int) -> Iterator[Command]:
-    ip, to_table = _family(port), ("table", str(table))
-    yield Command(port.node, (*ip, "rule", "add", "from", port.ip, *to_table, "priority", str(table)))
-    yield Command(port.node, (*ip, "route", "add", str(port.subnet), "dev", port.link, *to_table))
+    to_table = ("table", str(table))
+    yield Command(port.node, ("ip", "rule", "add", "from", port.ip, *to_table, "priority", str(table)))
+    yield Command(port.node, ("ip", "route", "add", str(port.subnet), "dev", port.link, *to_table))
     for target in _subnets(network):
         if target.link != port.link and network.leads(port, target):
-            yield Command(port.node, (*ip, "route", "add", str(target.subnet), *_via(port), *to_table))
+            yield Command(port.node, ("ip", "route", "add", str(target.subnet), *_via(port), *to_table))

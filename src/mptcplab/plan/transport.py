@@ -13,19 +13,12 @@ _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
 
 
-def loopback_commands(network: Network) -> Iterator[Command]:
-    """Every node's loopback is up, as on any machine."""
-    for node in (*network.scenario.hosts, *network.scenario.routers):
-        yield Command(node, ("ip", "link", "set", "lo", "up"))
-
-
-def sysctl_commands(network: Network) -> Iterator[Command]:
-    """Forwarding on routers; on hosts what their transport says. Addresses are used at once (no duplicate check)."""
-    for name, router in network.scenario.routers.items():
-        own = tuple(f"{key}={value}" for key, value in router.sysctl.items())
-        yield Command(name, ("sysctl", "-qw", *_FORWARDING, *own))
-    for name, host in network.scenario.hosts.items():
-        yield Command(name, ("sysctl", "-qw", *_settings(host.transport)))
+def sysctl_command(network: Network, node: str) -> Command:
+    """Forwarding on a router; on a host what its transport says."""
+    if network.is_host(node):
+        return Command(node, ("sysctl", "-qw", *_settings(network.scenario.hosts[node].transport)))
+    own = network.scenario.routers[node].sysctl
+    return Command(node, ("sysctl", "-qw", *_FORWARDING, *(f"{key}={value}" for key, value in own.items())))
 
 
 def _settings(transport: Transport) -> Iterator[str]:
@@ -42,19 +35,19 @@ def _settings(transport: Transport) -> Iterator[str]:
         yield f"{name}={value}"
 
 
-def mptcp_commands(network: Network) -> Iterator[Command]:
-    """Limits and endpoints of the hosts that speak MPTCP."""
-    for name, host in network.scenario.hosts.items():
-        if host.transport.protocol != "mptcp":
-            continue
-        limits = host.transport.limits
-        bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
-        yield Command(name, ("ip", "mptcp", "limits", "set", *bounds))
-        for port, options in endpoints(network, name, host):
-            yield Command(name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
+def mptcp_commands(network: Network, node: str) -> Iterator[Command]:
+    """Limits and endpoints, if ``node`` is a host that speaks MPTCP."""
+    host = network.scenario.hosts.get(node)
+    if host is None or host.transport.protocol != "mptcp":
+        return
+    limits = host.transport.limits
+    bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
+    yield Command(node, ("ip", "mptcp", "limits", "set", *bounds))
+    for port, options in _endpoints(network, node, host):
+        yield Command(node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
 
 
-def endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
+def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
     """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 
     ``auto``: a host that is connected to announces its addresses (signal); a host that connects opens subflows from

@@ -15,11 +15,17 @@ _NS_PER_US = 1000
 
 def programs(name: str, workload: Flow, context: Context) -> Iterator[Program]:
     """A server that ends after the last of its connections, and the client that opens them all at once."""
-    listen = ("--port", str(context.port), "--bind", context.address)
-    waiting = (FLOW, "server", *listen, *_common(workload, context, context.server_protocol))
+    # Not bound to an address: an MPTCP server has to take joins at its other addresses as well.
+    waiting = (FLOW, "server", "--port", str(context.port), *_common(workload, context, context.server_protocol))
     yield server(name, workload, waiting)
     connect = ("--connect", context.address, "--port", str(context.port))
-    calling = (FLOW, "client", *connect, *_goal(workload), *_common(workload, context, context.client_protocol))
+    calling = (
+        FLOW,
+        "client",
+        *connect,
+        *_goal(workload, context.seed),
+        *_common(workload, context, context.client_protocol),
+    )
     yield client(name, workload, calling)
 
 
@@ -33,13 +39,14 @@ def _common(workload: Flow, context: Context, protocol: Protocol) -> Iterator[st
     if workload.congestion_control is not None:
         yield from ("--congestion", workload.congestion_control)
     if workload.checksum:
-        yield from ("--checksum", "--seed", str(context.seed))
+        yield "--checksum"
 
 
-def _goal(workload: Flow) -> Iterator[str]:
+def _goal(workload: Flow, seed: int) -> Iterator[str]:
     if workload.duration is not None:
         yield from ("--seconds", workload.duration.decimal_seconds)
     if workload.size is not None:
         yield from ("--bytes", str(int(workload.size)))
     if workload.direction == "download":
         yield "--download"
+    yield from ("--seed", str(seed))

@@ -12,7 +12,7 @@ from mptcplab.workload.context import Context, client, mptcpized, server
 
 def programs(name: str, workload: Iperf3, context: Context) -> Iterator[Program]:
     """A server for one test, and the client, whose JSON report holds both sides."""
-    waiting = ("iperf3", "-s", "-1", "-B", context.address, "-p", str(context.port))
+    waiting = ("iperf3", "-s", "-1", "-p", str(context.port))
     yield server(name, workload, mptcpized(waiting, context.server_protocol))
     calling = ("iperf3", "-c", context.address, "-p", str(context.port), "-J", *_options(workload, context))
     yield client(name, workload, mptcpized(calling, context.client_protocol))

@@ -17,7 +17,8 @@ from mptcplab.workload.context import FLOW, Context, client, mptcpized, server
 
 def programs(name: str, workload: Transfer, context: Context) -> Iterator[Program]:
     """``nc -l | checksum`` and ``generate | nc``; the client ends when the far end has read everything."""
-    listen = mptcpized(("nc", "-l", context.address, str(context.port)), context.server_protocol)
+    family = "-6" if ":" in context.address else "-4"
+    listen = mptcpized(("nc", family, "-l", str(context.port)), context.server_protocol)
     yield server(name, workload, _pipe(listen, (FLOW, "sum")))
     generate = (FLOW, "pattern", "--bytes", str(int(workload.size)), "--seed", str(context.seed))
     send = mptcpized(("nc", "-N", context.address, str(context.port)), context.client_protocol)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What a run is: everything that can change its result, and the hash of it that names its recording."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mptcplab
+from mptcplab.engine.tools import find_program, fingerprint, programs_of
+from mptcplab.kernel import KernelBuild
+from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import Run
+
+FORMAT = 1
+_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The facts that determine a run, and their hash."""
+
+    facts: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Short hash; the name of the recording's folder."""
+        text = json.dumps(self.facts, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+
+
+def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: dict[str, Path]) -> Identity:
+    """The identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
+    programs = {name: fingerprint(find_program(name)) for name in programs_of(plan.commands)}
+    programs |= {name: fingerprint(tools[name]) for name in plan.tools}
+    return Identity(
+        {
+            "format": FORMAT,
+            "mptcplab": mptcplab.__version__,
+            "guest": _guest_digest(),
+            "engine": engine,
+            "kernel": {"release": kernel.release, "key": kernel.key, "config_sha256": kernel.config_sha256},
+            "programs": programs,
+            "python": platform.python_version(),
+            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True)),
+            "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
+            "seed": run.seed,
+        }
+    )
+
+
+@cache
+def _guest_digest() -> str:
+    """Hash of the guest's program: a change there may change what is recorded."""
+    digest = hashlib.sha256()
+    for file in sorted((Path(mptcplab.__file__).parent / "guest").glob("*.py")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:_LENGTH]

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Run an experiment: every run once, several at a time, nothing twice, nothing lost.
+
+OUT/runs/IDENTITY/   one recording each; a run that is there is not executed again
+    log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import queue
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mptcplab.engine.identity import Identity, identify
+from mptcplab.engine.virtual import Outcome, RunInterruptedError, VirtualEngine
+from mptcplab.errors import InputError, LabError
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan, Program
+from mptcplab.recording.record import Recording, finish, is_complete
+from mptcplab.scenario.load import Experiment, Run
+from mptcplab.scenario.network import Network
+from mptcplab.workload.context import FLOW
+
+
+@dataclass(frozen=True)
+class Done:
+    """One run and its recording, or why there is none. ``wall_seconds`` is None when it was there already."""
+
+    run: Run
+    recording: Recording | None
+    error: LabError | None = None
+    wall_seconds: float | None = None
+    virtual_ns: int = 0
+
+
+class Stop:
+    """Turns Ctrl-C and SIGTERM into the end of every lab: a descriptor that becomes readable."""
+
+    def __init__(self) -> None:
+        self._event = os.eventfd(0)
+        self.asked = False
+
+    @property
+    def descriptor(self) -> int:
+        """Becomes readable, and stays so, when the end was asked for."""
+        return self._event
+
+    def ask(self) -> None:
+        """End everything."""
+        self.asked = True
+        os.eventfd_write(self._event, 1)
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Ask on SIGINT and SIGTERM while inside; must be entered by the main thread."""
+        before = {number: signal.signal(number, lambda *_: self.ask()) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Lab:
+    """Executes runs with one engine into one results folder."""
+
+    def __init__(self, engine: VirtualEngine, out: Path, *, stop: Stop, fresh: bool = False) -> None:
+        self._engine, self._stop, self._fresh = engine, stop, fresh
+        self._runs = out / "runs"
+        self._log = out / "log.jsonl"
+        self._log_lock = threading.Lock()
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            hint = "name another folder with --out"
+            raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+
+    def execute(self, experiment: Experiment, *, jobs: int, progress: Callable[[Done], None]) -> list[Done]:
+        """All runs of ``experiment``, in its order. Failed runs have an error; the others are not affected.
+
+        :raises RunInterruptedError: when the end was asked for; finished runs are kept.
+        """
+        cpus = _cpus(jobs)
+        results: dict[int, Done] = {}
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            waiting = {pool.submit(self._one, run, cpus): number for number, run in enumerate(experiment.runs)}
+            pending: set[Future[Done]] = set(waiting)
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.5)
+                for future in finished:
+                    done = future.result()
+                    results[waiting[future]] = done
+                    if not self._stop.asked:
+                        progress(done)
+        if self._stop.asked:
+            raise RunInterruptedError("interrupted", hint="the same command goes on where this one ended")
+        return [results[number] for number in sorted(results)]
+
+    def _one(self, run: Run, cpus: queue.SimpleQueue[int]) -> Done:
+        if self._stop.asked:
+            return Done(run, None)
+        cpu = cpus.get()
+        try:
+            return self._record(run, cpu)
+        except LabError as error:
+            return Done(run, None, error)
+        finally:
+            cpus.put(cpu)
+
+    def _record(self, run: Run, cpu: int) -> Done:
+        plan = compile_plan(run.point.scenario, seed=run.seed)
+        engine = self._engine
+        identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
+        target = self._runs / identity.name
+        if is_complete(target) and not self._fresh:
+            return Done(run, Recording(target))
+        folder = Path(tempfile.mkdtemp(prefix=f".{identity.name}-", dir=self._runs))
+        try:
+            outcome = engine.execute(plan, seed=run.seed, folder=folder, cpu=cpu, stop=self._stop.descriptor)
+            manifest = _manifest(run, plan, identity, outcome)
+            finish(folder, manifest=manifest, zero_ns=outcome.zero_ns, console=outcome.console)
+            _put_in_place(folder, target)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._note(identity, outcome)
+        return Done(run, Recording(target), None, outcome.wall_seconds, outcome.virtual_ns)
+
+    def _note(self, identity: Identity, outcome: Outcome) -> None:
+        line = {
+            "run": identity.name,
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "wall_seconds": round(outcome.wall_seconds, 3),
+            "virtual_seconds": outcome.virtual_ns / 1e9,
+            "host": {"kernel": platform.release(), "machine": platform.machine(), "cpus": os.cpu_count()},
+        }
+        with self._log_lock, self._log.open("a") as log:
+            log.write(json.dumps(line, sort_keys=True) + "\n")
+
+
+def _put_in_place(folder: Path, target: Path) -> None:
+    """One rename. A recording of the same identity has the same bytes, so that either may stay."""
+    folder.chmod(0o755)
+    try:
+        folder.rename(target)
+    except OSError:
+        shutil.rmtree(target)
+        folder.rename(target)
+
+
+def _cpus(jobs: int) -> queue.SimpleQueue[int]:
+    """One CPU per job, round and round when there are more jobs than CPUs."""
+    mine = sorted(os.sched_getaffinity(0), reverse=True)
+    cpus: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for number in range(jobs):
+        cpus.put(mine[number % len(mine)])
+    return cpus
+
+
+def _manifest(run: Run, plan: Plan, identity: Identity, outcome: Outcome) -> dict[str, Any]:
+    itself = {program.name for program in plan.programs if _is_flow(program)}
+    network = Network(run.point.scenario)
+    return {
+        "identity": identity.name,
+        "facts": identity.facts,
+        "settings": run.point.settings,
+        "seed": run.seed,
+        "repeat": run.repeat,
+        "zero_ns": outcome.zero_ns,
+        "virtual_ns": outcome.virtual_ns,
+        "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
+    }
+
+
+def _is_flow(program: Program) -> bool:
+    return program.argv[0] == FLOW

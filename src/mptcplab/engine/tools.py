@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Programs that labs run: ours, compiled on first use and cached; the machine's, found and identified."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from mptcplab.errors import LabError, MissingError
+from mptcplab.kernel.cache import cache_root, locked, work_dir
+from mptcplab.workload.context import FLOW
+
+#: Debian packages of the programs that plans use.
+PACKAGES = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "nstat": "iproute2",
+    "ethtool": "ethtool",
+    "sysctl": "procps",
+    "iperf3": "iperf3",
+    "mptcpize": "mptcpize",
+    "nc": "netcat-openbsd",
+    "ping": "iputils-ping",
+    "gcc": "gcc",
+    "make": "make",
+}
+_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def find_program(name: str) -> Path:
+    """Where the guest will find ``name``. :raises MissingError: naming the package that has it."""
+    found = shutil.which(name, path=_SEARCH)
+    if found is None:
+        hint = f"sudo apt-get install {PACKAGES.get(name, name)}"
+        raise MissingError(f"this machine has no '{name}'", hint=hint)
+    return Path(found)
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a program's file, shortened: enough to tell versions apart."""
+    return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
+
+
+def programs_of(commands: Iterable[tuple[str, ...]]) -> list[str]:
+    """Names of the machine's programs that ``commands`` start, also behind ``mptcpize run`` and ``sh -c``."""
+    known = set(PACKAGES)
+    names: dict[str, None] = {}
+    for argv in commands:
+        words = [word for argument in argv for word in argument.split()] if argv[0] == "sh" else list(argv[:3])
+        names |= {word: None for word in words if word in known or word == argv[0]}
+    return sorted(name for name in names if name != FLOW)
+
+
+def flow_program() -> Path:
+    """Our workload program, compiled when its source or the compiler changed.
+
+    :raises MissingError: without a compiler. :raises LabError: when it does not compile.
+    """
+    source = _flow_source()
+    compiler = find_program("gcc")
+    digest = hashlib.sha256(fingerprint(compiler).encode())
+    for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:12]}" / "flow"
+    if not program.is_file():
+        _compile(source, program)
+    return program
+
+
+def _flow_source() -> Path:
+    here = Path(__file__).resolve()
+    for candidate in (here.parents[1] / "_data" / "flow", *(parent / "tools" / "flow" for parent in here.parents)):
+        if (candidate / "Makefile").is_file():
+            return candidate
+    raise LabError("the source of `flow` is missing", hint="install mptcplab again, or use a complete checkout")
+
+
+def _compile(source: Path, program: Path) -> None:
+    root = cache_root()
+    with locked("flow", root), work_dir("flow", root) as work:
+        if program.is_file():
+            return
+        command = [str(find_program("make")), "-C", str(source), f"OUT={work / 'flow'}/"]
+        done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise LabError(f"`flow` does not compile: {last}", hint=f"try it: {' '.join(command)}")
+        program.parent.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(work / "flow", program.parent)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""The engine ``virtual``: one plan in one lab kernel, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import mptcplab
+from mptcplab.engine.machine import Boot, Console, Machine
+from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS, Watchdog
+from mptcplab.errors import LabError
+from mptcplab.kernel import KernelBuild
+from mptcplab.plan.model import Plan
+
+_LOOK_SECONDS = 0.25
+_SHOWN_LINES = 12
+_PRIVATE = (Path("/tmp"), Path("/run"))
+
+
+class RunInterruptedError(LabError):
+    """The user, or the system, asked for the end."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished lab left, besides the files in its folder.
+
+    ``zero_ns`` is when the plan's time zero was and ``virtual_ns`` when everything was done, both since boot; times in
+    ``programs`` count from time zero.
+    """
+
+    programs: list[dict[str, Any]]
+    zero_ns: int
+    virtual_ns: int
+    wall_seconds: float
+    console: str
+
+
+@dataclass(frozen=True)
+class VirtualEngine:
+    """Executes plans in the lab kernel ``kernel``. ``tools`` maps names of our programs to their paths."""
+
+    kernel: KernelBuild
+    tools: dict[str, Path]
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+
+    def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
+        """Run ``plan``; the guest's files end up in ``folder``, an existing empty one.
+
+        ``stop`` is a descriptor that becomes readable when everything shall end.
+        :raises LabError: when the lab cannot be run to its end, with the end of the console.
+        :raises RunInterruptedError: when ``stop`` became readable.
+        """
+        self._write_plan(plan, folder)
+        boot = Boot(
+            kernel=self.kernel,
+            seed=seed,
+            cpu=cpu,
+            folder=folder,
+            source=Path(mptcplab.__file__).resolve().parent.parent,
+            exposed=tuple(self._exposed()),
+        )
+        started = time.monotonic()
+        with Machine(boot) as machine:
+            verdict = self._watch(machine, plan, stop)
+        report = _report(folder, machine, verdict)
+        return Outcome(
+            programs=report["programs"],
+            zero_ns=report["zero_ns"],
+            virtual_ns=report["virtual_ns"],
+            wall_seconds=time.monotonic() - started,
+            console=machine.console.text,
+        )
+
+    def _write_plan(self, plan: Plan, folder: Path) -> None:
+        work = {"plan": asdict(plan), "tools": {name: str(self.tools[name]) for name in plan.tools}}
+        (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
+
+    def _exposed(self) -> Iterator[Path]:
+        """Folders of ours that the guest's private /tmp and /run would hide."""
+        needed = [Path(mptcplab.__file__).resolve().parent.parent, Path(sys.base_prefix).resolve()]
+        needed += [path.resolve().parent for path in self.tools.values()]
+        for folder in dict.fromkeys(needed):
+            if any(folder.is_relative_to(hidden) for hidden in _PRIVATE):
+                yield folder
+
+    def _watch(self, machine: Machine, plan: Plan, stop: int | None) -> str | None:
+        """Until the machine is off. Returns what was wrong when it had to be ended."""
+        watchdog = Watchdog(plan.deadline_ns, self.stall_seconds)
+        started = looked = time.monotonic()
+        while not machine.wait(_LOOK_SECONDS, stop=stop):
+            if stop is not None and _readable(stop):
+                raise RunInterruptedError("interrupted")
+            now = time.monotonic()
+            if now - looked < _LOOK_SECONDS:
+                continue
+            looked, virtual_ns = now, machine.virtual_ns()
+            wrong = virtual_ns is not None and watchdog.look(wall_seconds=now - started, virtual_ns=virtual_ns)
+            if wrong:
+                return wrong
+        return None
+
+
+def _readable(descriptor: int) -> bool:
+
+    return bool(select.select([descriptor], [], [], 0)[0])
+
+
+def _report(folder: Path, machine: Machine, verdict: str | None) -> dict[str, Any]:
+    """The guest's own report. :raises LabError: in one sentence, when there is none or it is bad news."""
+    if verdict is None:
+        try:
+            report: dict[str, Any] = json.loads((folder / "guest.json").read_text())
+        except (OSError, ValueError):
+            verdict = _death(machine)
+        else:
+            if "error" not in report:
+                return report
+            raise LabError(
+                str(report["error"]), hint=str(report.get("traceback") or "see the plan: `mptcplab plan FILE`")
+            )
+    raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
+
+
+def _death(machine: Machine) -> str:
+    for line in machine.console.text.splitlines():
+        if "Kernel panic" in line:
+            return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
+        if "out of memory" in line.lower():
+            return "the lab ran out of memory"
+    return f"the lab kernel ended without a result (status {machine.status})"
+
+
+def _indented(console: Console) -> str:
+    return "\n".join(f"  {line}" for line in console.tail(_SHOWN_LINES).splitlines()) or "  (nothing)"

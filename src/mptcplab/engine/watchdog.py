@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""When to give a lab up: its virtual clock stands still, or has run far past the end of the plan.
+
+In virtual time a program that polls without sleeping stops the clock for ever, and a guest whose process 1 waits for
+something that never comes lets it race ahead. Both are seen from outside, by looking at the clock now and then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: Wall seconds without virtual progress. The slowest honest labs (hundreds of flows, gigabits) move every few ms.
+DEFAULT_STALL_SECONDS = 30.0
+#: Virtual time that a guest may use for set-up, and for counters after the last deadline.
+ALLOWANCE_NS = 120 * 10**9
+
+
+@dataclass
+class Watchdog:
+    """Feed it pairs of wall and virtual time; it says what is wrong, or nothing."""
+
+    deadline_ns: int
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+    _last_ns: int = field(default=-1, init=False)
+    _moved_at: float = field(default=0.0, init=False)
+
+    def look(self, *, wall_seconds: float, virtual_ns: int) -> str | None:
+        """One sentence when the lab has to be ended, else None."""
+        if virtual_ns != self._last_ns:
+            self._last_ns, self._moved_at = virtual_ns, wall_seconds
+        if virtual_ns > self.deadline_ns + ALLOWANCE_NS:
+            return f"the guest still ran at {virtual_ns / 1e9:.0f} s of virtual time, long after the plan's end"
+        if wall_seconds - self._moved_at > self.stall_seconds:
+            return (
+                f"virtual time has stood still at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: "
+                "a program in the guest polls without ever sleeping, or the kernel hangs"
+            )
+        return None

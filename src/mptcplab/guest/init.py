@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Process 1 of the lab kernel: set the machine up, execute the plan, leave the results, power off.
+
+Runs inside the lab kernel with the standard library only, and imports nothing of the host side. What it is told comes
+by its environment (``MPTCPLAB_RUN``: the results folder; ``MPTCPLAB_EXPOSED``: folders, with colons between) and by
+``plan.json``; what it has to say goes to ``guest.json``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from mptcplab.guest import system
+from mptcplab.guest.nodes import GuestError, Nodes
+from mptcplab.guest.timeline import Timeline
+
+
+def main() -> None:
+    """Never returns: the machine is off afterwards."""
+    report: dict[str, Any] = {}
+    try:
+        system.set_up_mounts(os.environ["MPTCPLAB_RUN"], os.environ["MPTCPLAB_EXPOSED"].split(":"))
+        report = _execute(json.loads((system.LAB / "plan.json").read_text()))
+    except GuestError as error:
+        report = {"error": str(error)}
+    except BaseException:
+        report = {"error": "the guest failed, which is a bug of mptcplab", "traceback": traceback.format_exc()}
+        traceback.print_exc()
+    try:
+        (system.LAB / "guest.json").write_text(json.dumps(report, sort_keys=True))
+    except OSError as error:
+        print(f"mptcplab: the results folder cannot be written: {error}", file=sys.stderr, flush=True)
+    system.power_off()
+
+
+def _execute(work: dict[str, Any]) -> dict[str, Any]:
+    plan = work["plan"]
+    out = system.LAB / "out"
+    out.mkdir()
+    nodes = Nodes(plan["nodes"], work["tools"])
+    nodes.set_up(plan["setup"])
+    timeline = Timeline(nodes, plan, out)
+    programs = timeline.run()
+    _write_lines(system.LAB / "sockets.jsonl", timeline.samples)
+    for counter in plan["counters"]:
+        _count(nodes, counter)
+    return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
+
+
+def _count(nodes: Nodes, counter: dict[str, Any]) -> None:
+    status, said, complaint = nodes.run(counter["node"], counter["argv"])
+    if status:
+        reason = complaint.decode(errors="replace").strip() or f"status {status}"
+        raise GuestError(f"{counter['name']} of {counter['node']} cannot be read: {reason}")
+    folder: Path = system.LAB / "counters" / counter["node"]
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / counter["name"]).write_bytes(said)
+
+
+def _write_lines(file: Path, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""The nodes of a lab: namespaces, the commands that set them up, and programs started inside them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+from mptcplab.guest import system
+
+ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME": "/tmp",
+    "TMPDIR": "/tmp",
+    "LC_ALL": "C.UTF-8",
+    "TERM": "dumb",
+}
+#: Programs that read many commands from their standard input: one start instead of dozens.
+_BATCHED = ("ip", "tc")
+
+
+class GuestError(Exception):
+    """The lab cannot be set up, or a workload failed. One sentence for the user."""
+
+
+class Nodes:
+    """Runs commands on nodes. ``tools`` maps names of our own programs to their paths."""
+
+    def __init__(self, names: list[str], tools: dict[str, str]) -> None:
+        self._tools = tools
+        self._outside = system.open_namespace(None)
+        for name in names:
+            system.add_namespace(name)
+        self._namespaces: dict[str | None, int] = {name: system.open_namespace(name) for name in names}
+        self._namespaces[None] = self._outside
+        system.enter_namespace(self._outside)
+
+    def enter(self, node: str | None) -> None:
+        """Make this process act on ``node``."""
+        system.enter_namespace(self._namespaces[node])
+
+    def spawn(self, node: str | None, argv: list[str], *, stdin: int, stdout: int, stderr: int) -> int:
+        """Start a program on ``node`` in a session of its own; its process id."""
+        argv = [self._tools.get(argv[0], argv[0]), *argv[1:]]
+        if argv[0] == "sh":
+            argv[-1] = self._with_tools(argv[-1])
+        program = shutil.which(argv[0], path=ENVIRONMENT["PATH"])
+        if program is None:
+            raise GuestError(f"there is no program '{argv[0]}'")
+        self.enter(node)
+        try:
+            files = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((stdin, stdout, stderr))]
+            return os.posix_spawn(program, argv, ENVIRONMENT, file_actions=files, setsid=True, setsigmask=[])
+        finally:
+            self.enter(None)
+
+    def _with_tools(self, line: str) -> str:
+        for name, path in self._tools.items():
+            line = line.replace(f"{name} ", f"{shlex.quote(path)} ")
+        return line
+
+    def run(self, node: str | None, argv: list[str], *, text: str = "") -> tuple[int, bytes, bytes]:
+        """Run a command to its end: exit status, standard output, standard error."""
+        with _Scratch(text.encode()) as stdin, _Scratch() as stdout, _Scratch() as stderr:
+            pid = self.spawn(node, argv, stdin=stdin.fd, stdout=stdout.fd, stderr=stderr.fd)
+            _, status = os.waitpid(pid, 0)
+            return os.waitstatus_to_exitcode(status), stdout.read(), stderr.read()
+
+    def set_up(self, commands: list[dict[str, Any]]) -> None:
+        """Run all commands in order. :raises GuestError: with the command that failed and what it said."""
+        for node, batch in _batches(commands):
+            if len(batch) == 1:
+                status, _, said = self.run(node, batch[0])
+                failed = batch[0]
+            else:
+                lines = "".join(f"{shlex.join(argv[1:])}\n" for argv in batch)
+                status, _, said = self.run(node, [batch[0][0], "-batch", "-"], text=lines)
+                failed = _failed(batch, said)
+            if status:
+                where = f"ip netns exec {node} " if node else ""
+                reason = said.decode(errors="replace").strip().splitlines()[0] if said.strip() else f"status {status}"
+                raise GuestError(f"a command failed: {where}{shlex.join(failed)}: {reason}")
+
+
+def _batches(commands: list[dict[str, Any]]) -> Iterator[tuple[str | None, list[list[str]]]]:
+    node, batch = None, list[list[str]]()
+    for command in commands:
+        argv = command["argv"]
+        joins = batch and command["node"] == node and argv[0] == batch[0][0] and argv[0] in _BATCHED
+        if not joins:
+            if batch:
+                yield node, batch
+            node, batch = command["node"], []
+        batch.append(argv)
+    if batch:
+        yield node, batch
+
+
+def _failed(batch: list[list[str]], said: bytes) -> list[str]:
+    """Both programs end with ``Command failed -:LINE``."""
+    number = said.decode(errors="replace").strip().rpartition(":")[2]
+    return batch[int(number) - 1] if number.isdigit() and int(number) <= len(batch) else batch[0]
+
+
+class _Scratch:
+    """An unnamed file in memory, to give to a child and read back."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        self.fd = os.memfd_create("scratch")
+        if content:
+            os.write(self.fd, content)
+            os.lseek(self.fd, 0, os.SEEK_SET)
+
+    def __enter__(self) -> _Scratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.fd)
+
+    def read(self) -> bytes:
+        """All that was written."""
+        size = os.fstat(self.fd).st_size
+        return os.pread(self.fd, size, 0)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""The guest as a machine: mounts, namespaces, power. Direct system calls, since a command each would cost more."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+LAB = Path("/run/lab")
+NAMESPACES = Path("/run/netns")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_BIND = 1, 2, 4, 4096
+_CLONE_NEWNET = 0x40000000
+_LINUX_REBOOT_CMD_POWER_OFF = 0x4321FEDC
+
+
+def _checked(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str | Path, kind: str, *, flags: int = 0, data: str = "") -> None:
+    """mount(2). :raises OSError: naming the target."""
+    Path(target).mkdir(parents=True, exist_ok=True)
+    arguments = (source.encode(), os.fsencode(target), kind.encode(), flags, data.encode())
+    _checked(_libc.mount(*arguments), f"mount {target}")
+
+
+def set_up_mounts(results: str, exposed: list[str]) -> None:
+    """Private /tmp and /run, ``results`` writable at /run/lab, and the host's ``exposed`` folders where they were.
+
+    The root is the host's file system, read-only. Folders below /tmp and /run would be hidden by the private ones.
+    """
+    mount("proc", "/proc", "proc")
+    mount("sysfs", "/sys", "sysfs")
+    mount("devpts", "/dev/pts", "devpts", data="ptmxmode=0666")
+    mount("tmpfs", "/dev/shm", "tmpfs", flags=_MS_NOSUID | _MS_NODEV)
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        link = Path("/dev", name)
+        if not link.is_symlink():
+            link.symlink_to(f"/proc/self/{target}")
+    for folder in ("/tmp", "/run"):
+        mount("tmpfs", folder, "tmpfs", flags=_MS_NOSUID | _MS_NODEV)
+    Path("/tmp").chmod(0o1777)
+    for folder in filter(None, exposed):
+        mount("none", folder, "hostfs", flags=_MS_RDONLY, data=folder)
+    mount("none", LAB, "hostfs", data=results)
+    NAMESPACES.mkdir()
+
+
+def add_namespace(name: str) -> None:
+    """A network namespace as ``ip netns add`` makes it; the caller is inside it afterwards."""
+    _checked(_libc.unshare(_CLONE_NEWNET), f"network namespace {name}")
+    file = NAMESPACES / name
+    file.touch()
+    arguments = (b"/proc/self/ns/net", os.fsencode(file), b"none", _MS_BIND, None)
+    _checked(_libc.mount(*arguments), f"network namespace {name}")
+
+
+def open_namespace(name: str | None) -> int:
+    """A descriptor of a node's namespace, or of the one outside of all nodes."""
+    return os.open(NAMESPACES / name if name else "/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def enter_namespace(descriptor: int) -> None:
+    """setns(2): what this thread opens and starts from now on belongs to that namespace."""
+    _checked(_libc.setns(descriptor, _CLONE_NEWNET), "setns")
+
+
+def power_off() -> None:
+    """End the guest at once."""
+    os.sync()
+    _libc.reboot(ctypes.c_int(_LINUX_REBOOT_CMD_POWER_OFF))

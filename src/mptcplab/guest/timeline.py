@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Programs on their timeline: servers before time zero, clients at their instants, samples in between.
+
+There is no polling and no margin. While anything can run, virtual time stands still; so once this process sleeps and
+wakes again, every server that was started before is waiting for its clients. It runs at a real-time priority, which
+its children do not inherit: that takes the kernel's timer slack (50 us) away, and lets it go first at an instant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mptcplab.guest.nodes import GuestError, Nodes
+from mptcplab.guest.sockets import SocketSampler
+
+_SECOND = 1_000_000_000
+#: Time zero is this long after boot: later than any set-up takes, so that it does not depend on the network's size.
+_ZERO_NS = 10 * _SECOND
+_WAKE = {signal.SIGCHLD}
+#: How long servers may take to notice that their clients have gone, and then to obey SIGTERM.
+_GRACE_NS = _SECOND
+_LONGEST_COMPLAINT = 300
+
+
+@dataclass
+class _Running:
+    """A program and what became of it; times count from time zero."""
+
+    program: dict[str, Any]
+    pid: int
+    start_ns: int
+    end_ns: int | None = None
+    status: int | None = None
+    stopped: bool = False
+
+    @property
+    def is_client(self) -> bool:
+        return bool(self.program["role"] == "client")
+
+
+class Timeline:
+    """Runs the programs of one plan and collects samples."""
+
+    def __init__(self, nodes: Nodes, plan: dict[str, Any], out: Path) -> None:
+        self._nodes, self._plan, self._out = nodes, plan, out
+        self.zero_ns = 0
+        self._programs: list[_Running] = []
+        self.samples: list[dict[str, Any]] = []
+        self._samplers: list[SocketSampler] = []
+        for node in plan["sampled"]:
+            nodes.enter(node)
+            self._samplers.append(SocketSampler(node))
+        nodes.enter(None)
+
+    def run(self) -> list[dict[str, Any]]:
+        """Run everything; one record per program. :raises GuestError: when a program fails or is late."""
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        signal.pthread_sigmask(signal.SIG_BLOCK, _WAKE)
+        now = time.monotonic_ns()
+        self.zero_ns = (now // _ZERO_NS + 1) * _ZERO_NS
+        for program in self._plan["programs"]:
+            if program["role"] == "server":
+                self._start(program)
+        self._sleep_until(0)
+        try:
+            self._run_clients()
+            self._end_servers()
+        finally:
+            self._kill_all()
+        return [self._record(running) for running in self._programs]
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self.zero_ns
+
+    def _sleep_until(self, instant_ns: int) -> None:
+        """Until ``instant_ns``, or until a program ends."""
+        left = instant_ns - self._now()
+        if left > 0 and signal.sigtimedwait(_WAKE, left / _SECOND) is None:
+            return
+        self._reap()
+
+    def _start(self, program: dict[str, Any]) -> None:
+        name = program["name"]
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        files = [os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)]
+        files += [os.open(self._out / f"{name}.{kind}", flags, 0o644) for kind in ("out", "err")]
+        pid = self._nodes.spawn(program["node"], program["argv"], stdin=files[0], stdout=files[1], stderr=files[2])
+        for file in files:
+            os.close(file)
+        self._programs.append(_Running(program, pid, self._now()))
+
+    def _run_clients(self) -> None:
+        waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
+        waiting.sort(key=lambda program: int(program["start_ns"]))
+        interval = self._plan["sample_interval_ns"]
+        next_sample = interval
+        while waiting or self._clients():
+            while waiting and waiting[0]["start_ns"] <= self._now():
+                self._start(waiting.pop(0))
+            self._check_deadlines()
+            instants = [running.program["deadline_ns"] for running in self._clients()]
+            instants += [program["start_ns"] for program in waiting[:1]]
+            instants += [next_sample] if self._samplers else []
+            self._sleep_until(min(instants))
+            self._check_failures()
+            if self._samplers and self._now() >= next_sample:
+                self._sample(next_sample)
+                next_sample += interval
+
+    def _sample(self, instant_ns: int) -> None:
+        for sampler in self._samplers:
+            self.samples.extend(sampler.sample(instant_ns))
+
+    def _clients(self) -> list[_Running]:
+        return [running for running in self._programs if running.is_client and running.status is None]
+
+    def _reap(self) -> None:
+        """Note every child that has ended; orphans of programs end up here as well, since this is process 1."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            for running in self._programs:
+                if running.pid == pid:
+                    running.status, running.end_ns = os.waitstatus_to_exitcode(status), self._now()
+
+    def _check_failures(self) -> None:
+        for running in self._programs:
+            if running.status not in (None, 0) and not running.stopped:
+                name, node = running.program["name"], running.program["node"]
+                raise GuestError(f"{name} on {node} ended with status {running.status}{self._complaint(name)}")
+
+    def _check_deadlines(self) -> None:
+        for running in self._clients():
+            if self._now() >= running.program["deadline_ns"]:
+                seconds = (running.program["deadline_ns"] - running.program["start_ns"]) / _SECOND
+                raise GuestError(f"{running.program['name']} did not end within its timeout of {seconds:g} s")
+
+    def _complaint(self, name: str) -> str:
+        """What a program said last, on either of its outputs."""
+        for kind in ("err", "out"):
+            text = (self._out / f"{name}.{kind}").read_text(errors="replace").strip()
+            if text:
+                return f": {' '.join(text.split())[-_LONGEST_COMPLAINT:]}"
+        return ""
+
+    def _end_servers(self) -> None:
+        for number in (None, signal.SIGTERM):
+            limit = self._now() + _GRACE_NS
+            for running in self._alive():
+                if number is not None:
+                    running.stopped = True
+                    os.killpg(running.pid, number)
+            while self._alive() and self._now() < limit:
+                self._sleep_until(limit)
+                self._check_failures()
+
+    def _alive(self) -> list[_Running]:
+        return [running for running in self._programs if running.status is None]
+
+    def _kill_all(self) -> None:
+        for running in self._alive():
+            running.stopped = True
+            os.killpg(running.pid, signal.SIGKILL)
+            os.waitpid(running.pid, 0)
+            running.status, running.end_ns = -signal.SIGKILL, self._now()
+
+    def _record(self, running: _Running) -> dict[str, Any]:
+        return {
+            "name": running.program["name"],
+            "node": running.program["node"],
+            "role": running.program["role"],
+            "start_ns": running.start_ns,
+            "end_ns": running.end_ns,
+            "status": running.status,
+            "stopped": running.stopped,
+        }

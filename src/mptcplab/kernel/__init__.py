@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""The lab kernel: obtain the source, configure, build, cache.
+
+The lab kernel is Linux built as an ordinary program (User-Mode Linux). A build
+is identified by everything that goes into it, so a finished one is reused until
+one of its inputs changes:
+
+    source (Debian package, tarball, tree) --+
+    kernel/config/lab.config ----------------+--> key --> ~/.cache/mptcplab/kernels/
+    kernel/patches/*.patch, kernel/net/ -----+                VERSION-KEY/linux
+    compiler, build recipe ------------------+
+
+`data` finds our inputs, `source` and `debian` obtain Linux, `config` merges and
+checks options, `build` compiles, `cache` holds what is finished.
+"""
+
+from __future__ import annotations
+
+from mptcplab.kernel.build import build_kernel
+from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+from mptcplab.kernel.data import DEFAULT_VERSION
+
+__all__ = ["DEFAULT_VERSION", "KernelBuild", "build_kernel", "find_kernel", "list_kernels"]

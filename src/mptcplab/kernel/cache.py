@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: MIT
+"""The cache of built kernels: entries, how one is found, and the locks around building.
+
+    ~/.cache/mptcplab/kernels/VERSION-KEY12/   linux, System.map, config, build.log, entry.json
+                      sources/                 tarballs and what is known of them
+                      tmp/                     builds at work, each locked by its process
+                      logs/                    logs of builds that failed
+                      locks/                   one empty file per thing that only one process may make
+
+An entry appears whole, by one rename, or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import InputError, MissingError
+from mptcplab.kernel.data import DEFAULT_VERSION, Inputs, load_inputs
+
+FORMAT = 1
+KEY_CHARS = 12
+VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
+
+
+@dataclass(frozen=True)
+class KernelBuild:
+    """A finished kernel in the cache."""
+
+    version: str
+    """Such as 7.2; what a user asks for."""
+    release: str
+    """What `uname -r` says inside, such as 7.2.12-mptcplab."""
+    key: str
+    """Hash of all that went into it, 64 hexadecimal digits."""
+    path: Path
+    """The entry's directory."""
+    config_sha256: str
+    """Hash of the final .config."""
+    inputs: str = ""
+    """Hash of our share: options, patches, source files, recipe."""
+    source_sha256: str = ""
+    """Hash of the tarball or the tree."""
+    built: str = ""
+    """When, ISO 8601 in UTC."""
+    lost_options: tuple[str, ...] = ()
+    """Options that this version did not take, as CONFIG_X=value."""
+
+    @property
+    def executable(self) -> Path:
+        """The kernel itself: a program that boots when it is run."""
+        return self.path / "linux"
+
+    @property
+    def system_map(self) -> Path:
+        """Addresses of the kernel's symbols, for reading a crash."""
+        return self.path / "System.map"
+
+
+def cache_root() -> Path:
+    """`$XDG_CACHE_HOME/mptcplab`, or `~/.cache/mptcplab`."""
+    configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # Its specification: a relative path there does not count.
+    base = configured if configured.is_absolute() else Path.home() / ".cache"
+    return base / "mptcplab"
+
+
+def entry_name(version: str, key: str) -> str:
+    """Name of the directory of an entry."""
+    return f"{version}-{key[:KEY_CHARS]}"
+
+
+def read_entry(directory: Path) -> KernelBuild | None:
+    """The entry in `directory`, or None when there is none that this version can read."""
+    try:
+        entry: dict[str, Any] = json.loads((directory / "entry.json").read_text())
+        if entry["format"] != FORMAT or not (directory / "linux").is_file():
+            return None
+        return KernelBuild(
+            version=entry["version"],
+            release=entry["release"],
+            key=entry["key"],
+            path=directory,
+            config_sha256=entry["config_sha256"],
+            inputs=entry["inputs"],
+            source_sha256=entry["source"]["sha256"],
+            built=entry["built"],
+            lost_options=tuple(entry["lost_options"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
+    """All finished kernels, by version, the newest build of each first."""
+    directories = ((cache or cache_root()) / "kernels").glob("*/")
+    entries = [entry for entry in map(read_entry, directories) if entry is not None]
+    entries.sort(key=lambda entry: entry.built, reverse=True)
+    return sorted(entries, key=lambda entry: [int(part) for part in entry.version.split(".")])
+
+
+def find_kernel(
+    version: str | None = None,
+    cache: Path | None = None,
+    *,
+    inputs: Inputs | None = None,
+) -> KernelBuild:
+    """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
+
+    Only a kernel built from the present options and patches will do. Of several, one from
+    the source that `build_kernel` would take by itself comes first, then the newest. An
+    entry's directory or its `linux` file may be given instead of a version; that one is
+    taken as it is. Raises MissingError when there is none, InputError for a wrong `version`.
+    """
+    cache = cache or cache_root()
+    version = version or DEFAULT_VERSION
+    if not VERSION_PATTERN.match(version):
+        return _kernel_at(version)
+    entries = [entry for entry in list_kernels(cache) if entry.version == version]
+    command = "mptcplab kernel build" if version == DEFAULT_VERSION else f"mptcplab kernel build {version}"
+    if not entries:
+        raise MissingError(f"the lab kernel {version} is not built on this machine", hint=f"run `{command}`")
+    digest = (inputs or load_inputs()).digest
+    current = [entry for entry in entries if entry.inputs == digest]
+    if not current:
+        raise MissingError(
+            f"the cached kernel {version} was built from other patches or options than the present ones",
+            hint=f"run `{command}`",
+        )
+    usual = remembered_sha256(version, cache)
+    return next((entry for entry in current if entry.source_sha256 == usual), current[0])
+
+
+def find_by_key(key: str, cache: Path) -> KernelBuild | None:
+    """The finished kernel with exactly this key."""
+    for directory in (cache / "kernels").glob(f"*-{key[:KEY_CHARS]}"):
+        entry = read_entry(directory)
+        if entry is not None and entry.key == key:
+            return entry
+    return None
+
+
+def source_record(version: str, cache: Path) -> Path:
+    """Where it is written which Debian source of `version` was obtained."""
+    return cache / "sources" / f"linux-source-{version}.json"
+
+
+def remembered_sha256(version: str, cache: Path) -> str | None:
+    """Hash of the Debian source of `version` that was obtained here, if one was."""
+    try:
+        sha256 = json.loads(source_record(version, cache).read_text())["sha256"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return sha256 if isinstance(sha256, str) else None
+
+
+@contextmanager
+def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold the lock `name` among all processes; `waiting` is called when another one has it."""
+    directory = cache / "locks"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / f"{name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waiting is not None:
+                waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def work_dir(name: str, cache: Path) -> Iterator[Path]:
+    """A directory in the cache to work in, removed afterwards whatever happens.
+
+    Directories left behind by processes that were killed are removed first; one is known
+    to be in use by the lock on its pid file, which ends with the process.
+    """
+    parent = cache / "tmp"
+    parent.mkdir(parents=True, exist_ok=True)
+    # One at a time: a new directory has no lock on it for an instant.
+    with locked("tmp", cache):
+        _remove_leftovers(parent)
+        directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
+        pid_file = (directory / "pid").open("w")
+        fcntl.flock(pid_file, fcntl.LOCK_EX)
+    try:
+        with pid_file:
+            pid_file.write(f"{os.getpid()}\n")
+            pid_file.flush()
+            yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def install_entry(directory: Path, cache: Path) -> KernelBuild:
+    """Move a complete entry into the cache in one step and return it.
+
+    An entry of that name may be there by now, or be damaged: a good one stays.
+    """
+    entry = read_entry(directory)
+    if entry is None:
+        raise ValueError(f"{directory} is not a complete entry")
+    target = cache / "kernels" / entry_name(entry.version, entry.key)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    there = read_entry(target)
+    if there is not None and there.key == entry.key:
+        return there
+    shutil.rmtree(target, ignore_errors=True)
+    directory.rename(target)
+    installed = read_entry(target)
+    assert installed is not None
+    return installed
+
+
+def _remove_leftovers(parent: Path) -> None:
+    for directory in parent.iterdir():
+        try:
+            with (directory / "pid").open() as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        except OSError:
+            pass  # No pid file: its process died before it wrote one.
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _kernel_at(place: str) -> KernelBuild:
+    path = Path(place).expanduser()
+    entry = read_entry(path.parent if path.name == "linux" and not path.is_dir() else path)
+    if entry is None:
+        raise InputError(
+            f"'{place}' is neither a kernel version such as {DEFAULT_VERSION} nor a kernel built by mptcplab",
+            hint="`mptcplab kernel list` shows what there is",
+        )
+    return entry

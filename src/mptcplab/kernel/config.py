@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Kernel options: read a configuration and say what became of what was asked for.
+
+Kconfig drops an option without a word when a dependency is missing or the version
+does not know it. A lab whose netem was dropped would measure something else, so
+the final configuration is always compared with the fragment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from mptcplab.errors import LabError
+
+# Without any of these there is no lab: virtual time, the host's files, the stack
+# under test, the links between the nodes.
+ESSENTIAL = frozenset(
+    {
+        "CONFIG_UML_TIME_TRAVEL_SUPPORT",
+        "CONFIG_HOSTFS",
+        "CONFIG_NET",
+        "CONFIG_INET",
+        "CONFIG_IPV6",
+        "CONFIG_MPTCP",
+        "CONFIG_MPTCP_IPV6",
+        "CONFIG_VETH",
+        "CONFIG_NET_SCH_NETEM",
+        "CONFIG_NET_SCH_TBF",
+        "CONFIG_TIMERFD",
+        "CONFIG_NET_NS",
+        "CONFIG_HIGH_RES_TIMERS",
+    }
+)
+
+_SET = re.compile(r"^(CONFIG_\w+)=(.*)$")
+_UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """Options of a .config or fragment, by name; "is not set" reads as `n`, the last one wins."""
+    options: dict[str, str] = {}
+    for line in text.splitlines():
+        if match := _SET.match(line.strip()):
+            options[match[1]] = match[2]
+        elif match := _UNSET.match(line.strip()):
+            options[match[1]] = "n"
+    return options
+
+
+def lost_options(wanted: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
+    """What was asked for and is not so in the final configuration, as `CONFIG_X=value`, sorted."""
+    return tuple(sorted(f"{name}={value}" for name, value in wanted.items() if final.get(name, "n") != value))
+
+
+def check_essential(lost: Sequence[str]) -> None:
+    """Raise LabError when an option was lost without which there is no lab."""
+    names = sorted(name for name in (option.partition("=")[0] for option in lost) if name in ESSENTIAL)
+    if names:
+        raise LabError(
+            f"this kernel cannot be configured for the lab: it does not take {', '.join(names)}",
+            hint="choose another version, or look for a dependency that kernel/config/lab.config misses",
+        )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""What this project adds to Linux: options, patches, source files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from mptcplab.errors import LabError
+
+DEFAULT_VERSION = "7.2"
+
+# Part of every key: raise it when build.py's make flags, environment or
+# stripping change, so that kernels built the old way are not mistaken for new.
+RECIPE = 1
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file by its name (relative, with slashes) and content."""
+
+    name: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the content alone, hexadecimal."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything of ours that goes into a kernel; the source and the compiler are apart."""
+
+    fragment: str
+    patches: tuple[NamedFile, ...]
+    overlay: tuple[NamedFile, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Identity of these inputs and of the recipe; comments in the fragment don't count."""
+        return _hash(
+            {
+                "recipe": RECIPE,
+                "options": option_lines(self.fragment),
+                "patches": [[patch.name, patch.sha256] for patch in self.patches],
+                "overlay": [[file.name, file.sha256] for file in self.overlay],
+            }
+        )
+
+    def key(self, *, source_sha256: str, compiler: str) -> str:
+        """Identity of the kernel that these inputs, that source and that compiler make."""
+        return _hash({"source": source_sha256, "inputs": self.digest, "compiler": compiler})
+
+
+def option_lines(fragment: str) -> list[str]:
+    """The lines of a configuration fragment that mean something, in their order."""
+    lines = (line.strip() for line in fragment.splitlines())
+    return [line for line in lines if line.startswith(("CONFIG_", "# CONFIG_"))]
+
+
+def data_dir() -> Path:
+    """The directory with `config/`, `patches/` and perhaps `net/`.
+
+    An installed package carries it as `mptcplab/_data/kernel`; in a checkout it is
+    `kernel/` at the top. Raises LabError when neither is there.
+    """
+    here = Path(__file__).resolve()
+    candidates = [here.parents[1] / "_data" / "kernel", *(parent / "kernel" for parent in here.parents)]
+    for candidate in candidates:
+        if (candidate / "config" / "lab.config").is_file():
+            return candidate
+    raise LabError(
+        "the kernel's configuration lab.config is not where this package was installed",
+        hint="install mptcplab again, or run it from a complete checkout",
+    )
+
+
+def load_inputs(directory: Path | None = None) -> Inputs:
+    """Read the fragment, `patches/*.patch` in name order, and the files below `net/`.
+
+    A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
+    Makefile lines that name it come from a patch.
+    """
+    directory = directory or data_dir()
+    patches = sorted((directory / "patches").glob("*.patch"))
+    overlay = sorted(path for path in (directory / "net").rglob("*") if path.is_file())
+    return Inputs(
+        fragment=(directory / "config" / "lab.config").read_text(),
+        patches=tuple(_named(path, directory / "patches") for path in patches),
+        overlay=tuple(_named(path, directory) for path in overlay),
+    )
+
+
+def _named(path: Path, base: Path) -> NamedFile:
+    return NamedFile(path.relative_to(base).as_posix(), path.read_bytes())
+
+
+def _hash(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Linux sources from Debian's packages `linux-source-N.M`.
+
+The packages are in other suites than the one a machine runs, so apt gets a private
+configuration in our cache: the machine's own mirror, more suites, its own lists.
+Nothing of the system's apt is touched, and no privilege is needed. apt checks
+signatures and hashes as always.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from mptcplab.errors import LabError, MissingError
+from mptcplab.kernel.cache import locked, source_record, work_dir
+from mptcplab.kernel.process import CommandError, capture, require_tools, run_logged
+from mptcplab.kernel.progress import Reporter
+from mptcplab.kernel.source import Source, file_sha256
+
+# Not every mirror has every suite; apt only complains about those it does not have.
+SUITES = ("bookworm-backports", "trixie", "trixie-backports", "forky", "sid")
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "tar": "tar"}
+OTHER_WAY = "give a Linux tarball or tree with --source"
+
+# Machines hang hooks on `apt-get update` that write to the system; not ours to run.
+# Hooks are lists, which -o cannot empty, hence a file.
+_APT_CONF = """\
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+"""
+
+
+@dataclass(frozen=True)
+class Apt:
+    """A private apt below `directory`."""
+
+    directory: Path
+
+    @property
+    def options(self) -> list[str]:
+        """Command-line options that make apt use nothing but this directory."""
+        settings = {
+            "Dir::Etc::SourceList": str(self.directory / "sources.list"),
+            "Dir::Etc::SourceParts": "/dev/null",
+            "Dir::State::Lists": str(self.directory / "lists"),
+            "Dir::State::status": str(self.directory / "status"),
+            "Dir::Cache": str(self.directory / "cache"),
+            "Acquire::Languages": "none",
+            "Acquire::PDiffs": "false",
+            # As root apt would change to a user that cannot write here, and warn.
+            "APT::Sandbox::User": "root",
+        }
+        pairs = (("-o", f"{name}={value}") for name, value in settings.items())
+        return ["-c", str(self.directory / "apt.conf"), *(word for pair in pairs for word in pair)]
+
+    def configure(self, mirror: str) -> None:
+        """Write the configuration: `mirror` (an URI of this machine's apt) with our suites."""
+        for name in ("lists/partial", "cache/archives/partial"):
+            (self.directory / name).mkdir(parents=True, exist_ok=True)
+        (self.directory / "status").touch()
+        (self.directory / "apt.conf").write_text(_APT_CONF)
+        keys = f" signed-by={KEYRING}" if KEYRING.exists() else ""
+        # Only the package lists: no translations, no application metadata.
+        lines = [f"deb [target=Packages lang=none{keys}] {mirror} {suite} main\n" for suite in SUITES]
+        (self.directory / "sources.list").write_text("".join(lines))
+
+
+def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> Source:
+    """The source of `version` from the cache, else downloaded from Debian.
+
+    Raises MissingError when this machine's apt cannot give it.
+    """
+    with locked(f"source-{version}", cache, waiting=lambda: progress.stage("waiting for another download")):
+        kept = _kept_source(version, cache)
+        if kept is not None:
+            return kept
+        require_tools(TOOLS)
+        package = f"linux-source-{version}"
+        apt = Apt(cache / "apt")
+        with locked("apt", cache):
+            for mirror in _mirrors():
+                progress.stage(f"looking for {package} in Debian's suites")
+                apt.configure(mirror)
+                _update(apt, log)
+                listed = parse_madison(capture(["apt-cache", *apt.options, "madison", package]), package)
+                with work_dir("download", cache) as work:
+                    for package_version in listed:
+                        progress.stage(f"downloading {package} {package_version} (about 160 MB)")
+                        if _download(apt, package, package_version, work=work, log=log):
+                            return _keep(version, package, package_version, work=work, cache=cache)
+        raise MissingError(f"this machine's Debian mirror has no package {package}", hint=OTHER_WAY)
+
+
+def parse_targets(output: str) -> list[str]:
+    """URIs of Debian's main archive, from lines `origin|label|created by|URI` of apt's index targets."""
+    uris: list[str] = []
+    for line in output.splitlines():
+        origin, label, created_by, uri = [*line.split("|", 3), "", "", ""][:4]
+        if (origin, label, created_by) == ("Debian", "Debian", "Packages") and uri and uri not in uris:
+            uris.append(uri)
+    return uris
+
+
+def parse_madison(output: str, package: str) -> list[str]:
+    """Versions of `package` in the output of `apt-cache madison`: newest first, each once."""
+    versions: list[str] = []
+    for line in output.splitlines():
+        name, version, origin = [*(field.strip() for field in line.split("|", 2)), "", "", ""][:3]
+        if name == package and origin.endswith("Packages") and version not in versions:
+            versions.append(version)
+    return versions
+
+
+def _mirrors() -> list[str]:
+    command = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)"]
+    try:
+        mirrors = parse_targets(capture(command))
+    except CommandError:
+        mirrors = []
+    if not mirrors:
+        raise MissingError(
+            "apt knows no Debian mirror on this machine",
+            hint=f"run `sudo apt-get update` on Debian, or {OTHER_WAY}",
+        )
+    return mirrors
+
+
+def _update(apt: Apt, log: TextIO) -> None:
+    try:
+        run_logged(["apt-get", *apt.options, "--quiet", "update"], log=log)
+    except CommandError:
+        # A suite that this mirror lacks is an error to apt, and the other suites are
+        # there all the same. If none is, no version will be listed.
+        log.write("some suites could not be read\n")
+
+
+def _download(apt: Apt, package: str, package_version: str, *, work: Path, log: TextIO) -> bool:
+    try:
+        run_logged(
+            ["apt-get", *apt.options, "--quiet", "download", f"{package}={package_version}"],
+            cwd=work,
+            log=log,
+        )
+    except CommandError:
+        # Listed, but the mirror has it no longer: the next older one may do.
+        return False
+    return True
+
+
+def _keep(version: str, package: str, package_version: str, *, work: Path, cache: Path) -> Source:
+    """Take the tarball out of the downloaded package into `sources/` and remember it."""
+    tarball = work / "source.tar.xz"
+    extract_member(next(work.glob("*.deb")), f"./usr/src/{package}.tar.xz", tarball)
+    sha256 = file_sha256(tarball)
+    target = cache / "sources" / f"{package}_{package_version}.tar.xz"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    record = {
+        "package": package,
+        "package_version": package_version,
+        "file": target.name,
+        "size": tarball.stat().st_size,
+        "sha256": sha256,
+    }
+    tarball.rename(target)
+    written = work / "record.json"
+    written.write_text(json.dumps(record, indent=2) + "\n")
+    written.rename(source_record(version, cache))
+    return Source(kind="debian", name=package, path=target, sha256=sha256, package_version=package_version)
+
+
+def extract_member(package: Path, member: str, target: Path) -> None:
+    """Write one file of a Debian package to `target`."""
+    with target.open("wb") as file:
+        unpacking = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
+        with unpacking:
+            tar = subprocess.run(
+                ["tar", "--extract", "--to-stdout", member], stdin=unpacking.stdout, stdout=file, check=False
+            )
+    if tar.returncode != 0 or unpacking.returncode != 0 or target.stat().st_size == 0:
+        raise LabError(f"the package {package.name} does not hold {member}", hint=OTHER_WAY)
+
+
+def _kept_source(version: str, cache: Path) -> Source | None:
+    try:
+        record = json.loads(source_record(version, cache).read_text())
+        path = cache / "sources" / record["file"]
+        if path.stat().st_size != record["size"]:
+            return None
+        return Source(
+            kind="debian",
+            name=record["package"],
+            path=path,
+            sha256=record["sha256"],
+            package_version=record["package_version"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""Linux sources: what one is, its identity, and how it is unpacked for a build."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from mptcplab.errors import InputError
+from mptcplab.kernel.process import CommandError, run_logged
+
+# Never part of a source: a repository's own data.
+SKIPPED = frozenset({".git"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Linux source at hand: a tarball, or a tree when `path` is a directory."""
+
+    kind: str
+    """Where it is from: "debian", "tarball" or "tree"."""
+    name: str
+    """Package, file or directory, for a person to read."""
+    path: Path
+    sha256: str
+    """Of the tarball, or of all names and contents of the tree."""
+    package_version: str | None = None
+
+    def describe(self) -> dict[str, str | None]:
+        """What a manifest says of it; not where it was downloaded."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "package_version": self.package_version,
+            "sha256": self.sha256,
+        }
+
+
+def local_source(path: Path) -> Source:
+    """The tarball or unpacked tree that a user gave; reads all of it. Raises InputError."""
+    path = path.expanduser().resolve()
+    if path.is_file():
+        return Source(kind="tarball", name=path.name, path=path, sha256=file_sha256(path))
+    if path.is_dir():
+        if not (path / "arch" / "um" / "Makefile").is_file():
+            raise InputError(
+                f"'{path}' is not a Linux source tree with User-Mode Linux in it",
+                hint="give the directory that has Makefile, Kconfig and arch/um",
+            )
+        return Source(kind="tree", name=path.name, path=path, sha256=tree_sha256(path))
+    raise InputError(f"'{path}' does not exist", hint="give a Linux tarball or an unpacked tree")
+
+
+def file_sha256(path: Path) -> str:
+    """Hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def tree_sha256(tree: Path) -> str:
+    """Hash over relative path, mode, size and content of all files, so that any edit changes it."""
+    digest = hashlib.sha256()
+    for path in _tree_files(tree):
+        name = path.relative_to(tree).as_posix()
+        if path.is_symlink():
+            digest.update(f"link {name} {path.readlink()}\n".encode(errors="surrogateescape"))
+            continue
+        content = path.read_bytes()
+        runs = os.access(path, os.X_OK)
+        digest.update(f"file {name} {runs} {len(content)}\n".encode(errors="surrogateescape"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def unpack(source: Source, target: Path, *, log: TextIO) -> None:
+    """Put a private copy of the source's tree at `target`; the original is only read."""
+    if source.path.is_dir():
+        shutil.copytree(source.path, target, symlinks=True, ignore=_ignore)
+        return
+    target.mkdir()
+    try:
+        run_logged(
+            ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
+             "--strip-components=1", "--no-same-owner"],
+            log=log,
+        )  # fmt: skip
+    except CommandError as error:
+        raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
+    if not (target / "arch" / "um" / "Makefile").is_file():
+        raise InputError(
+            f"'{source.path.name}' does not hold a Linux source tree in one top directory",
+            hint="give a tarball of Linux as kernel.org or Debian makes it",
+        )
+
+
+def tree_version(tree: Path) -> str:
+    """VERSION.PATCHLEVEL of a tree's Makefile, such as 7.2. Raises InputError."""
+    head = (tree / "Makefile").read_text(errors="replace")[:1000]
+    numbers = [re.search(rf"^{name} = (\d+)$", head, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL")]
+    if not all(numbers):
+        raise InputError("the source's Makefile does not tell its version", hint="is it Linux?")
+    return ".".join(number[1] for number in numbers if number)
+
+
+def _tree_files(tree: Path) -> Iterator[Path]:
+    for directory, names, files in os.walk(tree):
+        names[:] = sorted(name for name in names if name not in SKIPPED)
+        links = [name for name in names if Path(directory, name).is_symlink()]
+        for name in sorted([*files, *links]):
+            path = Path(directory, name)
+            if path.is_symlink() or path.is_file():
+                yield path
+
+
+def _ignore(_directory: str, names: list[str]) -> set[str]:
+    return set(names) & SKIPPED

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+"""The on-disk form of a run, and its reader.
+
+    RUN/manifest.json         who, what, with what: everything needed to repeat and to judge it; written last
+        plan.json             what was executed
+        subflows.parquet      TCP_INFO of every subflow (or TCP connection) over time
+        connections.parquet   payload and MPTCP_INFO of every connection over time
+        out/NAME.out, .err    what each program wrote, as it wrote it
+        counters/NODE/        what the kernel counted: nstat, tc -s, ip -s link, ip mptcp
+        console.txt           what the lab kernel printed
+
+Nothing in it depends on when, where or how fast the run was executed: equal identity, equal bytes.
+"""

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Write and read the folder of one run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from mptcplab.errors import LabError
+from mptcplab.recording import samples
+
+_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl")
+
+
+def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str) -> None:
+    """Turn what an engine left in ``folder`` into a recording; the manifest comes last and makes it one."""
+    subflows: list[samples.Row] = []
+    connections: list[samples.Row] = []
+    for program in manifest["programs"]:
+        if program["samples_itself"]:
+            text = (folder / "out" / f"{program['name']}.out").read_text()
+            node, name = program["node"], program["name"]
+            of_subflows, of_connections = samples.from_flow(text, node=node, program=name, zero_ns=zero_ns)
+            subflows += of_subflows
+            connections += of_connections
+    sampled = folder / "sockets.jsonl"
+    if sampled.exists():
+        subflows += samples.from_sampler(sampled.read_text())
+    samples.write(subflows, folder / "subflows.parquet")
+    samples.write(connections, folder / "connections.parquet")
+    (folder / "console.txt").write_text(console)
+    for name in _SCRATCH:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A finished run on disk. Everything is read when it is asked for."""
+
+    folder: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """Identity and provenance. :raises LabError: when the folder is no recording."""
+        try:
+            manifest = json.loads((self.folder / "manifest.json").read_text())
+        except (OSError, ValueError) as error:
+            hint = "delete the folder; the run will be repeated"
+            raise LabError(f"{self.folder} is not a recording of a run", hint=hint) from error
+        if not isinstance(manifest, dict):
+            raise LabError(f"{self.folder} has no manifest", hint="delete the folder; the run will be repeated")
+        return manifest
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """Samples of subflows, see :mod:`mptcplab.recording.samples`; no rows when nothing was sampled."""
+        return self._table("subflows")
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """Samples of connections; no rows when no program reports them."""
+        return self._table("connections")
+
+    def _table(self, name: str) -> pl.DataFrame:
+        file = self.folder / f"{name}.parquet"
+        return pl.read_parquet(file) if file.exists() else pl.DataFrame({"time_ns": []}, schema={"time_ns": pl.Int64})
+
+    def output(self, program: str, kind: str = "out") -> str:
+        """What ``program`` wrote to its standard output (``out``) or error (``err``)."""
+        return (self.folder / "out" / f"{program}.{kind}").read_text(errors="replace")
+
+    def counter(self, node: str, name: str) -> Any:
+        """A counter file of ``node``: parsed when it is JSON."""
+        text = (self.folder / "counters" / node / name).read_text()
+        return json.loads(text or "null") if name.endswith(".json") else text
+
+    def program(self, name: str) -> dict[str, Any]:
+        """Start, end (ns from time zero) and exit status of one program."""
+        return next(program for program in self.manifest["programs"] if program["name"] == name)
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether ``folder`` holds a finished run."""
+    return (folder / "manifest.json").is_file()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Samples as tables: one row per subflow or connection and instant, whoever took them.
+
+Times count from the plan's time zero, in ns. Columns beyond the fixed ones are the kernel's own names of TCP_INFO and
+MPTCP_INFO, in its units, and empty where a source does not tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+Row = dict[str, Any]
+_NUMBER = pl.Int64
+_TEXT = ("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error")
+_TRUTH = ("final", "fallback", "remote_key_received")
+#: The kernel's numbers of TCP states, include/net/tcp_states.h.
+_STATES = {
+    1: "established", 2: "syn-sent", 3: "syn-recv", 4: "fin-wait-1", 5: "fin-wait-2", 6: "time-wait",
+    7: "close", 8: "close-wait", 9: "last-ack", 10: "listen", 11: "closing",
+}  # fmt: skip
+#: 64 bits in full: data sequence numbers, and rates for which ~0 stands for "not limited".
+_UNSIGNED = ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate")
+_LEADING = ("time_ns", "node", "program", "role", "conn", "local", "remote")
+
+
+def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:
+    """Rows for subflows and for connections from the JSON lines of ``flow``."""
+    subflows: list[Row] = []
+    connections: list[Row] = []
+    for event in map(json.loads, text.splitlines()):
+        kind = event.pop("event")
+        row = {"time_ns": event.pop("t_ns") - zero_ns, "node": node, "program": program, **event}
+        if kind == "subflow":
+            subflows.append({key: value for key, value in row.items() if key != "id"})
+        elif kind == "interval":
+            connections.append(row)
+        elif kind == "mptcp":
+            _join(connections, row)
+    return subflows, connections
+
+
+def _join(connections: list[Row], row: Row) -> None:
+    """MPTCP_INFO belongs to the interval of the same instant and connection, which was written just before."""
+    for candidate in reversed(connections):
+        if candidate["conn"] == row["conn"] and candidate["time_ns"] == row["time_ns"]:
+            candidate.update(row)
+            return
+    connections.append(row)
+
+
+def from_sampler(text: str) -> Iterator[Row]:
+    """Rows for subflows from the guest's socket sampler."""
+    for row in map(json.loads, text.splitlines()):
+        row["state"] = _STATES.get(row["state"], str(row["state"]))
+        yield row
+
+
+def write(rows: Iterable[Row], file: Path) -> None:
+    """Write Parquet whose bytes depend on ``rows`` only. Writes nothing when there are none."""
+    rows = list(rows)
+    if not rows:
+        return
+    found: dict[str, None] = {key: None for row in rows for key in row}
+    names = [name for name in _LEADING if name in found] + sorted(set(found) - set(_LEADING))
+    schema = {name: _type_of(name) for name in names}
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    frame = pl.DataFrame(columns, schema=schema)
+    frame.write_parquet(file, compression="zstd", compression_level=3, statistics=False)
+
+
+def _type_of(name: str) -> type[pl.DataType]:
+    if name in _TEXT or name == "role":
+        return pl.String
+    if name in _TRUTH:
+        return pl.Boolean
+    if name in _UNSIGNED:
+        return pl.UInt64
+    return _NUMBER

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""The workload program `flow`, built from its source and run over loopback."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "tools" / "flow"
+IPPROTO_MPTCP = 262
+DEADLINE_S = 30.0
+
+# States of sockets in /proc/net/tcp
+ESTABLISHED = "01"
+LISTEN = "0A"
+
+Event = dict[str, Any]
+
+# Published XXH64 values with seed 0, of less and of more than one 32-byte stripe.
+XXH64 = {
+    b"": "ef46db3751d8e999",
+    b"abc": "44bc2cf5ad770999",
+    b"Nobody inspects the spammish repetition": "fbcea83c8a378bf1",
+}
+
+# Refuses MPTCP_FULL_INFO, as kernels before 6.5 do.
+OLD_KERNEL = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/socket.h>
+typedef int (*next_t)(int, int, int, void *, socklen_t *);
+int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+    if (level == 284 && name == 4) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return ((next_t)dlsym(RTLD_NEXT, "getsockopt"))(fd, level, name, value, len);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What both ends of one run wrote."""
+
+    server: list[Event]
+    client: list[Event]
+
+
+def of(events: list[Event], kind: str) -> list[Event]:
+    return [event for event in events if event["event"] == kind]
+
+
+def checksums(events: list[Event]) -> dict[int, str]:
+    """Checksum by the client's number of the connection, which both ends know."""
+    client_conn = {event["conn"]: event["client_conn"] for event in of(events, "start")}
+    return {client_conn[event["conn"]]: event["checksum"] for event in of(events, "end")}
+
+
+def mptcp_missing() -> str | None:
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
+    except OSError as error:
+        return f"this kernel gives no MPTCP socket: {error.strerror}"
+    return None
+
+
+needs_mptcp = pytest.mark.skipif(mptcp_missing() is not None, reason=str(mptcp_missing()))
+
+
+@pytest.fixture(scope="module")
+def flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not (shutil.which("make") and shutil.which("gcc")):
+        pytest.skip("make and gcc are needed to build flow")
+    out = tmp_path_factory.mktemp("flow")
+    subprocess.run(["make", "-s", "-C", str(SOURCE), f"OUT={out}/"], check=True)
+    return out / "flow"
+
+
+def wait_for_socket(port: int, state: str, process: subprocess.Popen[str]) -> None:
+    """Until the port has a socket in this state; connecting to find out would be counted."""
+    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    end = time.monotonic() + DEADLINE_S
+    while process.poll() is None and time.monotonic() < end:
+        lines = [line for table in tables if table.exists() for line in table.read_text().splitlines()]
+        if any(row[1].endswith(f":{port:04X}") and row[3] == state for row in map(str.split, lines)):
+            return
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Lab:
+    flow: Path
+    directory: Path
+
+    def server(self, *options: str, port: int) -> subprocess.Popen[str]:
+        output = self.directory / "server.json"
+        command: list[str | Path] = [self.flow, "server", "--port", str(port), "--output", output, *options]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        wait_for_socket(port, LISTEN, process)
+        return process
+
+    def client(
+        self, *options: str, port: int, to: str = "127.0.0.1", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        output = self.directory / "client.json"
+        command: list[str | Path] = [self.flow, "client", "--connect", to, "--port", str(port)]
+        return subprocess.run(
+            [*command, "--output", output, *options],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            env=env,
+        )
+
+    def events(self, role: str) -> list[Event]:
+        lines = (self.directory / f"{role}.json").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def run(
+        self,
+        *client: str,
+        server: tuple[str, ...] = (),
+        connections: int = 1,
+        to: str = "127.0.0.1",
+        env: dict[str, str] | None = None,
+    ) -> Run:
+        port = free_port()
+        count = ("--connections", str(connections))
+        process = self.server(*count, *server, port=port)
+        try:
+            done = self.client(*count, *client, port=port, to=to, env=env)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert process.wait(DEADLINE_S) == 0
+        finally:
+            process.kill()
+            process.communicate()
+        return Run(server=self.events("server"), client=self.events("client"))
+
+
+@pytest.fixture
+def lab(flow: Path, tmp_path: Path) -> Lab:
+    return Lab(flow=flow, directory=tmp_path)
+
+
+@pytest.mark.parametrize("direction", ["upload", "download"])
+@pytest.mark.parametrize("to", ["127.0.0.1", "::1"])
+def test_bytes_arrive_as_sent(lab: Lab, direction: str, to: str) -> None:
+    if to == "::1" and not Path("/proc/net/if_inet6").exists():
+        pytest.skip("no IPv6 here")
+    options = ["--bytes", "3000001", "--checksum"]
+    if direction == "download":
+        options.append("--download")
+    run = lab.run(*options, to=to)
+    for events in (run.server, run.client):
+        (start,), (end,) = of(events, "start"), of(events, "end")
+        assert (start["protocol"], start["direction"]) == ("tcp", direction)
+        assert (end["bytes"], end["error"]) == (3000001, None)
+        assert of(events, "interval")[-1] | {"bytes": None} == {
+            "event": "interval",
+            "conn": 0,
+            "role": start["role"],
+            "t_ns": end["t_ns"],
+            "final": True,
+            "bytes": None,
+            "total": 3000001,
+        }
+    assert of(run.server, "start")[0]["local"] == of(run.client, "start")[0]["remote"]
+    assert checksums(run.server) == checksums(run.client)
+
+
+def test_subflow_of_tcp_is_the_socket_itself(lab: Lab) -> None:
+    run = lab.run("--bytes", "1000000")
+    (start,), (subflow,) = of(run.client, "start"), of(run.client, "subflow")
+    assert subflow["id"] == f"{start['local']}>{start['remote']}"
+    assert subflow["bytes_acked"] >= 1000000
+    assert not of(run.client, "mptcp")
+
+
+def test_connections_have_payload_of_their_own(lab: Lab) -> None:
+    run = lab.run("--bytes", "500000", "--checksum", connections=5)
+    sums = checksums(run.client)
+    assert sorted(sums) == [0, 1, 2, 3, 4]
+    assert len(set(sums.values())) == 5
+    assert checksums(run.server) == sums
+
+
+def test_seed_decides_the_payload_of_downloads_too(lab: Lab) -> None:
+    def checksum(*options: str) -> str:
+        return checksums(lab.run("--bytes", "100000", "--checksum", *options).server)[0]
+
+    assert checksum("--seed", "7") == checksum("--seed", "7", "--download")
+    assert checksum("--seed", "7") != checksum("--seed", "8")
+
+
+@pytest.mark.parametrize("content", XXH64)
+def test_file_and_checksum(lab: Lab, content: bytes) -> None:
+    path = lab.directory / "payload"
+    path.write_bytes(content)
+    run = lab.run("--file", str(path), "--checksum")
+    assert checksums(run.server) == checksums(run.client) == {0: XXH64[content]}
+
+
+def test_time_bound_run_has_intervals(lab: Lab) -> None:
+    interval = ("--interval-ms", "100")
+    run = lab.run("--seconds", "0.35", *interval, server=interval)
+    for events in (run.server, run.client):
+        intervals, (end,) = of(events, "interval"), of(events, "end")
+        assert len(intervals) >= 2
+        assert [event["final"] for event in intervals].index(True) == len(intervals) - 1
+        assert sum(event["bytes"] for event in intervals) == end["bytes"] > 0
+    (end,) = of(run.client, "end")
+    assert end["last_ns"] - end["first_ns"] >= 350_000_000
+
+
+def test_interval_0_gives_only_final_samples(lab: Lab) -> None:
+    interval = ("--interval-ms", "0")
+    run = lab.run("--seconds", "0.1", *interval, server=interval)
+    assert [event["final"] for event in of(run.server, "interval")] == [True]
+
+
+@pytest.mark.parametrize("checksum", [(), ("--checksum",)])
+def test_quantum_loses_nothing(lab: Lab, checksum: tuple[str, ...]) -> None:
+    run = lab.run("--bytes", "5000000", *checksum, server=("--quantum-us", "2000"), connections=3)
+    assert [event["bytes"] for event in of(run.server, "end")] == [5000000] * 3
+    assert checksums(run.server) == checksums(run.client)
+
+
+@needs_mptcp
+@pytest.mark.parametrize("direction", [(), ("--download",)])
+def test_mptcp(lab: Lab, direction: tuple[str, ...]) -> None:
+    run = lab.run("--mptcp", "--bytes", "2000000", "--checksum", *direction, server=("--mptcp",))
+    assert checksums(run.server) == checksums(run.client)
+    for events in (run.server, run.client):
+        assert of(events, "start")[0]["protocol"] == "mptcp"
+        mptcp = of(events, "mptcp")[-1]
+        assert (mptcp["final"], mptcp["fallback"]) == (True, False)
+        assert mptcp["bytes_sent"] + mptcp["bytes_received"] >= 2000000
+        assert of(events, "subflow")[-1]["subflow_id"] is not None
+
+
+@needs_mptcp
+def test_mptcp_on_a_kernel_without_full_info(lab: Lab) -> None:
+    shim = lab.directory / "old_kernel.so"
+    (lab.directory / "old_kernel.c").write_text(OLD_KERNEL)
+    source = str(lab.directory / "old_kernel.c")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", str(shim), source, "-ldl"], check=True)
+    options = ("--mptcp", "--bytes", "2000000", "--download")
+    run = lab.run(*options, server=("--mptcp",), env={"LD_PRELOAD": str(shim)})
+    (start,), (subflow,) = of(run.client, "start"), of(run.client, "subflow")
+    assert subflow["id"] == f"{start['local']}>{start['remote']}"
+    assert (subflow["subflow_id"], subflow["bytes_received"] >= 2000000) == (None, True)
+    assert of(run.client, "mptcp")[0]["fallback"] is False
+
+
+@needs_mptcp
+def test_fallback_is_told(lab: Lab) -> None:
+    run = lab.run("--bytes", "2000000", "--download", "--mptcp")
+    (mptcp,) = of(run.client, "mptcp")
+    assert (mptcp["fallback"], mptcp["token"]) == (True, None)
+    assert of(run.client, "subflow")[0]["bytes_received"] >= 2000000
+    run = lab.run("--bytes", "2000000", server=("--mptcp",))
+    assert of(run.server, "start")[0]["protocol"] == "tcp"
+    assert of(run.server, "mptcp")[0]["fallback"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("", "say 'server' or 'client' first (see flow --help)"),
+        ("peer", "'peer' is not server, client, pattern or sum (see flow --help)"),
+        ("server", "--port is missing"),
+        ("server --port", "--port: a value is missing"),
+        ("server --port 70000", "--port: '70000' is not a port (1 to 65535)"),
+        ("server --port 5x", "--port: '5x' is not a port (1 to 65535)"),
+        ("server --port -5", "--port: '-5' is not a port (1 to 65535)"),
+        ("server --port 5 --download", "--download: not for 'server' (see flow --help)"),
+        ("server --port 5 --por 5", "unknown option '--por' (see flow --help)"),
+        ("server --port 5 --mptcp=1", "--mptcp: takes no value"),
+        ("server --port 5 --bind a", "--bind: 'a' is not a numeric IPv4 or IPv6 address"),
+        ("client --port 5", "--connect is missing"),
+        (
+            "client --port 5 --connect ::1 --seconds 1 --bytes 1",
+            "give exactly one of --seconds, --bytes and --file",
+        ),
+        (
+            "client --port 5 --connect ::1 --seconds 1e3",
+            "--seconds: '1e3' is not a time in seconds (above 0, to 100000000, at most 9 decimals)",
+        ),
+        (
+            "client --port 5 --connect ::1 --bytes 18446744073709551616",
+            "--bytes: '18446744073709551616' is not a whole number of bytes (0 to 1000000000000000000)",
+        ),
+    ],
+)
+def test_bad_arguments(flow: Path, arguments: str, sentence: str) -> None:
+    done = subprocess.run([flow, *arguments.split()], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"flow: {sentence}\n")
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_536, 1_000_003])
+def test_pattern_and_sum_agree(flow: Path, size: int) -> None:
+    made = subprocess.run([flow, "pattern", "--bytes", str(size), "--seed", "3"], capture_output=True, check=True)
+    summed = subprocess.run([flow, "sum"], input=made.stdout, capture_output=True, check=True)
+    assert len(made.stdout) == size
+    assert json.loads(summed.stderr) == json.loads(made.stderr)
+    other = subprocess.run([flow, "pattern", "--bytes", str(size), "--seed", "4"], capture_output=True, check=True)
+    assert (other.stdout == made.stdout) is (size == 0)
+
+
+def test_help(flow: Path) -> None:
+    done = subprocess.run([flow, "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "EXIT STATUS" in done.stdout
+
+
+def test_refused_connection(lab: Lab) -> None:
+    done = lab.client("--bytes", "1", port=free_port())
+    assert (done.returncode, done.stderr) == (1, "flow: connection 0 failed: refused\n")
+    (end,) = lab.events("client")
+    assert (end["event"], end["error"]) == ("end", "refused")
+
+
+def test_sigterm_ends_with_final_samples(lab: Lab) -> None:
+    port = free_port()
+    server = lab.server("--connections", "1", port=port)
+    output = lab.directory / "client.json"
+    command: list[str | Path] = [lab.flow, "client", "--connect", "127.0.0.1", "--port", str(port)]
+    client = subprocess.Popen([*command, "--seconds", "60", "--output", output], stderr=subprocess.PIPE, text=True)
+    wait_for_socket(port, ESTABLISHED, client)
+    client.send_signal(signal.SIGTERM)
+    assert client.communicate(timeout=DEADLINE_S)[1] == "flow: connection 0 failed: interrupted\n"
+    assert client.returncode == 1
+    assert of(lab.events("client"), "interval")[-1]["final"] is True
+    assert of(lab.events("client"), "end")[0]["error"] == "interrupted"
+    assert server.communicate(timeout=DEADLINE_S)[1] == ""
+    assert server.returncode == 0
+
+
+def test_sigterm_ends_an_idle_server(lab: Lab) -> None:
+    server = lab.server(port=free_port())
+    server.send_signal(signal.SIGTERM)
+    assert server.communicate(timeout=DEADLINE_S)[1] == ""
+    assert server.returncode == 0

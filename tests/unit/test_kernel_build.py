@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""A build's course, with stand-ins for gcc and make: nothing is compiled here."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mptcplab.cli.kernel import kernel as command
+from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.kernel import build
+from mptcplab.kernel.build import build_environment, build_kernel, first_errors, kept_tree
+from mptcplab.kernel.cache import list_kernels
+from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
+from mptcplab.kernel.progress import Silent
+
+PATCH = b"--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+new\n"
+FRAGMENT = "CONFIG_NET=y\nCONFIG_ODD=y\n"
+
+# Answers as the kernel's make does, as far as a build looks at it.
+FAKE_MAKE = """\
+#!/bin/sh
+case "$*" in
+  *tinyconfig) : > .config ;;
+  *olddefconfig) echo "CONFIG_NET=y" > .config ;;
+  *kernelrelease) echo 7.2.12-mptcplab ;;
+  *linux)
+    cat file
+    echo "  CC      init/main.o"
+    echo "a.c:1: warning: odd"
+    [ -e fail ] && { echo "a.c:2: error: broken" >&2; exit 2; }
+    printf kernel > linux; printf map > System.map ;;
+esac
+"""
+FAKE_STRIP = '#!/bin/sh\ncp "$4" "$3"\n'
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source tree, and a PATH on which make and strip are stand-ins."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, text in (("make", FAKE_MAKE), ("strip", FAKE_STRIP)):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setattr(build, "TOOLS", {"make": "make"})
+    monkeypatch.setattr(build, "compiler_version", lambda: "gcc 12")
+    place = tmp_path / "linux"
+    (place / "arch" / "um").mkdir(parents=True)
+    (place / "arch" / "um" / "Makefile").touch()
+    (place / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 2\n")
+    (place / "file").write_text("old\n")
+    merge = place / "scripts" / "kconfig" / "merge_config.sh"
+    merge.parent.mkdir(parents=True)
+    merge.write_text("#!/bin/sh\n")
+    merge.chmod(0o755)
+    return place
+
+
+INPUTS = Inputs(
+    fragment=FRAGMENT,
+    patches=(NamedFile("0001-x.patch", PATCH),),
+    overlay=(NamedFile("net/mptcp/lia.c", b"int x;"),),
+)
+
+
+def test_a_build_makes_a_whole_entry(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    kernel = build_kernel(source=tree, jobs=1, cache=cache, inputs=INPUTS)
+    assert (kernel.version, kernel.release) == ("7.2", "7.2.12-mptcplab")
+    names = {path.name for path in kernel.path.iterdir()}
+    assert names == {"linux", "System.map", "config", "build.log", "entry.json"}
+    assert os.access(kernel.executable, os.X_OK)
+    entry = json.loads((kernel.path / "entry.json").read_text())
+    assert entry["lost_options"] == ["CONFIG_ODD=y"]
+    assert entry["warnings"] == ["a.c:1: warning: odd"]
+    assert entry["source"]["kind"] == "tree"
+    # The patch was applied, to a copy.
+    assert "\nnew\n" in (kernel.path / "build.log").read_text()
+    assert (tree / "file").read_text() == "old\n"
+    assert list((cache / "tmp").iterdir()) == []
+
+
+def test_a_cached_kernel_is_not_rebuilt(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = tmp_path / "cache"
+    first = build_kernel(source=tree, cache=cache, inputs=INPUTS)
+    monkeypatch.setattr(build, "work_dir", None)
+    assert build_kernel("7.2", source=tree, cache=cache, inputs=INPUTS) == first
+    with pytest.raises(InputError, match=r"Linux 7\.2, not 6\.12"):
+        build_kernel("6.12", source=tree, cache=cache, inputs=INPUTS)
+
+
+def test_the_tree_is_kept_when_asked(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = build_kernel(source=tree, cache=cache, inputs=INPUTS)
+    assert not kept_tree(first, cache).exists()
+    again = build_kernel(source=tree, cache=cache, inputs=INPUTS, keep_tree=True)
+    assert again == first
+    assert (kept_tree(first, cache) / "net" / "mptcp" / "lia.c").read_bytes() == b"int x;"
+
+
+def test_a_failed_build_leaves_its_log_and_nothing_else(tree: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (tree / "fail").touch()
+    with pytest.raises(LabError) as caught:
+        build_kernel(source=tree, cache=cache, inputs=INPUTS)
+    assert caught.value.status == Exit.FAILED
+    assert caught.value.message == "the kernel's build failed"
+    (log,) = (cache / "logs").iterdir()
+    assert str(log) in (caught.value.hint or "")
+    assert "a.c:2: error: broken" in (caught.value.hint or "")
+    assert "a.c:2: error: broken" in log.read_text()
+    assert list_kernels(cache) == []
+    assert list((cache / "tmp").iterdir()) == []
+    # The next try, with the cause mended, works.
+    (tree / "fail").unlink()
+    assert build_kernel(source=tree, cache=cache, inputs=INPUTS).executable.is_file()
+
+
+def test_a_patch_that_does_not_fit_is_named(tree: Path, tmp_path: Path) -> None:
+    (tree / "file").write_text("other\n")
+    with pytest.raises(LabError, match=r"0001-x\.patch does not fit"):
+        build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
+
+
+def test_a_patch_that_is_in_already_is_not_taken_back(tree: Path, tmp_path: Path) -> None:
+    (tree / "file").write_text("new\n")
+    with pytest.raises(LabError, match=r"0001-x\.patch does not fit"):
+        build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
+
+
+def test_our_files_replace_nothing(tree: Path, tmp_path: Path) -> None:
+    (tree / "net" / "mptcp").mkdir(parents=True)
+    (tree / "net" / "mptcp" / "lia.c").touch()
+    with pytest.raises(LabError, match=r"already has net/mptcp/lia\.c"):
+        build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
+
+
+@pytest.mark.parametrize("version", ["7", "7.2.12", "latest"])
+def test_a_bad_version_is_bad_input(version: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a kernel version"):
+        build_kernel(version, cache=tmp_path, inputs=INPUTS)
+
+
+def test_missing_tools_are_all_named_with_their_packages() -> None:
+    with pytest.raises(MissingError) as caught:
+        require_tools({"no-such-a": "pkg-b", "sh": "dash", "no-such-b": "pkg-a", "no-such-c": "pkg-a"})
+    assert caught.value.message == "the kernel cannot be built without no-such-a, no-such-b, no-such-c"
+    assert caught.value.hint == "sudo apt-get install pkg-a pkg-b"
+
+
+def test_the_users_flags_stay_out_of_the_build() -> None:
+    clean = build_environment({"PATH": "/bin", "CFLAGS": "-O0", "ARCH": "arm", "LOCALVERSION": "-x"})
+    assert "CFLAGS" not in clean
+    assert "ARCH" not in clean
+    assert (clean["PATH"], clean["LOCALVERSION"], clean["KBUILD_BUILD_USER"]) == ("/bin", "", "mptcplab")
+
+
+def test_first_errors_skips_commands_and_progress() -> None:
+    log = "$ make error\n  CC      lib/errname.o\nx.c:3: error: no\nmake: *** [x.o] Error 1\n"
+    assert first_errors(log) == ["x.c:3: error: no", "make: *** [x.o] Error 1"]
+
+
+def test_a_failing_command_is_logged_and_said_so_that_it_can_be_pasted() -> None:
+    log = io.StringIO()
+    with pytest.raises(CommandError) as caught:
+        run_logged(["sh", "-c", "echo out; echo err >&2; exit 3"], log=log)
+    assert caught.value.hint == "sh -c 'echo out; echo err >&2; exit 3'"
+    assert {"out", "err"} <= set(log.getvalue().splitlines())
+
+
+def test_sigterm_ends_the_whole_group(tmp_path: Path) -> None:
+    """The command's own children end too: nobody holds the pipe any longer."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    read_end = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+
+    def on_line(_line: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt), sigterm_as_interrupt():
+        run_logged(
+            ["sh", "-c", 'exec 3>"$0"; sleep 600 & echo ready; wait', str(fifo)],
+            log=io.StringIO(),
+            on_line=on_line,
+        )
+    os.set_blocking(read_end, True)
+    assert os.read(read_end, 1) == b""
+    os.close(read_end)
+
+
+def test_commands(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "load_inputs", lambda: INPUTS)
+    monkeypatch.setattr("mptcplab.kernel.cache.load_inputs", lambda: INPUTS)
+    runner = CliRunner()
+    assert isinstance(runner.invoke(command, ["path"]).exception, MissingError)
+    built = runner.invoke(command, ["build", "--source", str(tree), "--json"], catch_exceptions=False)
+    document = json.loads(built.stdout)
+    assert document["release"] == "7.2.12-mptcplab"
+    path = runner.invoke(command, ["path"], catch_exceptions=False).stdout
+    assert path == document["executable"] + "\n"
+    listing = runner.invoke(command, ["list"], catch_exceptions=False).stdout
+    assert listing.splitlines()[1].split()[:3] == ["*", "7.2", "7.2.12-mptcplab"]
+    (item,) = json.loads(runner.invoke(command, ["list", "--json"], catch_exceptions=False).stdout)
+    assert item["default"] is True
+
+
+def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    silent = Silent()
+    silent.stage("a")
+    silent.count(1, 2)
+    silent.warn("b")
+    assert capfd.readouterr() == ("", "")

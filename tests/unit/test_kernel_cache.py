@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""The kernel cache: what is found, what is refused, and that nothing half-made is left."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mptcplab.errors import InputError, MissingError
+from mptcplab.kernel.cache import (
+    cache_root,
+    find_by_key,
+    find_kernel,
+    install_entry,
+    list_kernels,
+    locked,
+    source_record,
+    work_dir,
+)
+from mptcplab.kernel.data import Inputs, NamedFile
+
+INPUTS = Inputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
+NOON = "2026-01-01T12:00:00+00:00"
+
+
+def fill(directory: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1") -> Path:
+    """Write an entry as a build leaves it."""
+    directory.mkdir(parents=True)
+    (directory / "linux").write_bytes(b"ELF")
+    manifest = {
+        "format": 1,
+        "version": version,
+        "release": f"{version}.1-mptcplab",
+        "key": key,
+        "inputs": INPUTS.digest,
+        "source": {"sha256": source},
+        "config_sha256": "c",
+        "built": built,
+        "lost_options": ["CONFIG_X=y"],
+    }
+    (directory / "entry.json").write_text(json.dumps(manifest))
+    return directory
+
+
+def add(cache: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1") -> Path:
+    """Write an entry into the cache."""
+    place = cache / "kernels" / f"{version}-{key[:12]}"
+    return fill(place, key=key, version=version, built=built, source=source)
+
+
+def test_cache_root_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_root() == tmp_path / "mptcplab"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_root() == tmp_path / "home" / ".cache" / "mptcplab"
+
+
+def test_find_gives_the_entry_of_the_version(tmp_path: Path) -> None:
+    path = add(tmp_path, key="a" * 64)
+    add(tmp_path, key="b" * 64, version="6.12")
+    found = find_kernel(cache=tmp_path, inputs=INPUTS)
+    assert (found.version, found.release, found.path) == ("7.2", "7.2.1-mptcplab", path)
+    assert found.executable == path / "linux"
+    assert found.system_map == path / "System.map"
+    assert found.lost_options == ("CONFIG_X=y",)
+    assert find_kernel("6.12", tmp_path, inputs=INPUTS).key == "b" * 64
+
+
+def test_find_prefers_the_newest(tmp_path: Path) -> None:
+    add(tmp_path, key="a" * 64, built="2026-01-01T12:00:00+00:00")
+    add(tmp_path, key="b" * 64, built="2026-01-02T12:00:00+00:00")
+    assert find_kernel(cache=tmp_path, inputs=INPUTS).key == "b" * 64
+
+
+def test_find_prefers_the_source_that_build_would_take(tmp_path: Path) -> None:
+    add(tmp_path, key="a" * 64, built="2026-01-01T12:00:00+00:00", source="debian")
+    add(tmp_path, key="b" * 64, built="2026-01-02T12:00:00+00:00", source="tree")
+    record = source_record("7.2", tmp_path)
+    record.parent.mkdir()
+    record.write_text('{"sha256": "debian"}')
+    assert find_kernel(cache=tmp_path, inputs=INPUTS).key == "a" * 64
+
+
+def test_find_without_any_says_what_to_run(tmp_path: Path) -> None:
+    with pytest.raises(MissingError) as caught:
+        find_kernel(cache=tmp_path, inputs=INPUTS)
+    assert caught.value.hint == "run `mptcplab kernel build`"
+    with pytest.raises(MissingError) as caught:
+        find_kernel("6.12", tmp_path, inputs=INPUTS)
+    assert caught.value.hint == "run `mptcplab kernel build 6.12`"
+
+
+def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:
+    add(tmp_path, key="a" * 64)
+    changed = Inputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
+    with pytest.raises(MissingError, match="other patches or options"):
+        find_kernel(cache=tmp_path, inputs=changed)
+
+
+@pytest.mark.parametrize("name", ["", "linux"])
+def test_find_takes_a_path(tmp_path: Path, name: str) -> None:
+    path = add(tmp_path, key="a" * 64)
+    assert find_kernel(str(path / name), tmp_path).key == "a" * 64
+
+
+@pytest.mark.parametrize("version", ["7", "latest", "/nowhere/linux", "7.2.11"])
+def test_find_refuses_what_is_neither_version_nor_kernel(tmp_path: Path, version: str) -> None:
+    with pytest.raises(InputError, match="neither a kernel version"):
+        find_kernel(version, tmp_path)
+
+
+def test_list_is_ordered_by_version_then_newest(tmp_path: Path) -> None:
+    add(tmp_path, key="a" * 64, built="2026-01-01T12:00:00+00:00")
+    add(tmp_path, key="b" * 64, built="2026-01-02T12:00:00+00:00")
+    add(tmp_path, key="c" * 64, version="6.12")
+    add(tmp_path, key="d" * 64, version="6.9")
+    assert [entry.key[0] for entry in list_kernels(tmp_path)] == ["d", "c", "b", "a"]
+
+
+def test_damaged_entries_do_not_count(tmp_path: Path) -> None:
+    (add(tmp_path, key="a" * 64) / "linux").unlink()
+    (add(tmp_path, key="b" * 64) / "entry.json").write_text("{")
+    (add(tmp_path, key="c" * 64) / "entry.json").write_text('{"format": 99}')
+    assert list_kernels(tmp_path) == []
+    assert find_by_key("a" * 64, tmp_path) is None
+
+
+def test_install_moves_a_complete_entry(tmp_path: Path) -> None:
+    with work_dir("job", tmp_path) as work:
+        kernel = install_entry(fill(work / "entry", key="a" * 64), tmp_path)
+    assert kernel.path == tmp_path / "kernels" / ("7.2-" + "a" * 12)
+    assert list_kernels(tmp_path) == [kernel]
+    assert find_by_key("a" * 64, tmp_path) == kernel
+
+
+def test_install_replaces_a_damaged_entry_and_keeps_a_good_one(tmp_path: Path) -> None:
+    (add(tmp_path, key="a" * 64) / "linux").unlink()
+    good = install_entry(fill(tmp_path / "new", key="a" * 64), tmp_path)
+    assert good.executable.is_file()
+    again = install_entry(fill(tmp_path / "newer", key="a" * 64, built="2026-02-02T12:00:00+00:00"), tmp_path)
+    assert again == good
+
+
+def test_install_refuses_a_half_entry(tmp_path: Path) -> None:
+    half = fill(tmp_path / "half", key="a" * 64)
+    (half / "linux").unlink()
+    with pytest.raises(ValueError, match="complete"):
+        install_entry(half, tmp_path)
+    assert list_kernels(tmp_path) == []
+
+
+def test_work_dir_is_gone_after_a_failure(tmp_path: Path) -> None:
+    def fail() -> None:
+        with work_dir("job", tmp_path) as work:
+            fill(work / "entry", key="a" * 64)
+            raise RuntimeError("the build failed")
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list_kernels(tmp_path) == []
+
+
+def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
+    for name in ("dead", "alive", "bare"):
+        (tmp_path / "tmp" / name).mkdir(parents=True)
+    (tmp_path / "tmp" / "dead" / "pid").write_text("1\n")
+    with (tmp_path / "tmp" / "alive" / "pid").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with work_dir("job", tmp_path) as work:
+            assert {path.name for path in (tmp_path / "tmp").iterdir()} == {"alive", work.name}
+            assert (work / "pid").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
+    """Another process holds the lock; we are told, wait, and then get it."""
+    said: list[str] = []
+    ready, tell_ready = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with locked("x", tmp_path):
+            os.write(tell_ready, b".")
+            # Ends, and with it the lock, when the parent says that it waits.
+            while not (tmp_path / "waiting").exists():
+                os.sched_yield()
+        os._exit(0)
+    os.read(ready, 1)
+
+    def waiting() -> None:
+        said.append("waiting")
+        (tmp_path / "waiting").touch()
+
+    with locked("x", tmp_path, waiting=waiting):
+        assert said == ["waiting"]
+    os.waitpid(child, 0)

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+/* Sockets: making them, setting them up, naming their ends. */
+#include "flow.h"
+#include "uapi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/tcp.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct address {
+	struct sockaddr_storage ss;
+	socklen_t len;
+};
+
+static struct address resolve(const char *option, const char *text, __u64 port)
+{
+	const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM };
+	struct address address = { 0 };
+	struct addrinfo *found;
+
+	if (getaddrinfo(text, NULL, &hints, &found))
+		die(EXIT_USAGE, "--%s: '%s' is not a numeric IPv4 or IPv6 address", option, text);
+	memcpy(&address.ss, found->ai_addr, found->ai_addrlen);
+	address.len = found->ai_addrlen;
+	freeaddrinfo(found);
+	if (address.ss.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&address.ss)->sin6_port = htons(port);
+	else
+		((struct sockaddr_in *)&address.ss)->sin_port = htons(port);
+	return address;
+}
+
+/* Finds bad addresses before anything is opened. */
+void net_check(const struct options *opt)
+{
+	sa_family_t bind = AF_UNSPEC;
+
+	if (opt->bind)
+		bind = resolve("bind", opt->bind, 0).ss.ss_family;
+	if (opt->connect && resolve("connect", opt->connect, 0).ss.ss_family != bind && opt->bind)
+		die(EXIT_USAGE, "--bind: '%s' and '%s' are of different families", opt->bind,
+		    opt->connect);
+}
+
+static void set(int fd, int level, int name, const char *option, int value)
+{
+	if (setsockopt(fd, level, name, &value, sizeof(value)))
+		die(EXIT_RUNTIME, "%s %d was refused: %s", option, value, strerror(errno));
+}
+
+static void set_congestion(const struct options *opt, int fd)
+{
+	const char *name = opt->congestion;
+
+	if (name && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name)))
+		die(EXIT_RUNTIME, "--congestion: '%s' was refused: %s", name, strerror(errno));
+}
+
+/* Buffer sizes have to be set before the handshake, which settles the window scale. */
+static void set_up(const struct options *opt, int fd)
+{
+	if (opt->rcvbuf)
+		set(fd, SOL_SOCKET, SO_RCVBUF, "--rcvbuf", opt->rcvbuf);
+	if (opt->sndbuf)
+		set(fd, SOL_SOCKET, SO_SNDBUF, "--sndbuf", opt->sndbuf);
+	set_congestion(opt, fd);
+}
+
+static int try_socket(const struct options *opt, int family)
+{
+	return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
+		      opt->mptcp ? IPPROTO_MPTCP : IPPROTO_TCP);
+}
+
+static int open_socket(const struct options *opt, int family)
+{
+	int fd = try_socket(opt, family);
+
+	if (fd < 0)
+		die(EXIT_RUNTIME, "cannot open %s socket: %s", opt->mptcp ? "an MPTCP" : "a TCP",
+		    strerror(errno));
+	set_up(opt, fd);
+	return fd;
+}
+
+/* Without --bind: one socket for IPv6 and IPv4, or IPv4 alone on a kernel without IPv6. */
+static struct address any_address(const struct options *opt)
+{
+	int fd = try_socket(opt, AF_INET6);
+
+	if (fd < 0)
+		return resolve("bind", "0.0.0.0", opt->port);
+	close(fd);
+	return resolve("bind", "::", opt->port);
+}
+
+int net_listen(const struct options *opt)
+{
+	struct address address = opt->bind ? resolve("bind", opt->bind, opt->port)
+					   : any_address(opt);
+	int fd = open_socket(opt, address.ss.ss_family);
+
+	set(fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
+	if (!opt->bind && address.ss.ss_family == AF_INET6)
+		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, "IPV6_V6ONLY", 0);
+	if (bind(fd, (struct sockaddr *)&address.ss, address.len) || listen(fd, SOMAXCONN))
+		die(EXIT_RUNTIME, "cannot listen on %s port %llu: %s",
+		    opt->bind ? opt->bind : "any address,", opt->port, strerror(errno));
+	return fd;
+}
+
+/* Starts the handshake; returns the socket, with errno set to 0 or why connect() failed. */
+int net_connect(const struct options *opt)
+{
+	struct address remote = resolve("connect", opt->connect, opt->port);
+	int fd = open_socket(opt, remote.ss.ss_family);
+
+	if (opt->bind) {
+		struct address local = resolve("bind", opt->bind, 0);
+
+		if (bind(fd, (struct sockaddr *)&local.ss, local.len))
+			die(EXIT_RUNTIME, "--bind: cannot use '%s': %s", opt->bind,
+			    strerror(errno));
+	}
+	errno = 0;
+	if (connect(fd, (struct sockaddr *)&remote.ss, remote.len) && errno == EINPROGRESS)
+		errno = 0;
+	return fd;
+}
+
+/* A TCP socket inherits this from the listener, an MPTCP socket only for its first subflow. */
+void net_accepted(const struct options *opt, int fd)
+{
+	set_congestion(opt, fd);
+}
+
+bool net_is_mptcp(int fd)
+{
+	int protocol = 0;
+	socklen_t len = sizeof(protocol);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	       protocol == IPPROTO_MPTCP;
+}
+
+/* Leaves name empty if the socket does not say. */
+void net_congestion(int fd, char *name, socklen_t len)
+{
+	memset(name, 0, len);
+	len--;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
+		name[0] = '\0';
+}
+
+static void format6(const struct sockaddr_in6 *in6, char out[ADDRESS_TEXT])
+{
+	char text[INET6_ADDRSTRLEN];
+	char scope[IF_NAMESIZE + 1] = "";
+
+	inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
+	if (in6->sin6_scope_id && if_indextoname(in6->sin6_scope_id, scope + 1))
+		scope[0] = '%';
+	snprintf(out, ADDRESS_TEXT, "[%s%s]:%u", text, scope, ntohs(in6->sin6_port));
+}
+
+/* An IPv4 peer of an IPv6 socket is written as IPv4, so that both ends write the same. */
+void net_format(const struct sockaddr_storage *ss, char out[ADDRESS_TEXT])
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
+	struct in_addr ipv4 = in->sin_addr;
+	char text[INET_ADDRSTRLEN];
+
+	if (ss->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		format6(in6, out);
+		return;
+	}
+	if (ss->ss_family == AF_INET6)
+		memcpy(&ipv4, in6->sin6_addr.s6_addr + 12, sizeof(ipv4));
+	inet_ntop(AF_INET, &ipv4, text, sizeof(text));
+	/* The port has the same place in both kinds of address. */
+	snprintf(out, ADDRESS_TEXT, "%s:%u", text, ntohs(in->sin_port));
+}
