@@ -8,15 +8,18 @@ is refused instead of rounded, and every type writes itself back as text that re
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-_QUANTITY = re.compile(r"\s*([+-]?\d+(?:_\d+)*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)\s*([^\d\s].*?)?\s*\Z")
+_QUANTITY = re.compile(r"([+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*([^0-9\s].*)?")
+_LONGEST_TEXT = 64
 _LARGEST = 2**63 - 1
 
 
@@ -47,31 +50,39 @@ class Quantity(int):
         """Read ``text`` such as ``cls.example``."""
         if isinstance(text, cls):
             return text
-        if isinstance(text, bool) or not isinstance(text, str):
-            raise UnitError(f"a {cls.noun} needs a unit", hint=f'write it as text with a unit, like "{cls.example}"')
-        match = _QUANTITY.match(text)
-        if match is None:
+        if isinstance(text, (int, float)) and not isinstance(text, bool):
+            raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(str(text)))
+        split = _split(text)
+        if split is None:
             raise UnitError(f"is not a {cls.noun}", hint=f'write a number and a unit, like "{cls.example}"')
-        number, unit = match.groups()
-        return cls._checked(Decimal(number.replace("_", "")) * cls._factor(unit))
+        number, unit = split
+        if unit is None:
+            raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(number))
+        return cls._checked(Fraction(number) * cls._factor(unit))
 
     @classmethod
-    def _factor(cls, unit: str | None) -> int:
-        if unit is None:
-            raise UnitError(f"a {cls.noun} needs a unit", hint=f'for example "{cls.example}"')
+    def _unit_hint(cls, number: str) -> str:
+        """How to write a bare ``number``."""
+        plain = re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) and len(number) < 10
+        unit = cls.example.split()[-1]
+        return f'write number and unit as text, like "{number} {unit}"' if plain else f'for example "{cls.example}"'
+
+    @classmethod
+    def _factor(cls, unit: str) -> int:
         if unit in cls.units:
             return cls.units[unit]
+        hint = cls.mistaken.get(unit) or _near_unit(unit, cls.units)
         known = ", ".join(_first_spellings(cls.units))
-        raise UnitError(f"'{unit}' is not a unit of a {cls.noun}", hint=cls.mistaken.get(unit, f"use one of {known}"))
+        raise UnitError(f"'{unit}' is not a unit of a {cls.noun}", hint=hint or f"use one of {known}")
 
     @classmethod
-    def _checked(cls, value: Decimal) -> Self:
+    def _checked(cls, value: Fraction) -> Self:
         smallest = next(iter(cls.units))
         if value < 0:
             raise UnitError(f"a {cls.noun} cannot be negative", hint=f'for example "{cls.example}"')
         if value > cls.largest:
             raise UnitError(f"is more than the largest {cls.noun}, {cls(cls.largest)}", hint="use a smaller value")
-        if value != int(value):
+        if value.denominator != 1:
             raise UnitError(f"is finer than the resolution of 1 {smallest}", hint=f"round it to a whole {smallest}")
         return cls(int(value))
 
@@ -109,6 +120,21 @@ def as_pydantic(parse: Any, text: object) -> Any:
         raise PydanticCustomError("unit", "{text}", context) from error
 
 
+def _split(text: object) -> tuple[str, str | None] | None:
+    """Number and unit of ``text``, without blanks and underscores; None when it does not begin with a number."""
+    match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else None
+    return (match[1].replace("_", ""), match[2]) if match else None
+
+
+def _near_unit(unit: str, known: dict[str, int]) -> str | None:
+    """A hint when ``unit`` is nearly the spelling of a known one."""
+    for name in known:
+        if name.casefold() == unit.casefold():
+            return f"write {name}"
+    near = difflib.get_close_matches(unit, known, n=1, cutoff=0.7)
+    return f"write {near[0]}" if near else None
+
+
 def _first_spellings(units: dict[str, int]) -> list[str]:
     seen: dict[int, str] = {}
     for name, factor in units.items():
@@ -128,11 +154,20 @@ class Rate(Quantity):
         "Gbit/s": 10**9, "Gbps": 10**9, "Gbit": 10**9,
     }  # fmt: skip
     mistaken: ClassVar[dict[str, str]] = {
-        "MB/s": "rates are in bits: 1 MB/s is 8 Mbit/s",
+        "B/s": "rates are in bits: 1 B/s is 8 bit/s",
         "kB/s": "rates are in bits: 1 kB/s is 8 kbit/s",
+        "MB/s": "rates are in bits: 1 MB/s is 8 Mbit/s",
+        "MBps": "rates are in bits: 1 MB/s is 8 Mbit/s",
+        "GB/s": "rates are in bits: 1 GB/s is 8 Gbit/s",
+        "KiB/s": "rates are in bits: 1 KiB/s is 8192 bit/s",
+        "MiB/s": "rates are in bits: 1 MiB/s is 8388608 bit/s",
+        "kb/s": "write kbit/s",
+        "Mb/s": "write Mbit/s",
+        "Gb/s": "write Gbit/s",
         "mbit/s": "a small m is milli: write Mbit/s",
         "mbit": "a small m is milli: write Mbit/s",
         "mbps": "a small m is milli: write Mbit/s",
+        "k": "write kbit/s",
         "M": "write Mbit/s",
         "G": "write Gbit/s",
     }
@@ -151,7 +186,22 @@ class Duration(Quantity):
         "min": 60 * 10**9,
         "h": 3600 * 10**9,
     }  # fmt: skip
-    mistaken: ClassVar[dict[str, str]] = {"m": "write min for minutes or ms for milliseconds"}
+    mistaken: ClassVar[dict[str, str]] = {
+        "m": "write min for minutes or ms for milliseconds",
+        "sec.": "write s",
+        "second": "write s",
+        "seconds": "write s",
+        "msec": "write ms",
+        "millisecond": "write ms",
+        "milliseconds": "write ms",
+        "usec": "write us",
+        "microseconds": "write us",
+        "minute": "write min",
+        "minutes": "write min",
+        "hour": "write h",
+        "hours": "write h",
+        "d": "write hours: 1 d is 24 h",
+    }
 
     @property
     def seconds(self) -> float:
@@ -182,7 +232,11 @@ class Size(Quantity):
     mistaken: ClassVar[dict[str, str]] = {
         "kbit": "sizes are in bytes: 8 kbit is 1 kB",
         "Mbit": "sizes are in bytes: 8 Mbit is 1 MB",
+        "kb": "sizes are in bytes: write kB (1000 bytes) or KiB (1024 bytes)",
+        "Mb": "sizes are in bytes: write MB (1000^2 bytes) or MiB (1024^2 bytes)",
+        "Gb": "sizes are in bytes: write GB (1000^3 bytes) or GiB (1024^3 bytes)",
         "k": "write kB (1000 bytes) or KiB (1024 bytes)",
+        "K": "write kB (1000 bytes) or KiB (1024 bytes)",
         "M": "write MB (1000^2 bytes) or MiB (1024^2 bytes)",
         "G": "write GB (1000^3 bytes) or GiB (1024^3 bytes)",
     }
@@ -194,7 +248,14 @@ class Probability(Quantity):
     noun = "probability"
     example = "0.5 %"
     units: ClassVar[dict[str, int]] = {"ppb": 1, "ppm": 1000, "%": 10**7}
+    mistaken: ClassVar[dict[str, str]] = {"percent": "write %", "pct": "write %"}
     largest = 10**9
+
+    @classmethod
+    def _unit_hint(cls, number: str) -> str:
+        if re.fullmatch(r"[01](\.[0-9]{1,9})?", number) is None:
+            return super()._unit_hint(number)
+        return f'write percent: a fraction of {number} is "{(Decimal(number) * 100).normalize():f} %"'
 
     @property
     def fraction(self) -> float:
@@ -207,51 +268,58 @@ class Probability(Quantity):
         return format((Decimal(int(self)) / 10**7).normalize(), "f")
 
 
+class Packets(Quantity):
+    """A number of packets, whatever their size."""
+
+    noun = "number of packets"
+    example = "100 packets"
+    units: ClassVar[dict[str, int]] = {"packets": 1, "packet": 1, "pkts": 1, "pkt": 1, "p": 1}
+    largest = 10**6
+
+
+_QUEUE_HINT = 'write packets, bytes or time: "100 packets", "64 KiB" or "50 ms"'
+
+
 @dataclass(frozen=True)
 class QueueLength:
-    """How much a bottleneck's queue holds: packets, bytes, or the time that the link's rate takes to send it."""
+    """How much a bottleneck's queue holds: packets, bytes, or the time that the link's rate takes to send it.
 
-    packets: int | None = None
+    Exactly one of the three is set.
+    """
+
+    packets: Packets | None = None
     size: Size | None = None
     time: Duration | None = None
 
     example: ClassVar[str] = "100 packets"
-    _unit_hint: ClassVar[str] = 'write packets, bytes or time: "100 packets", "64 KiB" or "50 ms"'
 
     @classmethod
     def parse(cls, text: object) -> QueueLength:
         """Read ``"100 packets"``, ``"64 KiB"`` or ``"50 ms"``. :raises UnitError: for anything else, and for zero."""
         if isinstance(text, cls):
             return text
-        match = _QUANTITY.match(text) if isinstance(text, str) else None
-        if match is None or match[2] is None:
-            raise UnitError("a queue length needs a unit", hint=cls._unit_hint)
-        length = cls._of(match[1], match[2], str(text))
-        if not (length.packets or length.size or length.time):
+        split = _split(text if isinstance(text, str) else str(text))
+        if split is None:
+            raise UnitError("is not a queue length", hint=_QUEUE_HINT)
+        number, unit = split
+        if not isinstance(text, str) or unit is None:
+            raise UnitError("a queue length needs a unit", hint=_QUEUE_HINT)
+        if Fraction(number) == 0:
             raise UnitError("a queue cannot be empty", hint="a link needs room for at least one packet")
-        return length
-
-    @classmethod
-    def _of(cls, number: str, unit: str, text: str) -> QueueLength:
-        if unit in ("packet", "packets", "pkt", "pkts", "p"):
-            if not number.replace("_", "").isdigit():
-                raise UnitError("packets come in whole numbers", hint='for example "100 packets"')
-            if int(number) > 10**6:
-                raise UnitError("is more than the largest queue, 1000000 packets", hint="use a smaller value")
-            return cls(packets=int(number))
-        if unit in Duration.units:
-            return cls(time=Duration.parse(text))
+        if unit in Packets.units:
+            return cls(packets=Packets.parse(text))
         if unit in Size.units:
             return cls(size=Size.parse(text))
-        raise UnitError(f"'{unit}' is not a unit of a queue length", hint=cls._unit_hint)
+        if unit in Duration.units:
+            return cls(time=Duration.parse(text))
+        hint = _near_unit(unit, {**Packets.units, **Size.units, **Duration.units})
+        raise UnitError(f"'{unit}' is not a unit of a queue length", hint=hint or _QUEUE_HINT)
 
     def __str__(self) -> str:
-        if self.packets is not None:
-            return f"{self.packets} packets"
-        return str(self.size if self.size is not None else self.time)
+        return str(next(part for part in (self.packets, self.size, self.time) if part is not None))
 
     def bytes_at(self, rate: Rate) -> int | None:
-        """The limit in bytes on a link of ``rate``, or None when it is counted in packets."""
+        """The limit in whole bytes on a link of ``rate``, rounded down; None when it is counted in packets."""
         if self.size is not None:
             return int(self.size)
         if self.time is not None:

@@ -17,19 +17,22 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mptcplab.engine.identity import Identity, identify
+from mptcplab.engine.tools import flow_program
 from mptcplab.engine.virtual import Outcome, RunInterruptedError, VirtualEngine
+from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.errors import InputError, LabError
+from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan, Program
 from mptcplab.recording.record import Recording, finish, is_complete
-from mptcplab.scenario.load import Experiment, Run
+from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
 from mptcplab.workload.context import FLOW
 
@@ -73,11 +76,22 @@ class Stop:
                 signal.signal(number, handler)
 
 
-class Lab:
-    """Executes runs with one engine into one results folder."""
+def prepare_engines(runs: Iterable[Run], *, stall_seconds: float = DEFAULT_STALL_SECONDS) -> dict[str, VirtualEngine]:
+    """An engine for every kernel version that ``runs`` ask for. :raises MissingError: when one is not built."""
+    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
+    kernels = {version: find_kernel(version) for version in versions}
+    tools = {FLOW: flow_program()}
+    return {version: VirtualEngine(kernel, tools, stall_seconds) for version, kernel in kernels.items()}
 
-    def __init__(self, engine: VirtualEngine, out: Path, *, stop: Stop, fresh: bool = False) -> None:
-        self._engine, self._stop, self._fresh = engine, stop, fresh
+
+class Lab:
+    """Executes runs into one results folder. ``engines`` has one for every kernel version that the runs ask for.
+
+    With ``fresh``, recordings that are there already are made again.
+    """
+
+    def __init__(self, engines: Mapping[str, VirtualEngine], out: Path, *, stop: Stop, fresh: bool = False) -> None:
+        self._engines, self._stop, self._fresh = engines, stop, fresh
         self._runs = out / "runs"
         self._log = out / "log.jsonl"
         self._log_lock = threading.Lock()
@@ -87,15 +101,15 @@ class Lab:
             hint = "name another folder with --out"
             raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
 
-    def execute(self, experiment: Experiment, *, jobs: int, progress: Callable[[Done], None]) -> list[Done]:
-        """All runs of ``experiment``, in its order. Failed runs have an error; the others are not affected.
+    def execute(self, runs: Sequence[Run], *, jobs: int, progress: Callable[[Done], None]) -> list[Done]:
+        """All ``runs``, in their order. Failed runs have an error; the others are not affected.
 
         :raises RunInterruptedError: when the end was asked for; finished runs are kept.
         """
         cpus = _cpus(jobs)
         results: dict[int, Done] = {}
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            waiting = {pool.submit(self._one, run, cpus): number for number, run in enumerate(experiment.runs)}
+            waiting = {pool.submit(self._one, run, cpus): number for number, run in enumerate(runs)}
             pending: set[Future[Done]] = set(waiting)
             while pending:
                 finished, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.5)
@@ -121,7 +135,7 @@ class Lab:
 
     def _record(self, run: Run, cpu: int) -> Done:
         plan = compile_plan(run.point.scenario, seed=run.seed)
-        engine = self._engine
+        engine = self._engines[run.point.scenario.kernel]
         identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
         target = self._runs / identity.name
         if is_complete(target) and not self._fresh:
@@ -174,7 +188,7 @@ def _manifest(run: Run, plan: Plan, identity: Identity, outcome: Outcome) -> dic
     return {
         "identity": identity.name,
         "facts": identity.facts,
-        "settings": run.point.settings,
+        "settings": [[key, value] for key, value in run.point.settings.items()],
         "seed": run.seed,
         "repeat": run.repeat,
         "zero_ns": outcome.zero_ns,

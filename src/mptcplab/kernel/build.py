@@ -65,6 +65,9 @@ _REPRODUCIBLE = {
     "KBUILD_BUILD_HOST": "mptcplab",
     "KBUILD_BUILD_VERSION": "1",
 }
+# Kconfig writes the versions of these into .config when it finds them, although UML
+# uses neither; a name that does not exist makes all machines alike.
+_MAKE = ("make", "ARCH=um", "RUSTC=absent", "PAHOLE=absent")
 
 
 @dataclass
@@ -90,7 +93,7 @@ class _Job:
         run_logged(command, cwd=self.tree, log=self.log, env=build_environment(os.environ))
 
     def make(self, *targets: str) -> None:
-        self.run("make", "ARCH=um", *targets)
+        self.run(*_MAKE, *targets)
 
 
 def build_kernel(
@@ -147,8 +150,8 @@ def kept_tree(kernel: KernelBuild, cache: Path | None = None) -> Path:
 
 
 def compiler_version() -> str:
-    """First line of `gcc --version`; also sees that gcc finds the C library's headers."""
-    line = capture(["gcc", "--version"]).partition("\n")[0]
+    """First lines of `gcc --version` and `ld --version`; also sees that gcc finds the C library's headers."""
+    lines = [capture([tool, "--version"]).partition("\n")[0] for tool in ("gcc", "ld")]
     probe = subprocess.run(
         ["gcc", "-E", "-x", "c", "-"],
         input="#include <stdlib.h>\n",
@@ -161,7 +164,7 @@ def compiler_version() -> str:
             "the kernel cannot be built without the C library's headers",
             hint="sudo apt-get install libc6-dev",
         )
-    return line
+    return "; ".join(lines)
 
 
 def build_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -172,8 +175,8 @@ def build_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 def first_errors(log: str, limit: int = 3) -> list[str]:
     """The first lines of a build log that tell what went wrong."""
-    lines = (line.strip() for line in log.splitlines() if not line.startswith("$ "))
-    return [line for line in lines if _ERROR.search(line)][:limit]
+    lines = (line for line in log.splitlines() if not line.startswith("$ ") and not _STEP.match(line))
+    return [line.strip() for line in lines if _ERROR.search(line)][:limit]
 
 
 def _origin(version: str | None, source: Path | None, cache: Path, progress: Reporter) -> Source:
@@ -263,7 +266,7 @@ def _compile(job: _Job) -> None:
 
     job.progress.stage(f"compiling with {job.jobs} {'job' if job.jobs == 1 else 'jobs'}")
     run_logged(
-        ["make", "ARCH=um", "-j", str(job.jobs), "linux"],
+        [*_MAKE, "-j", str(job.jobs), "linux"],
         cwd=job.tree,
         log=job.log,
         env=build_environment(os.environ),
@@ -280,9 +283,8 @@ def _assemble(job: _Job, version: str, lost: Sequence[str]) -> Path:
     (entry / "linux").chmod(0o755)
     shutil.copyfile(job.tree / "System.map", entry / "System.map")
     shutil.copyfile(job.tree / ".config", entry / "config")
-    release = capture(
-        ["make", "--silent", "ARCH=um", "kernelrelease"], cwd=job.tree, env=build_environment(os.environ)
-    ).strip()
+    environment = build_environment(os.environ)
+    release = capture([*_MAKE, "--silent", "kernelrelease"], cwd=job.tree, env=environment).strip()
     job.log.flush()
     shutil.copyfile(job.work / "build.log", entry / "build.log")
     manifest = {

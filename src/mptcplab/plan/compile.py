@@ -15,6 +15,15 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.context import FLOW, Context
 
 _FIRST_PORT = 5001
+#: Read back at the end: what was in force, not what was asked for.
+_TRANSPORT_SETTINGS = (
+    "net.mptcp.scheduler",
+    "net.mptcp.pm_type",
+    "net.mptcp.checksum_enabled",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
@@ -74,6 +83,7 @@ def _counters(network: Network) -> Iterator[Counter]:
         yield Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
         yield Counter(node, "link.json", ("ip", "-s", "-j", "link", "show"))
     for host in network.scenario.hosts:
+        yield Counter(host, "sysctl.txt", ("sysctl", "-e", *_TRANSPORT_SETTINGS))
         yield Counter(host, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
         yield Counter(host, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
         yield Counter(host, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))

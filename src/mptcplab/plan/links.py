@@ -104,12 +104,13 @@ def _disciplines(direction: Direction) -> Iterator[tuple[str, ...]]:
         limit = direction.queue.bytes_at(direction.rate)
         burst = max(int(direction.burst or _DEFAULT_BURST), int(direction.rate) * _LEAST_BURST_NS // (8 * 10**9))
         if direction.queue.packets is not None:
-            limit = direction.queue.packets * FULL_FRAME
+            limit = int(direction.queue.packets) * FULL_FRAME
         # A frame waits in the queue until the bucket has room for all of it: the queue must hold at least one.
         size = max(int(limit or 0), FULL_FRAME)
-        yield ("tbf", "rate", f"{int(direction.rate)}bit", "burst", str(burst), "limit", str(size))
+        overhead = ("overhead", str(int(direction.overhead))) if direction.overhead else ()
+        yield ("tbf", "rate", f"{int(direction.rate)}bit", "burst", str(burst), "limit", str(size), *overhead)
         if direction.queue.packets is not None:
-            yield ("pfifo", "limit", str(direction.queue.packets))
+            yield ("pfifo", "limit", str(int(direction.queue.packets)))
 
 
 def _microseconds(time: Duration) -> str:

@@ -3,115 +3,182 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 from collections.abc import Iterable
 
-from mptcplab.scenario.document import Document
-from mptcplab.scenario.network import Network
+from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.network import Interface, Network, Subnet
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.schema import Scenario, WorkloadBase
 
 _MOST_NODES = 250
+_MOST_LINKS = 1000
+_MOST_WORKLOADS = 1000
+_FAMILIES = {4: "ipv4", 6: "ipv6"}
+_ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
 
 def check(document: Document, scenario: Scenario) -> None:
     """:raises InputError: for the first thing that does not fit together."""
-    _check_nodes(document, scenario)
+    _check_numbers(document, scenario)
     _check_links(document, scenario)
+    _check_nodes_are_linked(document, scenario)
     _check_addresses(document, scenario)
     _check_workloads(document, scenario)
     _check_endpoints(document, scenario)
 
 
-def _known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
-    known = sorted(names)
-    if name in known:
-        return
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean `{near[0]}`?" if near else f"there is {', '.join(known) or 'none'}"
-    raise document.error(path, f"there is no {noun} '{name}'", hint=hint)
+def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
+    known = list(names)
+    if name not in known:
+        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known))
 
 
-def _check_nodes(document: Document, scenario: Scenario) -> None:
+def _check_numbers(document: Document, scenario: Scenario) -> None:
     for name in scenario.routers:
         if name in scenario.hosts:
             raise document.error(("routers", name), "is also a host", hint="give the two nodes different names")
     if len(scenario.hosts) < 2:
-        raise document.error(
-            ("hosts",), "needs at least two hosts", hint="use a [topology] preset, or add [hosts.NAME]"
-        )
+        hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
+        raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
     if len(scenario.hosts) + len(scenario.routers) > _MOST_NODES:
-        raise document.error(("hosts",), "has too many nodes", hint=f"at most {_MOST_NODES} nodes fit one lab")
+        raise document.error(("hosts",), "and routers are too many", hint=f"at most {_MOST_NODES} nodes fit one lab")
+    if len(scenario.links) > _MOST_LINKS:
+        raise document.error(("links",), "has too many links", hint=f"at most {_MOST_LINKS} links fit one lab")
     if not scenario.workloads:
-        raise document.error(("workloads",), "is empty, so there is nothing to measure", hint="add [workloads.NAME]")
+        hint = 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"'
+        raise document.error(("workloads",), "is empty, so there is nothing to measure", hint=hint)
+    if len(scenario.workloads) > _MOST_WORKLOADS:
+        hint = f"at most {_MOST_WORKLOADS} workloads fit one run: use `connections`"
+        raise document.error(("workloads",), "has too many workloads", hint=hint)
 
 
 def _check_links(document: Document, scenario: Scenario) -> None:
     nodes = {**scenario.hosts, **scenario.routers}
     for name, link in scenario.links.items():
         for index, end in enumerate(link.between):
-            _known(document, ("links", name, "between", index), end, nodes, "node")
+            _check_known(document, ("links", name, "between", index), end, nodes, "node")
         if link.shape == "sender" and not set(link.between) & set(scenario.hosts):
-            hint = "between two routers every direction is shaped on the sending router anyway"
-            raise document.error(("links", name, "shape"), "has no host to shape on", hint=hint)
-    linked = {end for link in scenario.links.values() for end in link.between}
+            hint = "leave `shape` out: between two routers, the sending router shapes anyway"
+            raise document.error(("links", name, "shape"), "names a host, and the link has none", hint=hint)
+
+
+def _check_nodes_are_linked(document: Document, scenario: Scenario) -> None:
+    linked = {end: None for link in scenario.links.values() for end in link.between}
     for kind, names in (("hosts", scenario.hosts), ("routers", scenario.routers)):
         for name in names:
-            if name not in linked:
-                raise document.error((kind, name), "has no link", hint=f'add a link with between = ["{name}", ...]')
+            if name in linked:
+                continue
+            near = nearest(name, [other for other in linked if other in names])
+            hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
+            raise document.error((kind, name), "has no link", hint=f"did you mean `{near}`?" if near else hint)
 
 
 def _check_addresses(document: Document, scenario: Scenario) -> None:
-    wanted = 4 if scenario.family == "ipv4" else 6
-    seen: dict[str, str] = {}
+    version = 4 if scenario.family == "ipv4" else 6
+    users: dict[str, str] = {}
     for name, link in scenario.links.items():
         interfaces = []
         for index, text in enumerate(link.addresses or ()):
             path: KeyPath = ("links", name, "addresses", index)
-            try:
-                interface = ipaddress.ip_interface(text)
-            except ValueError:
-                hint = 'write address and prefix length, like "10.1.1.1/24"'
-                raise document.error(path, "is not an address", hint=hint) from None
-            if "/" not in text or interface.network.num_addresses < 2:
-                raise document.error(path, "has no prefix length", hint=f'like "{text.split("/")[0]}/24"')
-            if interface.version != wanted:
-                raise document.error(path, f"is not {scenario.family}", hint="set family, or change the address")
-            if str(interface.ip) in seen:
-                raise document.error(path, f"is also used by link '{seen[str(interface.ip)]}'", hint="choose another")
-            seen[str(interface.ip)] = name
+            interface = _interface(document, path, text, version)
+            user = users.setdefault(str(interface.ip), name)
+            if interfaces and interface.ip == interfaces[0].ip:
+                raise document.error(path, "is also the other end's address", hint="give the two ends different ones")
+            if user != name:
+                raise document.error(path, f"is also used by link '{user}'", hint="choose another address")
             interfaces.append(interface)
         if len({interface.network for interface in interfaces}) > 1:
-            hint = "both ends of a link are in one network"
-            raise document.error(("links", name, "addresses"), "are in different networks", hint=hint)
+            one, other = (str(interface.network) for interface in interfaces)
+            message = f"are in different networks, {one} and {other}"
+            hint = "both ends of a link are in one network, like 10.1.1.1/24 and 10.1.1.2/24"
+            raise document.error(("links", name, "addresses"), message, hint=hint)
+    if users:
+        _check_subnets(document, scenario)
+
+
+def _interface(document: Document, path: KeyPath, text: str, version: int) -> Interface:
+    example = _ADDRESS_EXAMPLES[version]
+    try:
+        interface = ipaddress.ip_interface(text)
+    except ValueError:
+        interface = None
+    if interface is None or "%" in text:
+        raise document.error(path, "is not an address", hint=f'write address and prefix length, like "{example}"')
+    if interface.version != version:
+        family = _FAMILIES[interface.version]
+        hint = f'write family = "{family}" at the top of the file, or an address like "{example}"'
+        raise document.error(path, f"is an {family} address in a scenario of {_FAMILIES[version]}", hint=hint)
+    if "/" not in text:
+        length = example.split("/")[1]
+        raise document.error(path, "has no prefix length", hint=f'for example "{text}/{length}"')
+    network, ip = interface.network, interface.ip
+    if network.num_addresses < 2:
+        raise document.error(path, "leaves no address for the other end", hint=f'use a shorter prefix: "{example}"')
+    is_this_network = version == 4 and int(ip) >> 24 == 0
+    if ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local or is_this_network:
+        raise document.error(path, "is not an address of one interface", hint=f'use a private address like "{example}"')
+    if network.num_addresses > 2 and ip == network.network_address:
+        raise document.error(path, "is the address of the network itself", hint=f'use a host of it: "{_host(network)}"')
+    if network.num_addresses > 2 and version == 4 and ip == network.broadcast_address:
+        raise document.error(path, "is the network's broadcast address", hint=f'use a host of it: "{_host(network)}"')
+    return interface
+
+
+def _host(network: Subnet) -> str:
+    return f"{network.network_address + 1}/{network.prefixlen}"
+
+
+def _check_subnets(document: Document, scenario: Scenario) -> None:
+    """Networks either nest or are apart, so sorting brings any two that overlap next to each other."""
+    subnets = {port.link: port.subnet for port in Network(scenario).ports.values()}
+    ordered = sorted(subnets.items(), key=lambda item: (int(item[1].network_address), item[1].prefixlen))
+    for (outer, network), (inner, below) in zip(ordered, ordered[1:], strict=False):
+        if int(below.network_address) <= int(network.broadcast_address):
+            culprit, other = (inner, outer) if scenario.links[inner].addresses else (outer, inner)
+            given = "" if scenario.links[other].addresses else ", which was chosen for it,"
+            message = f"overlap {subnets[other]}{given} of link '{other}'"
+            hint = "every link is a network of its own, like 192.168.1.0/24 and 192.168.2.0/24"
+            raise document.error(("links", culprit, "addresses"), message, hint=hint)
 
 
 def _check_workloads(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, workload in scenario.workloads.items():
-        path = ("workloads", name)
-        _known(document, (*path, "from"), workload.sender, scenario.hosts, "host")
-        _known(document, (*path, "to"), workload.receiver, scenario.hosts, "host")
-        if workload.via is not None:
-            _known(document, (*path, "via"), workload.via, scenario.links, "link")
-            if workload.receiver not in scenario.links[workload.via].between:
-                hint = f"`via` names a link at {workload.receiver}: {', '.join(network.links_of(workload.receiver))}"
-                message = f"does not end at '{workload.receiver}'"
-                raise document.error((*path, "via"), message, hint=hint)
+        path: KeyPath = ("workloads", name)
+        for key, node in (("from", workload.sender), ("to", workload.receiver)):
+            if node in scenario.routers:
+                hint = f"workloads run on hosts: {', '.join(scenario.hosts)}"
+                raise document.error((*path, key), "is a router", hint=hint)
+            _check_known(document, (*path, key), node, scenario.hosts, "host")
+        _check_via(document, (*path, "via"), network, workload)
         target = network.target(workload)
         if target is None or not network.reaches(workload.sender, target):
-            message = f"'{workload.sender}' cannot reach '{workload.receiver}'"
-            hint = "add links, by way of routers: hosts do not forward"
-            raise document.error((*path, "to"), message, hint=hint)
+            where = (*path, "to" if workload.via is None else "via")
+            hint = "join their links by routers: hosts do not forward"
+            raise document.error(where, f"cannot be reached from '{workload.sender}'", hint=hint)
+
+
+def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:
+    if workload.via is None:
+        return
+    _check_known(document, path, workload.via, network.scenario.links, "link")
+    if workload.receiver not in network.scenario.links[workload.via].between:
+        hint = f"use a link of '{workload.receiver}': {', '.join(network.links_of(workload.receiver))}"
+        raise document.error(path, f"does not end at '{workload.receiver}'", hint=hint)
 
 
 def _check_endpoints(document: Document, scenario: Scenario) -> None:
     for name, host in scenario.hosts.items():
-        endpoints = host.transport.endpoints
-        for index, endpoint in enumerate(endpoints if isinstance(endpoints, tuple) else ()):
+        wanted = host.transport.endpoints
+        endpoints = wanted if isinstance(wanted, tuple) else ()
+        seen = set()
+        for index, endpoint in enumerate(endpoints):
             path: KeyPath = ("hosts", name, "transport", "endpoints", index, "link")
-            _known(document, path, endpoint.link, scenario.links, "link")
+            _check_known(document, path, endpoint.link, scenario.links, "link")
             if name not in scenario.links[endpoint.link].between:
-                hint = "set endpoints per host: [hosts.NAME.transport]"
+                hint = f"give every host endpoints of its own: [hosts.{name}.transport]"
                 raise document.error(path, f"does not end at '{name}'", hint=hint)
+            if (endpoint.link, endpoint.port) in seen:
+                raise document.error(path, "is there twice", hint="give one endpoint all the flags")
+            seen.add((endpoint.link, endpoint.port))

@@ -8,8 +8,12 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import fnmatch
+import os
+import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,32 @@ from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
 _LARGEST_FILE = 4 << 20
+_DEEPEST = 20
+_MOST_FILES = 20
+_LONGEST_VALUE = 60
+_LONGEST_SENTENCE = 500
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
+_KEY_PART = re.compile(r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[A-Za-z0-9_*?-]+))\s*(?P<end>\.|\Z)""")
+
+#: What ``tomllib`` says, in words for someone who does not know the grammar of TOML.
+_SYNTAX = {
+    "Cannot overwrite a value": ("the key is already set above", "remove one of the two lines"),
+    "Cannot mutate immutable namespace": ("the table is already complete", "add the key to the table itself"),
+    "Cannot declare": ("the table is already there", "put the keys of one table under one header"),
+    "Invalid value": ("a value is missing or not in quotes", 'text stands in quotes, like "20 ms"'),
+    "Unclosed array": ("a list is not closed", "end it with ]"),
+    "Unterminated string": ("text is not closed", 'end it with "'),
+    "Illegal character '\\n'": ("text is not closed", 'end it with "'),
+    "Expected ']' at the end of a table declaration": ("a table header is not closed", "write [links.line1]"),
+    "Expected '=' after a key in a key/value pair": ("there is no = after the key", 'write key = value, like seed = 1'),
+    "Expected newline or end of document after a statement": (
+        "something follows the value",
+        'text stands in quotes, like "20 ms"; one key per line',
+    ),
+    "Invalid statement": ("the line is neither a key, a table nor a comment", "write key = value, or [table]"),
+    "Invalid initial character for a key part": ("this is not a key", "write key = value, or [table]"),
+}
 
 
 @dataclass
@@ -40,21 +70,25 @@ class Document:
     def error(self, path: KeyPath, message: str, *, hint: str) -> InputError:
         """The one sentence about the key at ``path``: file, line, key, value, what is wrong."""
         value = lookup(self.tables, path)
-        shown = f" = {_show(value)}" if value is not None and not isinstance(value, dict) else ""
+        shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         place = self.place(path)
-        return InputError(f"{place}: {dotted(place.written or path)}{shown}: {message}", hint=hint)
+        key = dotted(place.written or path)
+        return InputError(f"{place}: {_one_line(f'{key}{shown}: {message}')}", hint=_one_line(hint))
 
     def copy(self) -> Document:
         """An independent copy, for one point of a sweep."""
         return Document(self.file, copy.deepcopy(self.tables), dict(self.places))
 
     def put(self, path: KeyPath, value: Any, place: Place) -> None:
-        """Set the key at ``path``, making tables on the way, and remember ``place`` for it."""
+        """Set the key at ``path``, making tables on the way, and remember ``place`` for all that is new."""
         table = self.tables
         for index, part in enumerate(path[:-1]):
+            here = path[: index + 1]
+            if part not in table:
+                self.places[here] = replace(place, written=here)
             below = table.setdefault(str(part), {})
             if not isinstance(below, dict):
-                raise self.error(path[: index + 1], "is not a table", hint=f"{dotted(path)} cannot be set below it")
+                raise self.error(here, "is not a table", hint=f"{dotted(path)} cannot be set below it")
             table = below
         for old in [known for known in self.places if known[: len(path)] == path]:
             del self.places[old]
@@ -74,7 +108,7 @@ class Document:
         for part in pattern:
             grown: list[KeyPath] = []
             for path in paths:
-                if any(mark in str(part) for mark in "*?"):
+                if is_wildcard(part):
                     table = lookup(self.tables, path)
                     names = table if isinstance(table, dict) else {}
                     grown += [(*path, name) for name in names if fnmatch.fnmatchcase(name, str(part))]
@@ -84,6 +118,11 @@ class Document:
         return paths
 
 
+def is_wildcard(part: str | int) -> bool:
+    """Whether ``part`` of a key path stands for several names."""
+    return isinstance(part, str) and any(mark in part for mark in "*?")
+
+
 def dotted(path: KeyPath) -> str:
     """``("links", "line1", "rate")`` as ``links.line1.rate``; array members as ``[0]``."""
     text = ""
@@ -91,28 +130,21 @@ def dotted(path: KeyPath) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            quoted = f'"{part}"' if "." in part else part
+            quoted = part if _BARE_KEY.fullmatch(part) else f'"{part}"'
             text += f".{quoted}" if text else quoted
     return text
 
 
-def split_key(text: str) -> KeyPath:
-    """``links.line1.rate`` as a key path; quotes keep dots together. :raises InputError: when it is no key."""
-    lines = None
-    try:
-        parsed = tomllib.loads("\n" + _quote_wildcards(text) + " = 0")
-        lines = max(key_lines(_quote_wildcards(text) + " = 0"), key=len)
-    except tomllib.TOMLDecodeError:
-        parsed = {}
-    if not parsed or lines is None:
-        raise InputError(f"'{text}' is not a key", hint="write it with dots, like links.line1.rate")
-    return lines
-
-
-def _quote_wildcards(text: str) -> str:
-    if '"' in text or "'" in text:
-        return text
-    return ".".join(f'"{part}"' if set(part) & set("*?") else part for part in text.split("."))
+def split_key(text: str) -> KeyPath | None:
+    """``links.line1.rate`` as a key path; quotes keep dots together. None when it is no key."""
+    parts: list[str] = []
+    at = 0
+    while (match := _KEY_PART.match(text, at)) is not None:
+        parts.append(match["double"] or match["single"] or match["bare"] or "")
+        if not match["end"]:
+            return tuple(parts)
+        at = match.end()
+    return None
 
 
 def lookup(tables: Any, path: KeyPath) -> Any:
@@ -127,53 +159,133 @@ def lookup(tables: Any, path: KeyPath) -> Any:
     return tables
 
 
-def read(file: Path, *, _chain: tuple[Path, ...] = ()) -> Document:
+def show(value: Any) -> str:
+    """``value`` as TOML writes it, cut when it is long."""
+    text = _toml(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{_one_line(value, longest=_LONGEST_VALUE)}"'
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{dotted((key,))} = {_toml(below)}" for key, below in value.items())
+        return f"{{ {pairs} }}" if pairs else "{}"
+    return str(value)
+
+
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """The one of ``known`` that ``name`` is probably a misspelling of."""
+    names = sorted(known)
+    by_case = [other for other in names if other.casefold() == name.casefold()]
+    near = by_case or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def name_hint(name: str, known: Iterable[str]) -> str:
+    """What to say to someone who wrote ``name`` where one of ``known`` belongs."""
+    names = list(known)
+    near = nearest(name, names, cutoff=0.5)
+    return f"did you mean `{near}`?" if near else f"there is {', '.join(names) or 'none'}"
+
+
+def _one_line(text: str, *, longest: int = _LONGEST_SENTENCE) -> str:
+    """``text`` with everything escaped that would not print, as what users wrote may hold anything."""
+    cut = text if len(text) <= longest else text[: longest - 3] + "..."
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+
+
+def read(file: Path) -> Document:
     """Read ``file`` and everything it extends. :raises InputError: when a file cannot be read or is not TOML."""
-    real = file.resolve()
-    if real in _chain:
-        raise InputError(f"{file}: extends itself by way of {_chain[-1].name}", hint="remove one `extends` line")
+    return _read(file, ())
+
+
+def _read(file: Path, chain: tuple[Path, ...]) -> Document:
+    """``chain``: the files, as real paths, that extend ``file``."""
     document = _parse(file)
-    base_name = document.tables.pop("extends", None)
+    base_name = document.tables.get("extends")
     if base_name is None:
         return document
     if not isinstance(base_name, str):
-        document.tables["extends"] = base_name
         raise document.error(("extends",), "is not a file name", hint='for example extends = "base.toml"')
     base_file = file.parent / base_name
-    if not base_file.is_file():
-        document.tables["extends"] = base_name
-        raise document.error(("extends",), "no such file", hint="the name is relative to the extending file")
-    base = read(base_file, _chain=(*_chain, real))
+    if not os.path.isfile(base_file):
+        hint = f"the name is relative to the extending file: looked for {base_file}"
+        raise document.error(("extends",), "there is no such file", hint=hint)
+    chain = (*chain, file.resolve())
+    if base_file.resolve() == chain[-1]:
+        raise document.error(("extends",), "is this file itself", hint="name another file, or remove the line")
+    if base_file.resolve() in chain:
+        raise document.error(("extends",), "goes round in a circle", hint=f"{base_file.name} extends this file")
+    if len(chain) > _MOST_FILES:
+        raise document.error(("extends",), "is one file too many", hint=f"at most {_MOST_FILES} files in a row")
+    del document.tables["extends"]
+    base = _read(base_file, chain)
     _merge(base, document)
     return Document(file, base.tables, base.places)
 
 
 def _parse(file: Path) -> Document:
+    hint = "name a scenario file in TOML, like scenario.toml"
     try:
+        if file.is_dir():
+            raise InputError(f"{file}: is a directory", hint=hint)
         if file.stat().st_size > _LARGEST_FILE:
             raise InputError(f"{file}: is too large for a scenario", hint="a scenario is a text file of a few kB")
-        text = file.read_text("utf-8")
-        tables = tomllib.loads(text)
-    except OSError as error:
-        hint = "`mptcplab show FILE` needs a scenario file in TOML"
-        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+        text = file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: is not UTF-8 text", hint="save the file as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+    except ValueError as error:
+        raise InputError(f"{_one_line(str(file))}: is not a file name", hint=hint) from error
+    try:
+        tables = tomllib.loads(text)
+        _refuse_extremes(file, tables)
+        lines = key_lines(text)
     except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(file, str(error)) from error
+        raise _syntax_error(file, text, str(error)) from error
     except RecursionError as error:
-        raise InputError(f"{file}: is nested too deeply", hint="a scenario needs four levels") from error
-    lines = key_lines(text)
+        raise _too_deep(file) from error
+    except ValueError as error:  # Python reads no decimal number of more than 4300 digits
+        raise InputError(f"{file}: a number has too many digits", hint="a number has at most 18 digits") from error
     return Document(file, tables, {path: Place(file, line) for path, line in lines.items()})
 
 
-def _syntax_error(file: Path, said: str) -> InputError:
-    reason, _, where = said.partition(" (at ")
-    line = "".join(filter(str.isdigit, where.split(",")[0]))
-    place = f"{file}:{line}" if line else str(file)
-    reason = reason[:1].lower() + reason[1:]
-    hint = 'strings stand in quotes ("20 ms"), tables in brackets ([links.line1])'
-    return InputError(f"{place}: is not TOML: {reason}", hint=hint)
+def _too_deep(file: Path) -> InputError:
+    return InputError(f"{file}: is nested too deeply", hint="a scenario needs five levels")
+
+
+def _refuse_extremes(file: Path, tables: Table) -> None:
+    """Refuse what TOML allows but other parts would stumble over: deep nesting and numbers beyond 64 bits."""
+    waiting: list[tuple[KeyPath, Any]] = [((), tables)]
+    while waiting:
+        path, value = waiting.pop()
+        if len(path) > _DEEPEST:
+            raise _too_deep(file)
+        if isinstance(value, dict):
+            waiting += [((*path, key), below) for key, below in value.items()]
+        elif isinstance(value, list):
+            waiting += [((*path, index), below) for index, below in enumerate(value)]
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            message = _one_line(f"{dotted(path)}: the number has too many digits")
+            raise InputError(f"{file}: {message}", hint="a number has at most 18 digits")
+
+
+def _syntax_error(file: Path, text: str, said: str) -> InputError:
+    reason, _, where = said.rpartition(" (at ")
+    line = "".join(filter(str.isdigit, where.split(",")[0])) or str(max(1, len(text.splitlines())))
+    words = f"{reason[:1].lower()}{reason[1:]}"
+    hint = 'text stands in quotes ("20 ms"), tables in brackets ([links.line1])'
+    for beginning, (plain, advice) in _SYNTAX.items():
+        if reason.startswith(beginning):
+            words, hint = plain, advice
+            break
+    return InputError(f"{file}:{line}: is not TOML: {_one_line(words)}", hint=hint)
 
 
 def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
@@ -185,10 +297,3 @@ def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
             continue
         base.put(here, value, over.place(here))
         base.places.update({p: place for p, place in over.places.items() if p[: len(here)] == here})
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else text[:57] + "..."

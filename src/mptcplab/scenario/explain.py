@@ -3,131 +3,158 @@
 
 from __future__ import annotations
 
-import difflib
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from annotated_types import Ge, Le
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import InputError
-from mptcplab.scenario.document import Document, lookup
+from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
+from mptcplab.scenario.keys import home, known_fields
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.schema import Direction, Flow, Host, Iperf3, Link, Part, Router, Scenario, Transfer, Transport
 
-_KINDS: dict[str, type[Part]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
-_WORDS = {
-    "int_type": "is not a whole number",
-    "int_parsing": "is not a whole number",
-    "bool_type": "is not true or false",
-    "bool_parsing": "is not true or false",
-    "string_type": "is not text",
-    "dict_type": "is not a table",
-    "model_type": "is not a table",
-    "model_attributes_type": "is not a table",
-    "tuple_type": "is not a list",
+#: What a file lacks when it lacks a whole table, and how to begin one.
+_FIRST_TABLES = {
+    "hosts": 'name a network with [topology] and preset = "disjoint-lines", or add [hosts.NAME] and [links.NAME]',
+    "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
+    "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
 
 
 def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> InputError:
-    """The first of ``error``'s findings in the order of the file, as an :class:`InputError`."""
+    """The first of ``error``'s findings in the order of the file, as an :class:`InputError`.
+
+    ``below`` is the path of the table that was validated.
+    """
     details = sorted(error.errors(), key=lambda detail: _order(document, detail, below))
-    return _explain(document, details[0], below)
+    return _explain(document, details[0], _path(document, details[0], below))
 
 
-def _order(document: Document, detail: ErrorDetails, below: KeyPath) -> tuple[int, int, int]:
-    path = _path(document, detail, below)
-    # A union reports every member it tried: the finding that lies deepest is about what the user meant.
-    return (document.place(path).line, -len(path), detail["type"] == "literal_error")
+def _order(document: Document, detail: ErrorDetails, below: KeyPath) -> tuple[bool, int]:
+    # What is missing comes last: it may be there under a misspelled name, which is a finding of its own.
+    is_missing = detail["type"] in ("missing", "union_tag_not_found")
+    return is_missing, document.place(_path(document, detail, below)).line
 
 
 def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
     """``loc`` without what pydantic adds: tags of unions, names of validators, ``[key]``."""
     path: KeyPath = below
-    for part in detail["loc"]:
+    location = detail["loc"]
+    for index, part in enumerate(location):
         held = lookup(document.tables, path)
         if isinstance(held, dict):
-            is_lacking = detail["type"] == "missing" and part is detail["loc"][-1]
+            is_lacking = detail["type"] == "missing" and index == len(location) - 1
             path = (*path, part) if part in held or is_lacking else path
-        elif isinstance(held, list) and isinstance(part, int):
+        elif isinstance(held, list) and isinstance(part, int) and part < len(held):
             path = (*path, part)
     return path
 
 
-def _explain(document: Document, detail: ErrorDetails, below: KeyPath) -> InputError:
-    path = _path(document, detail, below)
+def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputError:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in ("unit", "scenario"):
-        return document.error(path, str(context["text"]), hint=str(context["hint"]))
+        return document.error((*path, *context.get("key", ())), str(context["text"]), hint=str(context["hint"]))
     if kind == "extra_forbidden":
-        return document.error(path, "is not a key here", hint=_nearest(document, path))
-    if kind == "missing":
-        return document.error(path, "is missing", hint=f"add {path[-1]} = ... to {_table_name(path)}")
-    if kind in ("literal_error", "union_tag_invalid"):
-        choices = str(context.get("expected") or context.get("expected_tags"))
-        path = (*path, "kind") if kind == "union_tag_invalid" else path
-        return document.error(path, "is not one of the choices", hint=f"use one of {choices}")
+        return _unknown(document, path)
+    if kind == "missing" and not isinstance(detail["loc"][-1], int):
+        return _missing(document, path)
     if kind == "union_tag_not_found":
-        return document.error((*path, "kind"), "is missing", hint='add kind = "flow", "iperf3" or "transfer"')
+        return _without_kind(document, path)
+    if kind == "union_tag_invalid":
+        path = (*path, "kind")
+        choices = str(context["expected_tags"]).replace("'", '"')
+        return document.error(path, "is no kind of workload", hint=_choice(document, path, choices))
+    if kind == "literal_error":
+        choices = str(context["expected"]).replace("'", '"')
+        return document.error(path, "is not one of the choices", hint=_choice(document, path, choices))
+    message, hint = _wrong_value(document, kind, path)
+    return document.error(path, message, hint=hint)
+
+
+def _unknown(document: Document, path: KeyPath) -> InputError:
+    name = str(path[-1])
+    noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
+    known = known_fields(document.tables, path[:-1])
+    near, belongs = nearest(name, known), home(name)
+    if near is not None:
+        hint = f"did you mean `{near}`?"
+    elif belongs is not None:
+        hint = f"`{name}` belongs in {belongs}"
+    else:
+        hint = f"known here: {', '.join(sorted(known))}"
+    return document.error(path, f"is not a known {noun}", hint=hint)
+
+
+def _missing(document: Document, path: KeyPath) -> InputError:
+    key = str(path[-1])
+    if len(path) == 1 and key in _FIRST_TABLES:
+        return document.error(path, "is missing", hint=_FIRST_TABLES[key])
+    table = dotted(tuple(part for part in path[:-1] if not isinstance(part, int)))
+    example = _example(document, path) or f"{key} = ..."
+    return document.error(path, "is missing", hint=f"add {example} to {f'[{table}]' if table else 'the top of the file'}")
+
+
+def _without_kind(document: Document, path: KeyPath) -> InputError:
+    table = lookup(document.tables, path)
+    misspelled = nearest("kind", table, cutoff=0.7) if isinstance(table, dict) else None
+    if misspelled is not None:
+        return document.error((*path, misspelled), "is not a known key", hint="did you mean `kind`?")
+    hint = f'add kind = "flow", kind = "iperf3" or kind = "transfer" to [{dotted(path)}]'
+    return document.error((*path, "kind"), "is missing", hint=hint)
+
+
+def _choice(document: Document, path: KeyPath, choices: str) -> str:
+    near = nearest(str(lookup(document.tables, path)), choices.split('"')[1::2])
+    return f'did you mean "{near}"?' if near else f"use {choices}"
+
+
+def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:
+    """Message and hint about a value of the wrong type or size."""
+    example = _example(document, path)
+    instead = f"for example {example}" if example else "remove it, or see the scenarios of `mptcplab reproduce`"
+    value = lookup(document.tables, path)
     if kind in ("greater_than_equal", "less_than_equal"):
-        bound = context.get("ge", context.get("le"))
-        word = "at least" if kind == "greater_than_equal" else "at most"
-        return document.error(path, "is out of range", hint=f"use {word} {bound}")
-    if kind in ("too_short", "too_long") or (kind == "missing" and isinstance(detail["loc"][-1], int)):
-        hint = f"it takes {context.get('min_length', context.get('max_length'))} values"
-        return document.error(path, "has the wrong number of values", hint=hint)
-    if kind == "string_too_short":
-        return document.error(path, "is empty", hint="say what it is about")
-    words = _WORDS.get(kind, detail["msg"][:1].lower() + detail["msg"][1:])
-    return document.error(path, words, hint="see docs/scenario.md for what this key takes")
+        return "is out of range", _bounds(document, path)
+    if kind in ("missing", "too_short", "too_long"):
+        return f"has the wrong number of values, {len(value)}", instead
+    if kind.startswith("int"):
+        return "is not a whole number", f"write it without quotes: {instead}"
+    if kind.startswith("bool"):
+        return "is not true or false", f"write {path[-1]} = true or {path[-1]} = false, without quotes"
+    if kind.startswith("string"):
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return "is not text", f'put it in quotes: {path[-1]} = "{value}"' if number else instead
+    if kind.startswith(("dict", "model")):
+        table = f"[{dotted(path)}]"
+        is_free = not known_fields(document.tables, path)
+        return "is not a table", f"write {table} and its keys below{'' if is_free else ', each on a line'}"
+    if kind.startswith("tuple"):
+        return "is not a list", instead
+    return "cannot be used here", instead
 
 
-def _table_name(path: KeyPath) -> str:
-    table = ".".join(str(part) for part in path[:-1] if not isinstance(part, int))
-    return f"[{table}]" if table else "the top of the file"
+def _bounds(document: Document, path: KeyPath) -> str:
+    field = _field(document, path)
+    least = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
+    most = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
+    return f"use a whole number from {least[0]} to {most[0]}" if least and most else "use another number"
 
 
-def _nearest(document: Document, path: KeyPath) -> str:
-    known = known_keys(document.tables, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.6)
-    return f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(sorted(known))}"
+def _example(document: Document, path: KeyPath) -> str | None:
+    """``key = value`` as it could be written at ``path``."""
+    key_path = path
+    while key_path and isinstance(key_path[-1], int):
+        key_path = key_path[:-1]
+    field = _field(document, key_path)
+    if field is None:
+        return None
+    examples: list[Any] = field.examples or []
+    if not examples and hasattr(field.annotation, "example"):
+        examples = [field.annotation.example]
+    return f"{key_path[-1]} = {show(examples[0])}" if examples else None
 
 
-def known_keys(tables: Any, path: KeyPath) -> list[str]:
-    """The keys that a user may write in the table at ``path``."""
-    if path == ():
-        return [*_keys(Scenario), "topology", "transport", "sweep", "seed", "repeats", "extends"]
-    if path[0] == "links" and len(path) == 2:
-        return [*_keys(Link), *_keys(Direction)]
-    if path[0] == "workloads" and len(path) == 2:
-        kind = str(lookup(tables, (*path, "kind")))
-        return _keys(_KINDS[kind]) if kind in _KINDS else ["kind"]
-    fixed: dict[KeyPath, type[BaseModel]] = {("topology",): Topology, ("transport",): Transport}
-    if path in fixed:
-        return _keys(fixed[path])
-    model: Any = {"links": Link, "hosts": Host, "routers": Router}.get(str(path[0]), Scenario)
-    rest = path[2:] if path[0] in ("links", "hosts", "routers") else path
-    for part in rest:
-        model = _below(model, part)
-    return _keys(model) if isinstance(model, type) and issubclass(model, BaseModel) else []
-
-
-def _below(model: Any, part: str | int) -> Any:
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        return model
-    annotation = model.model_fields[str(part)].annotation if str(part) in model.model_fields else None
-    models = [member for member in _flatten(annotation) if isinstance(member, type) and issubclass(member, BaseModel)]
-    return models[0] if models else None
-
-
-def _flatten(annotation: Any) -> list[Any]:
-    members = get_args(annotation)
-    return [leaf for member in members for leaf in _flatten(member)] if members else [annotation]
-
-
-def _keys(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-#: Every key of the language by its table, for documentation and editors.
-SCHEMA: TypeAdapter[Scenario] = TypeAdapter(Scenario)
+def _field(document: Document, path: KeyPath) -> FieldInfo | None:
+    return known_fields(document.tables, path[:-1]).get(str(path[-1])) if path else None

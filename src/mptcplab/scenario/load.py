@@ -142,11 +142,11 @@ def _lay_over_preset(document: Document) -> None:
         if not isinstance(said, dict):
             raise document.error((kind,), "is not a table", hint=f"write [{kind}.NAME]")
         for name, made in names.items():
-            own = said.get(name, {})
-            if not isinstance(own, dict):
+            if not isinstance(said.get(name, {}), dict):
                 raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]")
-            document.tables.setdefault(kind, {})[name] = {**made, **own}
+            names[name] = {**made, **said.get(name, {})}
             document.places.setdefault((kind, name), place)
+        document.tables[kind] = {**names, **said, **names}
 
 
 def _spread_links(document: Document) -> None:

@@ -8,6 +8,7 @@ keys: table headers, dotted keys, inline tables and arrays, with strings and com
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +54,8 @@ class _Scanner:
     tokens: list[_Token]
     at: int = 0
     lines: dict[KeyPath, int] = field(default_factory=dict)
-    tables: dict[KeyPath, int] = field(default_factory=dict)
+    #: The index of the last member so far of each array of tables.
+    newest: dict[KeyPath, int] = field(default_factory=dict)
 
     def peek(self) -> _Token | None:
         return self.tokens[self.at] if self.at < len(self.tokens) else None
@@ -101,9 +103,13 @@ def _key(scanner: _Scanner) -> tuple[KeyPath, int]:
     while (token := scanner.peek()) is not None and token.text not in ("=", "]", "]]") and token.kind != "newline":
         line = line or token.line
         if token.kind in ("bare", "string"):
-            parts.append(token.text[1:-1] if token.kind == "string" else token.text)
+            parts.append(_unquoted(token.text) if token.kind == "string" else token.text)
         scanner.take()
     return tuple(parts), line
+
+
+def _unquoted(text: str) -> str:
+    return str(tomllib.loads(f"key = {text}")["key"])
 
 
 def _header(scanner: _Scanner) -> KeyPath:
@@ -113,11 +119,23 @@ def _header(scanner: _Scanner) -> KeyPath:
     if closing is not None and closing.kind != "newline":
         scanner.take()
     if opening.text == "[[":
-        index = scanner.tables.get(path, 0)
-        scanner.tables[path] = index + 1
-        path = (*path, index)
+        array = (*_inside_arrays(scanner, path[:-1]), path[-1])
+        scanner.newest[array] = scanner.newest.get(array, -1) + 1
+        path = (*array, scanner.newest[array])
+    else:
+        path = _inside_arrays(scanner, path)
     scanner.note(path, line)
     return path
+
+
+def _inside_arrays(scanner: _Scanner, path: KeyPath) -> KeyPath:
+    """``path`` with the last index after each array of tables: what a header's name means at this line."""
+    found: KeyPath = ()
+    for part in path:
+        found = (*found, part)
+        if found in scanner.newest:
+            found = (*found, scanner.newest[found])
+    return found
 
 
 def _pair(scanner: _Scanner, prefix: KeyPath) -> None:

@@ -13,12 +13,12 @@ node or link of the same name is laid over it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from mptcplab.scenario.document import Table
-from mptcplab.scenario.schema import Part, fault
+from mptcplab.scenario.schema import Part, Whole, fault
 
 _MOST = 16
 
@@ -26,16 +26,27 @@ _MOST = 16
 class Topology(Part):
     """``[topology]``: which preset, and how large."""
 
-    preset: Literal["direct", "line", "disjoint-lines", "shared-bottleneck"]
-    lines: int | None = Field(default=None, ge=1, le=_MOST, description="disjoint lines, or access links")
-    routers: int | None = Field(default=None, ge=1, le=_MOST, description="routers of a line")
+    preset: Literal["direct", "line", "disjoint-lines", "shared-bottleneck"] = Field(examples=["disjoint-lines"])
+    lines: Whole | None = Field(
+        default=None, ge=1, le=_MOST, description="disjoint lines, or access links; default 2", examples=[2]
+    )
+    routers: Whole | None = Field(
+        default=None, ge=1, le=_MOST, description="routers of a line; default 3", examples=[3]
+    )
 
-    def model_post_init(self, _context: Any) -> None:
+    @model_validator(mode="after")
+    def _sizes_of_preset(self) -> Topology:
         """Refuse a size that the preset does not have."""
         if self.lines is not None and self.preset in ("direct", "line"):
-            raise fault(f"preset '{self.preset}' has one line", "leave `lines` out, or use disjoint-lines")
+            raise fault(f"preset '{self.preset}' has one line", "leave `lines` out, or use disjoint-lines", "lines")
         if self.routers is not None and self.preset != "line":
-            raise fault(f"preset '{self.preset}' has a fixed number of routers", "`routers` belongs to preset line")
+            hint = "leave `routers` out: it belongs to preset line"
+            raise fault(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
+        return self
+
+    def __str__(self) -> str:
+        sizes = [f"{key} = {size}" for key, size in (("lines", self.lines), ("routers", self.routers)) if size]
+        return " with ".join([f"preset '{self.preset}'", *sizes])
 
 
 def expand(topology: Topology) -> Table:

@@ -10,7 +10,17 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Strict,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
@@ -19,28 +29,79 @@ from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _LONGEST_LINK_NAME = 15  # IFNAMSIZ - 1
 _LONGEST_NODE_NAME = 32
+#: ``net.ipv4.conf.all`` is no interface; ``lo`` and the tunnels are in every namespace already.
+_NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
+_NOT_NODES = ("all", "default", "host", "lab", "self")
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
+_ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
+_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}\Z")
+#: One full packet with its Ethernet header, as queueing disciplines count.
+_FULL_FRAME = 1514
+_LEAST_BURST = 1600
+_LARGEST_QUEUE = 2**30
+#: ``tc`` keeps the time that a full bucket lasts in 32 bits of 64 ns.
+_LONGEST_BURST_S = 250
+_LONGEST_TIME = Duration(1000 * 3600 * 10**9)
 
 
-def fault(message: str, hint: str) -> PydanticCustomError:
-    """An error for pydantic to report, with a hint for the user."""
-    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint})
+def fault(message: str, hint: str, *key: str | int) -> PydanticCustomError:
+    """An error for pydantic to report, with a hint for the user; ``key`` is where in the checked value it lies."""
+    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key})
 
 
-def _name_of(length: int, noun: str) -> Any:
+def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
     def check(name: str) -> str:
         if not _NAME.match(name):
-            raise fault(f"'{name}' is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_'")
+            raise fault(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
         if len(name) > length:
-            raise fault(f"'{name}' is too long for a {noun}", f"use at most {length} characters")
+            raise fault(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
+        if name in reserved:
+            raise fault(f"is a reserved name, not one for a {noun}", f"Linux uses it otherwise: try {name}1")
         return name
 
     return AfterValidator(check)
 
 
-NodeName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "node")]
-LinkName = Annotated[str, _name_of(_LONGEST_LINK_NAME, "link")]
+def _matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
+    def check(text: str) -> str:
+        if not pattern.match(text):
+            raise fault(message, hint)
+        return text
+
+    return AfterValidator(check)
+
+
+def _whole_units(unit: Duration, word: str) -> Any:
+    def check(time: Duration) -> Duration:
+        if int(time) % int(unit):
+            raise fault(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
+        return time
+
+    return AfterValidator(check)
+
+
+def _not_longer(time: Duration) -> Duration:
+    if time > _LONGEST_TIME:
+        raise fault("is not plausible", f"use at most {_LONGEST_TIME}")
+    return time
+
+
+NodeName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "node", _NOT_NODES)]
+LinkName = Annotated[str, _name_of(_LONGEST_LINK_NAME, "link", _NOT_LINKS)]
 WorkloadName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "workload")]
+Algorithm = Annotated[str, _matching(_ALGORITHM, "is not a name of the kernel's", 'write one word, like "cubic"')]
+Version = Annotated[str, _matching(_VERSION, "is not a version", 'for example kernel = "7.2"')]
+Line = Annotated[
+    str,
+    _matching(
+        re.compile(r"[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*\Z"),
+        "is not a line of text",
+        "say in one line what the scenario is about",
+    ),
+]
+Whole = Annotated[int, Strict()]
+Truth = Annotated[bool, Strict()]
+Time = Annotated[Duration, AfterValidator(_not_longer)]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]
 
@@ -54,24 +115,33 @@ class Part(BaseModel):
 class Endpoint(Part):
     """One address that MPTCP may use, as ``ip mptcp endpoint`` takes it."""
 
-    link: LinkName = Field(description="the link whose address on this host is meant")
-    flags: tuple[Flag, ...] = Field(default=("subflow",), description="signal, subflow, backup, fullmesh")
-    port: int | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only")
+    link: LinkName = Field(description="the link whose address on this host is meant", examples=["line1"])
+    flags: tuple[Flag, ...] = Field(
+        default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
+    )
+    port: Whole | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only", examples=[80])
 
     @model_validator(mode="after")
     def _sensible(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
-            raise fault("a port can only be announced", 'add "signal" to the flags, or leave the port out')
+            raise fault("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
-            raise fault("an endpoint cannot be fullmesh and signal at once", "the kernel refuses this pair: choose one")
+            hint = "the kernel refuses this pair: choose one"
+            raise fault("an endpoint cannot be fullmesh and signal at once", hint, "flags")
+        if not self.flags:
+            raise fault("an endpoint without flags does nothing", 'for example flags = ["subflow"]', "flags")
+        if len(set(self.flags)) != len(self.flags):
+            raise fault("names a flag twice", "name every flag once", "flags")
         return self
 
 
 class Limits(Part):
     """How many additional subflows and announced addresses a connection may use (the kernel's own bound is 8)."""
 
-    subflows: int = Field(default=8, ge=0, le=8, description="additional subflows per connection")
-    add_addr_accepted: int = Field(default=8, ge=0, le=8, description="announced addresses that are accepted")
+    subflows: Whole = Field(default=8, ge=0, le=8, description="additional subflows per connection", examples=[2])
+    add_addr_accepted: Whole = Field(
+        default=8, ge=0, le=8, description="announced addresses that are accepted", examples=[2]
+    )
 
 
 def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
@@ -81,29 +151,79 @@ def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
 
 
 BufferSizes = Annotated[tuple[Size, Size, Size], AfterValidator(_ascending)]
+_BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
+
+
+def _word_or_list(endpoints: Any) -> Any:
+    if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
+        hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "line1", flags = ["subflow"] }]'
+        raise fault("is neither a choice nor a list of endpoints", hint)
+    return endpoints
+
+
+#: Told apart before validation, so that what is wrong in a list is not reported as a wrong word as well.
+Endpoints = Annotated[
+    Annotated[Literal["auto", "fullmesh", "none"], Tag("word")] | Annotated[tuple[Endpoint, ...], Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, (list, tuple)) else "word"),
+    BeforeValidator(_word_or_list),
+]
+
+
+def _setting(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise fault("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1')
+    if isinstance(value, str) and not value.isprintable():
+        raise fault("is not one line of text", 'separate values by blanks, like "4096 131072 6291456"')
+    return value
+
+
+def _of_network(name: str) -> str:
+    if not _SYSCTL.match(name):
+        raise fault(
+            "is not a setting of one node", "settings of a node's network begin with net., like net.ipv4.tcp_ecn"
+        )
+    return name
+
+
+Sysctl = dict[Annotated[str, AfterValidator(_of_network)], Annotated[str | int, BeforeValidator(_setting)]]
+_SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
 
 
 class Transport(Part):
     """How a host's transport layer is set up. Whatever is left out keeps the kernel's default."""
 
     protocol: Protocol = Field(default="mptcp", description="what the host's programs open: mptcp or tcp")
-    congestion_control: str | None = Field(default=None, description="net.ipv4.tcp_congestion_control")
-    scheduler: str | None = Field(default=None, description="net.mptcp.scheduler")
-    path_manager: Literal["kernel", "userspace"] = Field(default="kernel", description="net.mptcp.pm_type")
-    endpoints: Literal["auto", "fullmesh", "none"] | tuple[Endpoint, ...] = Field(
-        default="auto", description="auto uses every address that can reach the other side"
+    congestion_control: Algorithm | None = Field(
+        default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
     )
+    scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
+    path_manager: Literal["kernel", "userspace"] = Field(default="kernel", description="net.mptcp.pm_type")
+    endpoints: Endpoints = Field(default="auto", description="auto uses every address that can reach the other side")
     limits: Limits = Field(default_factory=Limits)
-    tcp_rmem: BufferSizes | None = Field(default=None, description="receive buffer: minimum, default, maximum")
-    tcp_wmem: BufferSizes | None = Field(default=None, description="send buffer: minimum, default, maximum")
-    sysctl: dict[str, str | int] = Field(default_factory=dict, description="any net.* setting of the host")
+    tcp_rmem: BufferSizes | None = Field(
+        default=None, description="receive buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    tcp_wmem: BufferSizes | None = Field(
+        default=None, description="send buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=_SYSCTL_EXAMPLE)
 
     @model_validator(mode="after")
-    def _only_net(self) -> Transport:
-        for key in self.sysctl:
-            if not _SYSCTL.match(key):
-                raise fault(f"'{key}' is not a setting of a host", "settings of a host's network begin with net.")
+    def _said_once(self) -> Transport:
+        for key, name in _OWN_SETTINGS.items():
+            if name in self.sysctl and key in self.model_fields_set:
+                raise fault(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
         return self
+
+
+#: Settings that have a key of their own.
+_OWN_SETTINGS = {
+    "congestion_control": "net.ipv4.tcp_congestion_control",
+    "scheduler": "net.mptcp.scheduler",
+    "path_manager": "net.mptcp.pm_type",
+    "tcp_rmem": "net.ipv4.tcp_rmem",
+    "tcp_wmem": "net.ipv4.tcp_wmem",
+}
 
 
 class Host(Part):
@@ -115,7 +235,13 @@ class Host(Part):
 class Router(Part):
     """Forwards between its links; shaping happens here."""
 
-    sysctl: dict[str, str | int] = Field(default_factory=dict, description="any net.* setting of the router")
+    sysctl: Sysctl = Field(
+        default_factory=dict, description="any net.* setting of the router", examples=_SYSCTL_EXAMPLE
+    )
+
+
+#: Room for preamble, gap, checksum, tunnels and cells; a frame with it still fits the smallest burst.
+_LARGEST_OVERHEAD = 80
 
 
 class Direction(Part):
@@ -125,96 +251,146 @@ class Direction(Part):
     delay: Duration = Field(default=Duration(0), description="one-way delay")
     jitter: Duration = Field(default=Duration(0), description="delay varies uniformly by up to this, in order")
     loss: Probability = Field(default=Probability(0), description="independent random loss, before the queue")
-    queue: QueueLength = Field(default=QueueLength(time=Duration(100_000_000)), description="of the bottleneck")
+    queue: QueueLength = Field(
+        default=QueueLength(time=Duration(100_000_000)), description="of the bottleneck; default 100 ms"
+    )
     burst: Size | None = Field(default=None, description="token bucket of the rate; default one full frame")
+    overhead: Size = Field(
+        default=Size(0), description="what the line adds to every frame, e.g. 24 B on Ethernet cables", examples=["24 B"]
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> Direction:
-        if self.rate is not None and self.rate < 1000:
-            raise fault(f"{self.rate} is too slow to simulate", "use at least 1 kbit/s")
-        if self.jitter > self.delay:
-            raise fault(f"jitter {self.jitter} is more than the delay {self.delay}", "packets cannot arrive before")
-        if self.jitter > 2 * 10**9:
-            raise fault(f"a jitter of {self.jitter} is not plausible", "use at most 2 s")
-        if self.burst is not None and self.rate is None:
-            raise fault("a burst needs a rate", "give the link a rate, or leave the burst out")
-        if self.burst is not None and self.burst < 1600:
-            raise fault(f"{self.burst} is less than one Ethernet frame", "use a burst of at least 1600 B")
         if self.delay > 3600 * 10**9:
-            raise fault(f"a delay of {self.delay} is not plausible", "use at most 1 h")
+            raise fault("is not plausible for a delay", "use at most 1 h", "delay")
+        if self.jitter > self.delay:
+            hint = f"nothing arrives before it is sent: use at most {self.delay}, or a longer delay"
+            raise fault(f"is more than the delay of {self.delay}", hint, "jitter")
+        if self.jitter > 2 * 10**9:
+            raise fault("is not plausible for a jitter", "use at most 2 s", "jitter")
+        if self.loss == 10**9:
+            raise fault("loses every packet", "use less than 100 %", "loss")
+        if self.rate is not None:
+            self._check_bottleneck(self.rate)
         return self
+
+    def _check_bottleneck(self, rate: Rate) -> None:
+        if not 1000 <= rate <= 10**11:
+            word = "slow" if rate < 1000 else "fast"
+            raise fault(f"is too {word} to simulate", "use from 1 kbit/s to 100 Gbit/s", "rate")
+        if self.overhead > _LARGEST_OVERHEAD:
+            raise fault("is more than a line adds", f"use at most {_LARGEST_OVERHEAD} B", "overhead")
+        if self.burst is not None and self.burst < _LEAST_BURST:
+            raise fault("is less than one Ethernet frame", f"use at least {_LEAST_BURST} B", "burst")
+        if self.burst is not None and self.burst * 8 > rate * _LONGEST_BURST_S:
+            most = Size(min(rate * _LONGEST_BURST_S // 8, _LARGEST_QUEUE))
+            raise fault(f"lasts longer than {_LONGEST_BURST_S} s at {rate}", f"use at most {most}", "burst")
+        held = self.queue.bytes_at(rate)
+        if held is None or "queue" not in self.model_fields_set:
+            return
+        if held < _FULL_FRAME:
+            hint = f'use at least "{_FULL_FRAME} B" or "1 packets"'
+            raise fault(f"holds less than one Ethernet frame at {rate}", hint, "queue")
+        if held > _LARGEST_QUEUE:
+            raise fault(f"holds more than 1 GiB at {rate}", "use a shorter queue", "queue")
 
 
 class Link(Part):
     """A full-duplex link between two nodes. ``forward`` is from the first to the second of ``between``."""
 
-    between: tuple[NodeName, NodeName]
+    between: tuple[NodeName, NodeName] = Field(examples=[["client", "r1"]])
     forward: Direction = Field(default_factory=Direction)
     backward: Direction = Field(default_factory=Direction)
     shape: Literal["router", "sender"] = Field(
         default="router", description="where a host's sending direction is shaped: behind the wire, or on the host"
     )
-    addresses: tuple[str, str] | None = Field(default=None, description="both ends with prefix length")
+    addresses: tuple[str, str] | None = Field(
+        default=None, description="both ends with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
+    )
 
     @model_validator(mode="after")
     def _two_ends(self) -> Link:
         if self.between[0] == self.between[1]:
-            raise fault(f"both ends are '{self.between[0]}'", "a link joins two different nodes")
+            raise fault(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
+        return self
+
+    @model_validator(mode="after")
+    def _limits_need_rates(self) -> Link:
+        """A queue or burst holds for a rate. A direction without rate may only have one that both directions share."""
+        for key in ("queue", "burst"):
+            sides = {n: side for n in ("forward", "backward") if key in (side := getattr(self, n)).model_fields_set}
+            idle = [name for name, side in sides.items() if side.rate is None]
+            shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
+            if idle and not (shared and len(idle) == 1):
+                raise fault("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', idle[0], key)
         return self
 
 
 class Record(Part):
     """What is sampled while the workloads run."""
 
-    interval: Duration = Field(default=Duration(10**9), description="time between samples of every socket")
+    interval: Annotated[Time, _whole_units(Duration(10**6), "milliseconds")] = Field(
+        default=Duration(10**9), description="time between samples of every socket"
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> Record:
-        if self.interval < 1_000_000:
-            raise fault(f"{self.interval} is too fine", "sample at most every 1 ms")
+        if self.interval == 0:
+            raise fault("is no interval", 'sample at most every "1 ms"', "interval")
         return self
 
 
 class WorkloadBase(Part):
     """What every workload has."""
 
-    sender: NodeName = Field(alias="from", description="the host that opens the connection")
-    receiver: NodeName = Field(alias="to", description="the host that is connected to")
-    via: LinkName | None = Field(default=None, description="the receiver's link whose address is connected to")
-    start: Duration = Field(default=Duration(0), description="after the lab is set up")
-    timeout: Duration = Field(default=Duration(3600 * 10**9), description="the run fails if it takes longer")
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
+    receiver: NodeName = Field(alias="to", description="the host that is connected to", examples=["server"])
+    via: LinkName | None = Field(
+        default=None, description="the receiver's link whose address is connected to", examples=["line1"]
+    )
+    start: Time = Field(default=Duration(0), description="after the lab is set up")
+    timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if it takes longer")
 
     @model_validator(mode="after")
     def _two_hosts(self) -> WorkloadBase:
         if self.sender == self.receiver:
-            raise fault(f"'{self.sender}' would talk to itself", "'from' and 'to' are two different hosts")
+            raise fault("is the same host as `from`", "a workload runs between two different hosts", "to")
+        if self.timeout == 0:
+            raise fault("leaves no time to run", 'for example timeout = "1 h"', "timeout")
         return self
 
-
-def _one_goal(duration: Duration | None, size: Size | None) -> None:
-    if (duration is None) == (size is None):
-        raise fault("needs a duration or a size, and not both", 'for example duration = "10 s" or size = "1 GiB"')
-    if duration == 0 or size == 0:
-        raise fault("would transfer nothing", "use a duration or a size above zero")
+    def _check_goal(self, duration: Duration | None, size: Size | None) -> None:
+        """Exactly one of the two, and something to do before the timeout."""
+        if duration is None and size is None:
+            raise fault("has neither a duration nor a size", 'for example duration = "10 s" or size = "1 GiB"')
+        if duration is not None and size is not None:
+            raise fault("stands beside a duration, and only one can end the workload", "remove one of the two", "size")
+        if duration == 0 or size == 0:
+            raise fault("would transfer nothing", "use more than zero", "size" if duration is None else "duration")
+        if duration is not None and duration >= self.timeout:
+            hint = f'set a timeout that is longer, like timeout = "{Duration(2 * duration)}"'
+            raise fault(f"is not less than the timeout of {self.timeout}", hint, "duration")
 
 
 class Flow(WorkloadBase):
     """Bulk transfer by ``tools/flow``: exact samples of every subflow, cheap to run."""
 
     kind: Literal["flow"]
-    duration: Duration | None = Field(default=None, description="send for this long")
+    duration: Time | None = Field(default=None, description="send for this long")
     size: Size | None = Field(default=None, description="send this much on each connection")
-    connections: int = Field(default=1, ge=1, le=1024)
+    connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
     direction: Literal["upload", "download"] = "upload"
-    congestion_control: str | None = Field(default=None, description="per socket, on the sending side")
-    read_quantum: Duration = Field(default=Duration(0), description="the application reads at most this often")
-    checksum: bool = Field(default=False, description="compare a checksum of the payload at both ends")
+    congestion_control: Algorithm | None = Field(
+        default=None, description="per socket, on the sending side", examples=["cubic"]
+    )
+    read_quantum: Annotated[Time, _whole_units(Duration(1000), "microseconds")] = Field(
+        default=Duration(0), description="the application reads at most this often"
+    )
+    checksum: Truth = Field(default=False, description="compare a checksum of the payload at both ends")
 
     @model_validator(mode="after")
     def _goal(self) -> Flow:
-        _one_goal(self.duration, self.size)
+        self._check_goal(self.duration, self.size)
         return self
 
 
@@ -222,18 +398,19 @@ class Iperf3(WorkloadBase):
     """``iperf3``; its own JSON is kept with the recording."""
 
     kind: Literal["iperf3"]
-    duration: Duration | None = Field(default=None, description="-t, whole seconds")
+    duration: Time | None = Field(default=None, description="-t, whole seconds")
     size: Size | None = Field(default=None, description="-n")
-    connections: int = Field(default=1, ge=1, le=128, description="-P")
+    connections: Whole = Field(default=1, ge=1, le=128, description="-P", examples=[1])
     direction: Literal["upload", "download"] = "upload"
-    congestion_control: str | None = Field(default=None, description="-C")
+    congestion_control: Algorithm | None = Field(default=None, description="-C", examples=["cubic"])
     window: Size | None = Field(default=None, description="-w, socket buffers of both sides")
 
     @model_validator(mode="after")
     def _goal(self) -> Iperf3:
-        _one_goal(self.duration, self.size)
+        self._check_goal(self.duration, self.size)
         if self.duration is not None and self.duration % 10**9:
-            raise fault(f"iperf3 cannot run for {self.duration}", "iperf3 takes whole seconds")
+            hint = 'round it, or use kind = "flow"'
+            raise fault("is not a whole number of seconds, as iperf3 needs", hint, "duration")
         return self
 
 
@@ -245,7 +422,7 @@ class Transfer(WorkloadBase):
 
     @model_validator(mode="after")
     def _goal(self) -> Transfer:
-        _one_goal(None, self.size)
+        self._check_goal(None, self.size)
         return self
 
 
@@ -255,9 +432,11 @@ Workload = Annotated[Flow | Iperf3 | Transfer, Field(discriminator="kind")]
 class Scenario(Part):
     """One experiment at one point, ready to be planned."""
 
-    title: str = Field(min_length=1)
-    question: str = ""
-    kernel: str = Field(default="7.2", description="version of the lab kernel, see `mptcplab kernel list`")
+    title: Line = Field(description="what the scenario is about", examples=["Two lines, one server"])
+    question: str = Field(default="", description="what it is to answer", examples=["Is MPTCP faster than TCP?"])
+    kernel: Version = Field(
+        default="7.2", description="version of the lab kernel, see `mptcplab kernel list`", examples=["7.2"]
+    )
     family: Literal["ipv4", "ipv6"] = "ipv4"
     hosts: dict[NodeName, Host]
     routers: dict[NodeName, Router] = Field(default_factory=dict)

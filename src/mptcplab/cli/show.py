@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab show`` and ``mptcplab plan``: what would happen. Nothing runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from mptcplab.cli.common import console, default_jobs, print_table
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.estimate import estimate_seconds
+from mptcplab.plan.script import script
+from mptcplab.report.table import Table, short_names
+from mptcplab.scenario.load import Experiment, load
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
+    """Show the scenario in FILE as it was understood: its first point in full, its runs, an estimate of time."""
+    experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
+    seconds /= min(default_jobs(), len(experiment.runs))
+    if as_json:
+        click.echo(json.dumps(_document(experiment, seconds)))
+        return
+    out = console()
+    out.print(experiment.title, style="bold", markup=False)
+    if experiment.question:
+        out.print(experiment.question, markup=False)
+    first = experiment.points[0].scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    out.print_json(json.dumps({key: value for key, value in first.items() if key not in ("title", "question")}))
+    print_table(_runs(experiment))
+    text = f"{len(experiment.runs)} runs, about {_duration(seconds)} with {default_jobs()} jobs"
+    out.print(text, markup=False)
+
+
+def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
+    return {
+        "title": experiment.title,
+        "question": experiment.question,
+        "file": str(experiment.file),
+        "repeats": experiment.repeats,
+        "seeds": [experiment.seed + repeat for repeat in range(experiment.repeats)],
+        "runs": len(experiment.runs),
+        "estimate_seconds": round(seconds, 1),
+        "points": [
+            {"settings": point.settings, "scenario": point.scenario.model_dump(mode="json", by_alias=True)}
+            for point in experiment.points
+        ],
+    }
+
+
+def _runs(experiment: Experiment) -> Table:
+    names = short_names(list(experiment.points[0].settings))
+    seeds = f"{experiment.seed} to {experiment.seed + experiment.repeats - 1}"
+    rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
+    return Table("Runs", (*names.values(), "seeds"), rows)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the run. Default: the scenario's first.")
+@click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Which point of the sweep.")
+def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -> None:
+    """Print the commands of FILE's first run as a shell script that a person can read."""
+    experiment = load(file, overrides=overrides, seed=seed)
+    if point > len(experiment.points):
+        raise click.BadParameter(f"the sweep has {len(experiment.points)} points", param_hint="--point")
+    chosen = experiment.points[point - 1]
+    settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
+    title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
+    click.echo(script(compile_plan(chosen.scenario, seed=experiment.seed), title=title), nl=False)

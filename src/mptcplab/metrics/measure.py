@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""The numbers of one run: one :class:`Measured` per workload.
+
+Goodput is payload at the receiver. It counts from the instant at which the client starts to connect to the last byte
+that the receiving application read, so that handshake and slow start are part of it and an emptying queue at the end
+is, too. For ``iperf3`` it is what its own server reports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from mptcplab.errors import LabError
+from mptcplab.metrics import subflows
+from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
+from mptcplab.recording.record import Recording
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one workload did in one run. Rates in bit/s, times in seconds."""
+
+    workload: str
+    goodput_bps: float
+    duration_s: float
+    received_bytes: int
+    asked_for_mptcp: bool
+    sockets: Sockets
+    scheduler: str
+    warnings: tuple[str, ...]
+
+
+def measure(recording: Recording) -> list[Measured]:
+    """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
+    workloads = recording.manifest["facts"]["scenario"]["workloads"]
+    return [_measure(recording, name, described) for name, described in workloads.items()]
+
+
+def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Measured:
+    kind = described["kind"]
+    sender, receiver = described["from"], described["to"]
+    if described.get("direction") == "download":
+        sender, receiver = receiver, sender
+    client_sends = sender == described["from"]
+    names = (f"{name}.client", f"{name}.server") if client_sends else (f"{name}.server", f"{name}.client")
+    by_flow = kind == "flow"
+    rows = {
+        node: subflows.last_rows(recording.subflows, node=node, program=program if by_flow else None)
+        for node, program in zip((sender, receiver), names, strict=True)
+    }
+    goodput, duration, received = _READERS[kind](recording, name, described)
+    hosts = recording.manifest["facts"]["scenario"]["hosts"]
+    asked = all(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
+    sockets = _sockets(recording, rows[sender], rows[receiver], names[1] if by_flow else None)
+    return Measured(
+        workload=name,
+        goodput_bps=goodput,
+        duration_s=duration,
+        received_bytes=received,
+        asked_for_mptcp=asked,
+        sockets=sockets,
+        scheduler=_scheduler(recording, sender) if sockets.use.with_mptcp else "",
+        warnings=tuple(_warnings(sockets, asked=asked)),
+    )
+
+
+def _sockets(recording: Recording, sending: list[Row], receiving: list[Row], flow_program: str | None) -> Sockets:
+    received = subflows.data_connections(receiving, "bytes_received")
+    sent = subflows.data_connections(sending, "bytes_acked")
+    rows = [row for connection in sent for row in connection]
+    fell_back = _fallbacks(recording, flow_program) if flow_program else _sampled_fallbacks(received)
+    with_mptcp = [
+        group for group in received if any(row.get("protocol") == "mptcp" or _is_subflow(row) for row in group)
+    ]
+    return Sockets(
+        use=MptcpUse(
+            connections=len(received),
+            with_mptcp=max(0, len(with_mptcp) - fell_back),
+            fell_back=fell_back,
+            subflows=min((len(group) for group in with_mptcp), default=0),
+            carrying=min((sum(1 for row in group if row["bytes_received"]) for group in with_mptcp), default=0),
+        ),
+        shares=subflows.shares(received, recording.manifest["addresses"]),
+        retransmitted_bytes=sum(row.get("bytes_retrans") or 0 for row in rows),
+        retransmitted_segments=sum(_retransmissions(row) for row in rows),
+        sent_bytes=sum(row.get("bytes_sent") or 0 for row in rows),
+        congestion=tuple(sorted(_congestion(recording, rows, flow_program))),
+    )
+
+
+def _retransmissions(row: Row) -> int:
+    return int(row.get("retrans") or row.get("total_retrans") or 0)
+
+
+def _is_subflow(row: Row) -> bool:
+    """``flow`` gives the kernel's number of a subflow, which only MPTCP has."""
+    return row.get("subflow_id") is not None
+
+
+def _fallbacks(recording: Recording, program: str) -> int:
+    table = recording.connections
+    if not table.height or "fallback" not in table.columns:
+        return 0
+    fell = table.filter((pl.col("program") == program) & pl.col("fallback"))
+    return fell["conn"].n_unique()
+
+
+def _sampled_fallbacks(received: list[list[Row]]) -> int:
+    """A subflow that fell back keeps its upper-layer protocol, but has no token that others could join."""
+    return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
+
+
+def _congestion(recording: Recording, rows: list[Row], flow_program: str | None) -> set[str]:
+    """As read back from the sockets of the sending side."""
+    if flow_program is None:
+        return {row["congestion"] for row in rows if row.get("congestion")}
+    workload = flow_program.rpartition(".")[0]
+    return {
+        event["congestion"]
+        for side in ("client", "server")
+        for event in _events(recording, f"{workload}.{side}")
+        if event["event"] == "start" and f"{workload}.{side}" != flow_program
+    }
+
+
+def _scheduler(recording: Recording, node: str) -> str:
+    for line in str(recording.counter(node, "sysctl.txt")).splitlines():
+        key, _, value = line.partition(" = ")
+        if key == "net.mptcp.scheduler":
+            return value.strip()
+    return ""
+
+
+def _warnings(sockets: Sockets, *, asked: bool) -> Iterator[str]:
+    use = sockets.use
+    if use.connections == 0:
+        yield "no connection was seen carrying data, so nothing is known of MPTCP"
+    elif not asked:
+        return
+    elif use.fell_back:
+        yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
+    elif use.with_mptcp < use.connections:
+        plain = use.connections - use.with_mptcp
+        yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
+    elif use.carrying < 2:
+        yield "MPTCP was in use, but only one subflow carried data"
+    for path in subflows.idle_paths(sockets.shares) if use.with_mptcp else ():
+        yield f"the subflow by {path} carried less than 1 % of the data"
+
+
+def _events(recording: Recording, program: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in recording.output(program).splitlines()]
+
+
+def _read_flow(recording: Recording, name: str, described: dict[str, Any]) -> tuple[float, float, int]:
+    client, server = f"{name}.client", f"{name}.server"
+    receiver = client if described["direction"] == "download" else server
+    events = {program: _events(recording, program) for program in (client, server)}
+    ends = {program: [event for event in events[program] if event["event"] == "end"] for program in events}
+    started = min(event["t_ns"] - (_connect_ns(ends[client], event["conn"])) for event in _starts(events[client]))
+    received = sum(event["bytes"] for event in ends[receiver])
+    finished = max(event["last_ns"] or started for event in ends[receiver])
+    if described["checksum"]:
+        _compare_checksums(ends[client], ends[server], name)
+    elapsed = (finished - started) / 1e9
+    return (8 * received / elapsed if elapsed else 0.0), elapsed, received
+
+
+def _starts(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["event"] == "start"]
+
+
+def _connect_ns(ends: list[dict[str, Any]], conn: int) -> int:
+    return next((event["connect_ns"] or 0 for event in ends if event["conn"] == conn), 0)
+
+
+def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
+    if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
+        raise LabError(f"{name}: the payload arrived damaged", hint="this is a bug of the kernel or of `flow`")
+
+
+def _read_iperf3(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float, int]:
+    try:
+        report = json.loads(recording.output(f"{name}.client"))
+        total = report["end"]["sum_received"]
+        return float(total["bits_per_second"]), float(total["seconds"]), int(total["bytes"])
+    except (ValueError, KeyError) as error:
+        raise LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out") from error
+
+
+def _read_transfer(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float, int]:
+    sums = {side: _stream(recording, f"{name}.{side}") for side in ("client", "server")}
+    if sums["client"] != sums["server"]:
+        hint = f"see out/{name}.client.err and out/{name}.server.err"
+        raise LabError(f"{name}: what arrived is not what was sent", hint=hint)
+    client = recording.program(f"{name}.client")
+    elapsed = (client["end_ns"] - client["start_ns"]) / 1e9
+    received = int(sums["server"]["bytes"])
+    return 8 * received / elapsed, elapsed, received
+
+
+def _stream(recording: Recording, program: str) -> dict[str, Any]:
+    for line in recording.output(program, "err").splitlines():
+        if line.startswith('{"event":"stream"'):
+            found: dict[str, Any] = json.loads(line)
+            return found
+    raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
+
+
+_READERS = {"flow": _read_flow, "iperf3": _read_iperf3, "transfer": _read_transfer}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""What the sockets of one workload say: who carried how much, and whether MPTCP was really in use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+Row = dict[str, Any]
+#: A connection with less than this share of a workload's bytes is its control connection (iperf3 has one).
+_CONTROL_SHARE = 0.01
+#: Below this share a subflow is said to have carried next to nothing.
+_IDLE_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class MptcpUse:
+    """What was found on the sockets, not what was asked for.
+
+    ``connections`` carried data; of these ``with_mptcp`` spoke MPTCP to the end and ``fell_back`` had asked for it
+    and ended as TCP. ``subflows`` is the smallest number of subflows per connection, ``carrying`` of those that
+    carried payload.
+    """
+
+    connections: int
+    with_mptcp: int
+    fell_back: int
+    subflows: int
+    carrying: int
+
+    @property
+    def text(self) -> str:
+        """For a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``."""
+        if self.fell_back:
+            return "fell back" if self.fell_back == self.connections else "partly fell back"
+        if self.with_mptcp == 0:
+            return "no"
+        if self.with_mptcp < self.connections:
+            return "partly"
+        noun = "subflow" if self.carrying == 1 else "subflows"
+        return (
+            f"{self.carrying} {noun}"
+            if self.carrying == self.subflows
+            else f"{self.carrying} of {self.subflows} subflows"
+        )
+
+
+@dataclass(frozen=True)
+class Sockets:
+    """One workload's sockets at the end: payload received by path, retransmissions of the sending side."""
+
+    use: MptcpUse
+    shares: dict[str, float]
+    retransmitted_bytes: int
+    retransmitted_segments: int
+    sent_bytes: int
+    congestion: tuple[str, ...]
+
+
+def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
+    """The last sample of each subflow of ``node``: its totals. ``program`` None means rows of the socket sampler."""
+    if not subflows.height:
+        return []
+    columns = set(subflows.columns)
+    rows = subflows.filter(pl.col("node") == node)
+    if "program" in columns:
+        of_program = pl.col("program").is_null() if program is None else pl.col("program") == program
+        rows = rows.filter(of_program)
+    last: dict[tuple[Any, ...], Row] = {}
+    for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
+        last[row.get("conn"), row["local"], row["remote"]] = row
+    return list(last.values())
+
+
+def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
+    """The subflow's way by the links of its two addresses, the sampled node's last: ``access1>line1``."""
+    links = [addresses.get(_host(row[key]), {}).get("link", _host(row[key])) for key in ("remote", "local")]
+    return links[0] if links[0] == links[1] else ">".join(links)
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0].strip("[]")
+
+
+def group(rows: Iterable[Row]) -> dict[Any, list[Row]]:
+    """Subflows by connection: by the number that ``flow`` gives, by the token of MPTCP, else each for itself."""
+    connections: dict[Any, list[Row]] = {}
+    for row in rows:
+        key = ("conn", row["conn"]) if row.get("conn") is not None else _token(row)
+        connections.setdefault(key, []).append(row)
+    return connections
+
+
+def _token(row: Row) -> tuple[Any, ...]:
+    return ("token", row["token"]) if row.get("token") else ("socket", row["local"], row["remote"])
+
+
+def data_connections(rows: Iterable[Row], column: str) -> list[list[Row]]:
+    """Connections that carried payload by ``column`` (bytes_received, bytes_acked), control connections left out."""
+    connections = list(group(rows).values())
+    totals = [sum(row.get(column) or 0 for row in connection) for connection in connections]
+    least = _CONTROL_SHARE * max(totals, default=0)
+    return [connection for connection, total in zip(connections, totals, strict=True) if total > least]
+
+
+def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
+    """Each path's part of all payload that subflows received, duplicates by reinjection included. Sums to 1."""
+    by_path: dict[str, int] = {}
+    for connection in connections:
+        for row in connection:
+            name = path_name(row, addresses)
+            by_path[name] = by_path.get(name, 0) + (row.get("bytes_received") or 0)
+    total = sum(by_path.values())
+    return {name: count / total for name, count in sorted(by_path.items())} if total else {}
+
+
+def idle_paths(of: Mapping[str, float]) -> list[str]:
+    """Paths that are there and carried next to nothing."""
+    return [name for name, share in of.items() if share < _IDLE_SHARE]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Tables and figures from result rows. Nothing here measures."""

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""One result as a table: for the terminal, as Markdown, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.stats import Interval
+
+
+@dataclass(frozen=True)
+class Table:
+    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column)."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    styles: tuple[tuple[int, int, str], ...] = ()
+
+    def to_rich(self) -> RichTable:
+        """For a terminal."""
+        table = RichTable(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        for column in self.columns:
+            table.add_column(column, justify="right" if column in self.numeric else "left", overflow="fold")
+        styles = {(row, column): style for row, column, style in self.styles}
+        for number, row in enumerate(self.rows):
+            table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
+        return table
+
+    def to_markdown(self) -> str:
+        """With the title as heading and the notes as a list."""
+        lines = [f"## {self.title}", "", _line(self.columns)]
+        lines.append(_line(["---:" if column in self.numeric else "---" for column in self.columns]))
+        lines += [_line(row) for row in self.rows]
+        lines += ["", *(f"- {note}" for note in self.notes)] if self.notes else []
+        return "\n".join(lines) + "\n"
+
+    def to_csv(self) -> str:
+        """Columns and rows only."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows(self.rows)
+        return text.getvalue()
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def number(value: float) -> str:
+    """Four significant digits, never an exponent."""
+    if abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{value:.{1 if abs(value) >= 100 else 2}f}"
+
+
+def interval_text(interval: Interval) -> str:
+    """``95.15 ± 0.12``, or only the value when one run says nothing of the spread."""
+    if interval.half_width is None:
+        return number(interval.mean)
+    return f"{number(interval.mean)} ± {number(interval.half_width)}"
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """Column titles for swept keys: the last part of the key, longer where two would be the same."""
+    for length in range(1, 8):
+        names = {key: ".".join(key.split(".")[-length:]) for key in keys}
+        if len(set(names.values())) == len(names):
+            return names
+    return {key: key for key in keys}
+
+
+def result_table(title: str, rows: Sequence[ResultRow]) -> Table:
+    """Every row of an experiment, warnings below."""
+    names = short_names(list(rows[0].settings)) if rows else {}
+    several = len({row.workload for row in rows}) > 1
+    columns = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %", "MPTCP in use"]
+    columns += ["share by path", "congestion control", "scheduler", "n"]
+    cells = tuple(_cells(row, several) for row in rows)
+    warnings = {warning: None for row in rows for warning in row.warnings}
+    marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
+    marked = tuple(
+        (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
+        for cell, row in zip(cells, rows, strict=True)
+    )
+    numeric = frozenset({"goodput Mbit/s", "s", "retrans %"})
+    return Table(title, tuple(columns), marked, numeric, tuple(_notes(rows, marks)))
+
+
+def _cells(row: ResultRow, several: bool) -> tuple[str, ...]:
+    return (
+        *row.settings.values(),
+        *([row.workload] if several else []),
+        interval_text(row.goodput_mbps),
+        number(row.duration_s.mean),
+        number(row.retransmitted_percent.mean),
+        row.mptcp,
+        ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
+        row.congestion,
+        row.scheduler,
+        str(row.goodput_mbps.n),
+    )
+
+
+def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
+    notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
+    if any(row.goodput_mbps.half_width is not None for row in rows):
+        notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
+    else:
+        notes.append("One run each: no confidence interval. Use --repeats for one.")
+    kernels = sorted({row.kernel for row in rows})
+    notes.append(f"Goodput is payload at the receiver. Lab kernel {', '.join(kernels)}, virtual time.")
+    return notes

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Which keys a scenario file may have where: for hints, and for documentation and editors.
+
+A file says a little more than a :class:`Scenario`: presets, transport settings for every host, keys of a link that
+hold for both directions, and what concerns the whole file.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
+
+from mptcplab.scenario.document import lookup
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.schema import (
+    Direction,
+    Endpoint,
+    Flow,
+    Host,
+    Iperf3,
+    Limits,
+    Link,
+    LinkName,
+    Record,
+    Scenario,
+    Transfer,
+    Transport,
+    Whole,
+)
+
+
+class WrittenLink(Link, Direction):
+    """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
+
+
+#: A scenario file, for looking up keys; validation happens on :class:`Scenario`, when everything has been spread.
+Written = create_model(
+    "Written",
+    __base__=Scenario,
+    links=(dict[LinkName, WrittenLink], Field()),
+    topology=(Topology | None, Field(default=None, description="a network by name")),
+    transport=(Transport | None, Field(default=None, description="for every host")),
+    sweep=(dict[str, Any], Field(default={}, description="keys and the values they take")),
+    seed=(Whole, Field(default=1, description="seed of the first repeat", examples=[1])),
+    repeats=(Whole, Field(default=1, description="runs per point, with seeds one apart", examples=[10])),
+    extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
+)
+
+_KINDS: dict[str, type[BaseModel]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
+#: Where a key belongs that was written in another table; the first match counts.
+_HOMES: tuple[tuple[type[BaseModel], str], ...] = (
+    (Written, "the top of the file, above all tables"),
+    (WrittenLink, "[links.NAME]"),
+    (Transport, "[transport] or [hosts.NAME.transport]"),
+    (Limits, "[transport.limits]"),
+    (Topology, "[topology]"),
+    (Record, "[record]"),
+    (Flow, '[workloads.NAME] with kind = "flow"'),
+    (Iperf3, '[workloads.NAME] with kind = "iperf3"'),
+    (Host, "[hosts.NAME]"),
+    (Endpoint, "an endpoint of [hosts.NAME.transport]"),
+)
+
+
+def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
+    """The keys that the table at ``path`` of a file may have; none where names are free."""
+    leaves: list[Any] = [Written]
+    for index, part in enumerate(path):
+        leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
+        kind = lookup(tables, (*path[: index + 1], "kind"))
+        if isinstance(kind, str) and _KINDS.get(kind) in leaves:
+            leaves = [_KINDS[kind]]
+    return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
+
+
+def home(key: str) -> str | None:
+    """The table that ``key`` belongs to, if it is a key at all."""
+    return next((table for model, table in _HOMES if key in fields_of(model)), None)
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of ``model`` by the names that files use."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _members(annotation: Any, part: str | int) -> list[Any]:
+    """The types that ``part`` of a value may have, unions taken apart."""
+    if _is_model(annotation):
+        field = fields_of(annotation).get(str(part))
+        return _leaves(field.annotation) if field is not None else []
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return _leaves(arguments[1])
+    if origin is tuple and isinstance(part, int):
+        return _leaves(arguments[0])
+    return []
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _leaves(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
+    return [annotation]
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Find studies and read them."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from mptcplab.errors import InputError, LabError
+from mptcplab.study.schema import PublishedTable, Study
+
+_STUDIES = Path(__file__).resolve().parents[1] / "studies"
+
+
+@dataclass(frozen=True)
+class Selected:
+    """One table of one study."""
+
+    study: Study
+    folder: Path
+    number: str
+    table: PublishedTable
+
+    @property
+    def name(self) -> str:
+        """As the command line takes it: ``subramani2018/4.1``."""
+        return f"{self.folder.name}/{self.number}"
+
+    @property
+    def scenario(self) -> Path:
+        """The scenario that measures the table."""
+        return self.folder / self.table.scenario
+
+
+def study_names() -> list[str]:
+    """All studies that we have."""
+    return sorted(path.parent.name for path in _STUDIES.glob("*/study.toml"))
+
+
+def select(wanted: str | None) -> list[Selected]:
+    """Tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: when there is no such."""
+    names = study_names()
+    if wanted is None:
+        return [one for name in names for one in _tables(name)]
+    name, _, number = wanted.partition("/")
+    if name not in names:
+        raise InputError(f"there is no study '{name}'", hint=_suggest(name, names))
+    tables = _tables(name)
+    if not number:
+        return tables
+    found = [one for one in tables if one.number == number]
+    if not found:
+        numbers = [one.number for one in tables]
+        raise InputError(f"study {name} has no table '{number}' here", hint=f"tables: {', '.join(numbers)}")
+    return found
+
+
+def _suggest(name: str, names: list[str]) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"studies: {', '.join(names)}"
+
+
+def _tables(name: str) -> list[Selected]:
+    folder = _STUDIES / name
+    try:
+        study = Study.model_validate({"name": name, **tomllib.loads((folder / "study.toml").read_text())})
+    except (ValidationError, tomllib.TOMLDecodeError, OSError) as error:
+        raise LabError(f"the data of study {name} is damaged: {error}", hint="install mptcplab again") from error
+    return [Selected(study, folder, number, table) for number, table in study.tables.items()]
