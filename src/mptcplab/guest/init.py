@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Process 1 of the lab kernel: set the machine up, execute the plan, leave the results, power off.
 
-Runs inside the lab kernel with the standard library only, and imports nothing of the host side. What it is told comes
-by its environment (``MPTCPLAB_RUN``: the results folder; ``MPTCPLAB_EXPOSED``: folders, with colons between) and by
-``plan.json``; what it has to say goes to ``guest.json``.
+Runs inside the lab kernel with the standard library only, and imports nothing of the host side. What it is told is in
+the script that starts it and in ``plan.json``; what it has to say goes to ``guest.json``.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 import traceback
@@ -21,11 +19,11 @@ from mptcplab.guest.nodes import GuestError, Nodes
 from mptcplab.guest.timeline import Timeline
 
 
-def main() -> None:
-    """Never returns: the machine is off afterwards."""
+def main(results: str, exposed: list[str]) -> None:
+    """Execute the plan in the folder ``results``. Never returns: the machine is off afterwards."""
     report: dict[str, Any] = {}
     try:
-        system.set_up_mounts(os.environ["MPTCPLAB_RUN"], os.environ["MPTCPLAB_EXPOSED"].split(":"))
+        system.set_up_mounts(results, exposed)
         report = _execute(json.loads((system.LAB / "plan.json").read_text()))
     except GuestError as error:
         report = {"error": str(error)}

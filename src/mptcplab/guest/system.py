@@ -46,7 +46,7 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
     for folder in ("/tmp", "/run"):
         mount("tmpfs", folder, "tmpfs", flags=_MS_NOSUID | _MS_NODEV)
     Path("/tmp").chmod(0o1777)
-    for folder in filter(None, exposed):
+    for folder in exposed:
         mount("none", folder, "hostfs", flags=_MS_RDONLY, data=folder)
     mount("none", LAB, "hostfs", data=results)
     NAMESPACES.mkdir()

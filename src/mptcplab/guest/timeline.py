@@ -25,6 +25,7 @@ _WAKE = {signal.SIGCHLD}
 #: How long servers may take to notice that their clients have gone, and then to obey SIGTERM.
 _GRACE_NS = _SECOND
 _LONGEST_COMPLAINT = 300
+_FIRST_SAMPLE_NS = 10_000_000
 
 
 @dataclass
@@ -98,7 +99,7 @@ class Timeline:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
         interval = self._plan["sample_interval_ns"]
-        next_sample = interval
+        next_sample = min(_FIRST_SAMPLE_NS, interval)
         while waiting or self._clients():
             while waiting and waiting[0]["start_ns"] <= self._now():
                 self._start(waiting.pop(0))
@@ -110,7 +111,9 @@ class Timeline:
             self._check_failures()
             if self._samplers and self._now() >= next_sample:
                 self._sample(next_sample)
-                next_sample += interval
+                # Doubling up to the interval, so that short connections are seen as well.
+                next_sample = next_sample * 2 if next_sample < interval else next_sample + interval
+                next_sample = next_sample if next_sample < interval else next_sample // interval * interval
 
     def _sample(self, instant_ns: int) -> None:
         for sampler in self._samplers:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+#
+# make demo    measure a published table again: what this project is about, in one command
+# make test    linters, type checks, unit tests, lab tests
+# make bench   speed, as ratios measured side by side
+#
+# Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
+
+PYTHON ?= /usr/bin/python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= $(shell nproc)
+# Everything that decides what is installed into the virtual environment.
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check unit lab bench packages venv kernel clean
+
+demo: kernel
+	$(BIN)/mptcplab reproduce subramani2018/4.1
+
+test: check unit lab
+
+check: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: venv
+	$(BIN)/pytest -q -n $(JOBS) tests/unit
+
+lab: kernel
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
+
+bench: kernel
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	$(BIN)/python -m bench
+
+packages:
+	@scripts/install-packages
+
+venv: packages $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+kernel: venv
+	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
+
+clean:
+	rm -rf $(VENV) results build dist
