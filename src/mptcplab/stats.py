@@ -7,8 +7,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import stdtrit
-
 CONFIDENCE = 0.95
 
 
@@ -42,6 +40,8 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, None, 1)
+    from scipy.special import stdtrit  # late, because importing it takes longer than most commands need in all
+
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
     return Interval(mean, quantile * math.sqrt(variance / n), n)

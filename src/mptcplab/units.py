@@ -41,9 +41,13 @@ class Quantity(int):
     noun: ClassVar[str]
     example: ClassVar[str]
     units: ClassVar[dict[str, int]]
+    #: Units that someone who wrote a bare number may have meant.
+    probable: ClassVar[tuple[str, ...]]
     #: Units that people mix up with ours, and what to tell them.
     mistaken: ClassVar[dict[str, str]] = {}
     largest: ClassVar[int] = _LARGEST
+    #: A unit is used for writing from this number of it on.
+    least_written: ClassVar[Decimal] = Decimal(1)
 
     @classmethod
     def parse(cls, text: object) -> Self:
@@ -63,9 +67,10 @@ class Quantity(int):
     @classmethod
     def _unit_hint(cls, number: str) -> str:
         """How to write a bare ``number``."""
-        plain = re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) and len(number) < 10
-        unit = cls.example.split()[-1]
-        return f'write number and unit as text, like "{number} {unit}"' if plain else f'for example "{cls.example}"'
+        if len(number) > 9 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) is None:
+            return f'for example "{cls.example}"'
+        choices = " or ".join(f'"{number} {unit}"' for unit in cls.probable)
+        return f"write number and unit as text, like {choices}"
 
     @classmethod
     def _factor(cls, unit: str) -> int:
@@ -83,7 +88,7 @@ class Quantity(int):
         if value > cls.largest:
             raise UnitError(f"is more than the largest {cls.noun}, {cls(cls.largest)}", hint="use a smaller value")
         if value.denominator != 1:
-            raise UnitError(f"is finer than the resolution of 1 {smallest}", hint=f"round it to a whole {smallest}")
+            raise UnitError(f"is not a whole number of {smallest}", hint=f"round it: {smallest} are not divided")
         return cls(int(value))
 
     def __str__(self) -> str:
@@ -92,7 +97,7 @@ class Quantity(int):
         for unit in _first_spellings(self.units):
             number = Decimal(int(self)) / self.units[unit]
             text = f"{number:f} {unit}" if number == number.quantize(Decimal("0.001")) else best
-            if number >= 1 and len(text) <= len(best):
+            if number >= self.least_written and len(text) <= len(best):
                 best = text
         return best
 
@@ -147,6 +152,7 @@ class Rate(Quantity):
 
     noun = "rate"
     example = "100 Mbit/s"
+    probable = ("Mbit/s",)
     units: ClassVar[dict[str, int]] = {
         "bit/s": 1, "bps": 1, "bit": 1,
         "kbit/s": 10**3, "kbps": 10**3, "kbit": 10**3,
@@ -164,6 +170,9 @@ class Rate(Quantity):
         "kb/s": "write kbit/s",
         "Mb/s": "write Mbit/s",
         "Gb/s": "write Gbit/s",
+        "kb": "write kbit/s",
+        "Mb": "write Mbit/s",
+        "Gb": "write Gbit/s",
         "mbit/s": "a small m is milli: write Mbit/s",
         "mbit": "a small m is milli: write Mbit/s",
         "mbps": "a small m is milli: write Mbit/s",
@@ -178,6 +187,7 @@ class Duration(Quantity):
 
     noun = "time"
     example = "20 ms"
+    probable = ("ms", "s")
     units: ClassVar[dict[str, int]] = {
         "ns": 1,
         "us": 10**3, "µs": 10**3, "μs": 10**3,
@@ -219,6 +229,7 @@ class Size(Quantity):
 
     noun = "size"
     example = "64 KiB"
+    probable = ("B", "KiB")
     units: ClassVar[dict[str, int]] = {
         "B": 1, "byte": 1, "bytes": 1,
         "kB": 10**3, "KB": 10**3,
@@ -247,9 +258,11 @@ class Probability(Quantity):
 
     noun = "probability"
     example = "0.5 %"
+    probable = ("%",)
     units: ClassVar[dict[str, int]] = {"ppb": 1, "ppm": 1000, "%": 10**7}
     mistaken: ClassVar[dict[str, str]] = {"percent": "write %", "pct": "write %"}
     largest = 10**9
+    least_written = Decimal("0.001")
 
     @classmethod
     def _unit_hint(cls, number: str) -> str:
@@ -273,6 +286,7 @@ class Packets(Quantity):
 
     noun = "number of packets"
     example = "100 packets"
+    probable = ("packets",)
     units: ClassVar[dict[str, int]] = {"packets": 1, "packet": 1, "pkts": 1, "pkt": 1, "p": 1}
     largest = 10**6
 

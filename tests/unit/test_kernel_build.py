@@ -165,7 +165,7 @@ def test_the_users_flags_stay_out_of_the_build() -> None:
 
 
 def test_first_errors_skips_commands_and_progress() -> None:
-    log = "$ make error\n  CC      lib/errname.o\nx.c:3: error: no\nmake: *** [x.o] Error 1\n"
+    log = "$ make error\n  CC      fs/error.o\nx.c:3: error: no\nmake: *** [x.o] Error 1\n"
     assert first_errors(log) == ["x.c:3: error: no", "make: *** [x.o] Error 1"]
 
 
@@ -220,3 +220,12 @@ def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     silent.count(1, 2)
     silent.warn("b")
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_else_is_installed_does_not_matter(tree: Path, tmp_path: Path) -> None:
+    """Kconfig would record Rust's and pahole's versions where they are installed."""
+    kernel = build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
+    log = (kernel.path / "build.log").read_text()
+    made = [line for line in log.splitlines() if line.startswith("$ make")]
+    assert made
+    assert all("RUSTC=absent PAHOLE=absent" in line for line in made)

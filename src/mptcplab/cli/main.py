@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import NoReturn
@@ -10,10 +11,6 @@ from typing import NoReturn
 import click
 
 import mptcplab
-from mptcplab.cli.kernel import kernel
-from mptcplab.cli.reproduce import reproduce
-from mptcplab.cli.run import run
-from mptcplab.cli.show import plan, show
 from mptcplab.errors import Exit, LabError
 
 _EPILOG = """\b
@@ -26,7 +23,32 @@ Exit status:
 """
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+#: Commands and the modules that hold them.
+_COMMANDS = {
+    "run": "mptcplab.cli.run",
+    "show": "mptcplab.cli.show",
+    "plan": "mptcplab.cli.show",
+    "reproduce": "mptcplab.cli.reproduce",
+    "kernel": "mptcplab.cli.kernel",
+}
+
+
+class _Commands(click.Group):
+    """Imports a command when it is asked for: the libraries behind some take longer than others need in all."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click decides the signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(mptcplab.__version__, prog_name="mptcplab")
 def commands() -> None:
     """A laboratory for Multipath TCP.
@@ -40,10 +62,6 @@ def commands() -> None:
       mptcplab run examples/two-lines.toml      an experiment
       mptcplab reproduce subramani2018/4.1      a published table, measured again
     """
-
-
-for command in (run, show, plan, reproduce, kernel):
-    commands.add_command(command)
 
 
 def main() -> NoReturn:

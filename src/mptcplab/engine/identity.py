@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.tools import find_program, fingerprint, programs_of
+from mptcplab.engine.tools import find_program, fingerprint, library_fingerprints, programs_of
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import Run
@@ -36,8 +36,8 @@ class Identity:
 
 def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: dict[str, Path]) -> Identity:
     """The identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
-    programs = {name: fingerprint(find_program(name)) for name in programs_of(plan.commands)}
-    programs |= {name: fingerprint(tools[name]) for name in plan.tools}
+    paths = {name: find_program(name) for name in programs_of(plan.commands)}
+    paths |= {name: tools[name] for name in plan.tools} | {"python": Path(sys.executable)}
     return Identity(
         {
             "format": FORMAT,
@@ -45,8 +45,8 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: d
             "guest": _guest_digest(),
             "engine": engine,
             "kernel": {"release": kernel.release, "key": kernel.key, "config_sha256": kernel.config_sha256},
-            "programs": programs,
-            "python": platform.python_version(),
+            "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
+            "libraries": library_fingerprints(tuple(sorted(paths.values()))),
             "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True)),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,

@@ -3,6 +3,7 @@
 
 OUT/runs/IDENTITY/   one recording each; a run that is there is not executed again
     log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
+    .work/           runs under way; what a killed process left there goes when the next command begins
 """
 
 from __future__ import annotations
@@ -12,9 +13,7 @@ import json
 import os
 import platform
 import queue
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.engine.identity import Identity, identify
+from mptcplab.engine.machine import check_folder
 from mptcplab.engine.tools import flow_program
 from mptcplab.engine.virtual import Outcome, RunInterruptedError, VirtualEngine
 from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import find_kernel
+from mptcplab.kernel.cache import work_dir
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan, Program
 from mptcplab.recording.record import Recording, finish, is_complete
@@ -92,11 +93,17 @@ class Lab:
 
     def __init__(self, engines: Mapping[str, VirtualEngine], out: Path, *, stop: Stop, fresh: bool = False) -> None:
         self._engines, self._stop, self._fresh = engines, stop, fresh
-        self._runs = out / "runs"
-        self._log = out / "log.jsonl"
+        self._out = out.resolve()
+        self._runs = self._out / "runs"
+        self._work = self._out / ".work"
+        self._log = self._out / "log.jsonl"
         self._log_lock = threading.Lock()
+        check_folder(self._out)
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
+            # Removes leftovers, and finds out now whether anything can be written here.
+            with work_dir("start", self._work), self._log.open("a"):
+                pass
         except OSError as error:
             hint = "name another folder with --out"
             raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
@@ -130,6 +137,9 @@ class Lab:
             return self._record(run, cpu)
         except LabError as error:
             return Done(run, None, error)
+        except OSError as error:
+            message = f"{self._out} cannot be written: {(error.strerror or str(error)).lower()}"
+            return Done(run, None, LabError(message, hint="see `df` and `ls -ld`, or name another folder with --out"))
         finally:
             cpus.put(cpu)
 
@@ -140,14 +150,15 @@ class Lab:
         target = self._runs / identity.name
         if is_complete(target) and not self._fresh:
             return Done(run, Recording(target))
-        folder = Path(tempfile.mkdtemp(prefix=f".{identity.name}-", dir=self._runs))
-        try:
+        with work_dir(identity.name, self._work) as place:
+            folder = place / "run"
+            folder.mkdir()
             outcome = engine.execute(plan, seed=run.seed, folder=folder, cpu=cpu, stop=self._stop.descriptor)
             manifest = _manifest(run, plan, identity, outcome)
             finish(folder, manifest=manifest, zero_ns=outcome.zero_ns, console=outcome.console)
-            _put_in_place(folder, target)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):
+                target.rename(place / "replaced")
+            folder.rename(target)
         self._note(identity, outcome)
         return Done(run, Recording(target), None, outcome.wall_seconds, outcome.virtual_ns)
 
@@ -161,16 +172,6 @@ class Lab:
         }
         with self._log_lock, self._log.open("a") as log:
             log.write(json.dumps(line, sort_keys=True) + "\n")
-
-
-def _put_in_place(folder: Path, target: Path) -> None:
-    """One rename. A recording of the same identity has the same bytes, so that either may stay."""
-    folder.chmod(0o755)
-    try:
-        folder.rename(target)
-    except OSError:
-        shutil.rmtree(target)
-        folder.rename(target)
 
 
 def _cpus(jobs: int) -> queue.SimpleQueue[int]:

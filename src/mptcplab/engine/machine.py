@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import struct
@@ -25,6 +26,10 @@ from mptcplab.kernel import KernelBuild
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
 _MEMORY = "1G"
 _LONGEST_CONSOLE = 1 << 20
+#: hostfs takes names of up to 4096 bytes, and those of recordings come on top.
+_LONGEST_FOLDER = 3000
+#: A script's first line, see BINPRM_BUF_SIZE.
+_LONGEST_PYTHON = 240
 _LAUNCHERS = ("setpriv", "--pdeathsig", "KILL", "prlimit", "--core=0:0", "taskset", "--cpu-list")
 
 
@@ -79,7 +84,7 @@ class Machine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                cwd="/",
+                cwd=boot.folder,
                 env=_environment(),
                 start_new_session=True,
             )
@@ -159,33 +164,42 @@ def memory_folder() -> Path:
 
 def virtual_clock_address(kernel: KernelBuild) -> int:
     """Address of ``time_travel_time`` (arch/um/kernel/time.c) in the kernel's own, fixed, address space."""
-    for line in kernel.system_map.read_text().splitlines():
-        address, _, name = line.split(" ", 2)
-        if name == "time_travel_time":
-            return int(address, 16)
-    hint = "mptcplab kernel build"
-    raise MissingError(f"kernel {kernel.release} was built without time travel", hint=hint)
+    try:
+        symbols = kernel.system_map.read_text()
+    except OSError as error:
+        raise MissingError(f"kernel {kernel.release} has no System.map", hint="mptcplab kernel build") from error
+    found = re.search(r"^([0-9a-f]+) . time_travel_time$", symbols, re.MULTILINE)
+    if found is None:
+        hint = "mptcplab kernel build"
+        raise MissingError(f"kernel {kernel.release} was built without time travel", hint=hint)
+    return int(found[1], 16)
 
 
-def _quoted(value: str) -> str:
-    if set(value) & set('",\n'):
-        hint = "use a folder without quotes, commas and line breaks in its name"
-        raise InputError(f"the lab kernel cannot be given the path {value}", hint=hint)
-    return f'"{value}"'
+def check_folder(folder: Path) -> None:
+    """:raises InputError: when a lab cannot have its files in ``folder``."""
+    name = str(folder)
+    if "," in name or not name.isprintable():
+        # The guest mounts it with its name as an option, and a comma is between options.
+        hint = "use a folder without commas and control characters in its name"
+        raise InputError(f"the lab kernel cannot be given the folder {name!r}", hint=hint)
+    if len(os.fsencode(name)) > _LONGEST_FOLDER:
+        raise InputError(f"the lab kernel cannot be given so long a path as '{name}'", hint="use a shorter one")
 
 
 def _arguments(boot: Boot) -> list[str]:
+    """The same for every run of one kernel and seed: Linux stirs its command line into its random numbers."""
     return [
         f"mem={_MEMORY}",
         "root=none",
         "rootfstype=hostfs",
         "hostfs=/",
         "ro",
-        f"init={boot.folder / 'init'}",
+        # By the kernel's own working directory: what that link holds is read on the host.
+        "init=/proc/self/cwd/init",
         "time-travel=inf-cpu",
         f"time-travel-start={WALL_CLOCK_NS}",
         f"rng_seed={boot.seed}",
-        f"uml_dir={boot.folder}/uml/",
+        "uml_dir=uml/",
         "umid=lab",
         "con=null",
         "con0=null,fd:1",
@@ -193,8 +207,6 @@ def _arguments(boot: Boot) -> list[str]:
         "quiet",
         "panic=-1",
         *(["seccomp=on"] if _has_seccomp(boot.kernel) else []),
-        f"MPTCPLAB_RUN={_quoted(str(boot.folder))}",
-        f"MPTCPLAB_EXPOSED={_quoted(':'.join(map(str, boot.exposed)))}",
     ]
 
 
@@ -205,13 +217,18 @@ def _has_seccomp(kernel: KernelBuild) -> bool:
 
 
 def _write_init(boot: Boot) -> None:
-    """Process 1: this Python, isolated, with our package in reach."""
+    """Process 1: this Python, isolated, with our package in reach. It is told here where things are."""
     python = Path(sys.executable).resolve()
-    if " " in str(boot.folder) or " " in str(python):
-        # The kernel's command line and a script's first line both end a path at a blank.
-        hint = "use a path without blanks"
-        raise InputError(f"the lab kernel cannot start from a folder with a blank: {boot.folder}", hint=hint)
-    code = f"import sys\nsys.path.insert(0, {str(boot.source)!r})\nfrom mptcplab.guest.init import main\nmain()\n"
+    if any(letter.isspace() for letter in str(python)) or len(os.fsencode(python)) > _LONGEST_PYTHON:
+        hint = "install mptcplab with a Python whose path is short and has no blanks"
+        raise InputError(f"the lab kernel cannot start the Python at '{python}'", hint=hint)
+    lines = (
+        f"#!{python} -IS",
+        "import sys",
+        f"sys.path.insert(0, {str(boot.source)!r})",
+        "from mptcplab.guest.init import main",
+        f"main({str(boot.folder)!r}, {[str(path) for path in boot.exposed]!r})",
+    )
     init = boot.folder / "init"
-    init.write_text(f"#!{python} -IS\n{code}")
+    init.write_text("\n".join(lines) + "\n")
     init.chmod(0o755)

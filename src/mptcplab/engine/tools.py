@@ -24,7 +24,7 @@ PACKAGES = {
     "sysctl": "procps",
     "iperf3": "iperf3",
     "mptcpize": "mptcpize",
-    "nc": "netcat-openbsd",
+    "socat": "socat",
     "ping": "iputils-ping",
     "gcc": "gcc",
     "make": "make",
@@ -45,6 +45,24 @@ def find_program(name: str) -> Path:
 def fingerprint(path: Path) -> str:
     """SHA-256 of a program's file, shortened: enough to tell versions apart."""
     return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
+
+
+#: Libraries that a program loads without being linked to them.
+_PRELOADED = {"mptcpize": "mptcpize/libmptcpwrap.so*"}
+
+
+@cache
+def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
+    """Fingerprints of all shared libraries that the programs at ``paths`` are linked to, by file name."""
+    done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
+    found = {Path(word) for line in done.stdout.splitlines() for word in line.split() if word.startswith("/")}
+    libraries = {path.rstrip(":") for path in map(str, found)} - set(map(str, paths))
+    extra = {str(file) for path in paths if path.name in _PRELOADED for file in _preloaded(_PRELOADED[path.name])}
+    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | extra)}
+
+
+def _preloaded(pattern: str) -> list[Path]:
+    return sorted(file for folder in Path("/usr/lib").glob("*-linux-gnu*") for file in folder.glob(pattern))
 
 
 def programs_of(commands: Iterable[tuple[str, ...]]) -> list[str]:

@@ -82,8 +82,7 @@ def _draw(figure: Figure, axes: Axes) -> None:
                 zorder=3,
             )
     axes.set_xticks(places, figure.positions)
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.12)
+    axes.set_ylim(0, 1.1 * _largest(figure))
     axes.set_title(figure.title, loc="left", fontsize=11, fontweight="bold")
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
@@ -111,6 +110,12 @@ def _draw_measured(axes: Axes, places: Sequence[float], series: Series, colour: 
         capsize=3,
         label=f"{series.name}{suffix}",
     )
+
+
+def _largest(figure: Figure) -> float:
+    highs = [value.high for series in figure.series for value in series.measured if value is not None]
+    published = [value for series in figure.series for value in series.published if value is not None]
+    return max([*highs, *published], default=1.0) or 1.0
 
 
 def _places(positions: Sequence[str]) -> list[float]:

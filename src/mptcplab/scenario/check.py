@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+import itertools
 from collections.abc import Iterable
 
 from mptcplab.scenario.document import Document, name_hint, nearest
@@ -78,7 +79,7 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
     version = 4 if scenario.family == "ipv4" else 6
     users: dict[str, str] = {}
     for name, link in scenario.links.items():
-        interfaces = []
+        interfaces: list[Interface] = []
         for index, text in enumerate(link.addresses or ()):
             path: KeyPath = ("links", name, "addresses", index)
             interface = _interface(document, path, text, version)
@@ -133,11 +134,11 @@ def _check_subnets(document: Document, scenario: Scenario) -> None:
     """Networks either nest or are apart, so sorting brings any two that overlap next to each other."""
     subnets = {port.link: port.subnet for port in Network(scenario).ports.values()}
     ordered = sorted(subnets.items(), key=lambda item: (int(item[1].network_address), item[1].prefixlen))
-    for (outer, network), (inner, below) in zip(ordered, ordered[1:], strict=False):
+    for (outer, network), (inner, below) in itertools.pairwise(ordered):
         if int(below.network_address) <= int(network.broadcast_address):
             culprit, other = (inner, outer) if scenario.links[inner].addresses else (outer, inner)
-            given = "" if scenario.links[other].addresses else ", which was chosen for it,"
-            message = f"overlap {subnets[other]}{given} of link '{other}'"
+            default = "" if scenario.links[other].addresses else " by default"
+            message = f"overlap {subnets[other]}, which link '{other}' has{default}"
             hint = "every link is a network of its own, like 192.168.1.0/24 and 192.168.2.0/24"
             raise document.error(("links", culprit, "addresses"), message, hint=hint)
 

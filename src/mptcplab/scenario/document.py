@@ -2,7 +2,8 @@
 """A scenario file as read: nested tables, and for each key the place it came from.
 
 ``extends = "base.toml"`` puts the tables of another file underneath: tables are merged key by key, everything else
-(arrays included) is replaced by what the extending file says.
+(arrays included) is replaced by what the extending file says. A workload that is given another ``kind`` keeps of the
+base what workloads of every kind have.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from mptcplab.errors import InputError
 from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
+#: The keys of a workload, whatever its kind.
+OF_EVERY_KIND = ("from", "to", "via", "start", "timeout")
 _LARGEST_FILE = 4 << 20
 _DEEPEST = 20
 _MOST_FILES = 20
@@ -29,7 +32,9 @@ _LONGEST_VALUE = 60
 _LONGEST_SENTENCE = 500
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
-_KEY_PART = re.compile(r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[A-Za-z0-9_*?-]+))\s*(?P<end>\.|\Z)""")
+_KEY_PART = re.compile(
+    r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[A-Za-z0-9_*?-]+))\s*(?P<end>\.|\Z)"""
+)
 
 #: What ``tomllib`` says, in words for someone who does not know the grammar of TOML.
 _SYNTAX = {
@@ -37,11 +42,11 @@ _SYNTAX = {
     "Cannot mutate immutable namespace": ("the table is already complete", "add the key to the table itself"),
     "Cannot declare": ("the table is already there", "put the keys of one table under one header"),
     "Invalid value": ("a value is missing or not in quotes", 'text stands in quotes, like "20 ms"'),
-    "Unclosed array": ("a list is not closed", "end it with ]"),
+    "Unclosed array": ("a list is not closed before this line", "end it with ]"),
     "Unterminated string": ("text is not closed", 'end it with "'),
     "Illegal character '\\n'": ("text is not closed", 'end it with "'),
     "Expected ']' at the end of a table declaration": ("a table header is not closed", "write [links.line1]"),
-    "Expected '=' after a key in a key/value pair": ("there is no = after the key", 'write key = value, like seed = 1'),
+    "Expected '=' after a key in a key/value pair": ("there is no = after the key", "write key = value, like seed = 1"),
     "Expected newline or end of document after a statement": (
         "something follows the value",
         'text stands in quotes, like "20 ms"; one key per line',
@@ -88,7 +93,8 @@ class Document:
                 self.places[here] = replace(place, written=here)
             below = table.setdefault(str(part), {})
             if not isinstance(below, dict):
-                raise self.error(here, "is not a table", hint=f"{dotted(path)} cannot be set below it")
+                message = f"{place}: {dotted(path)} = {show(value)}: cannot be set"
+                raise InputError(_one_line(message), hint=_one_line(f"{dotted(here)} = {show(below)} is not a table"))
             table = below
         for old in [known for known in self.places if known[: len(path)] == path]:
             del self.places[old]
@@ -245,7 +251,6 @@ def _parse(file: Path) -> Document:
         raise InputError(f"{_one_line(str(file))}: is not a file name", hint=hint) from error
     try:
         tables = tomllib.loads(text)
-        _refuse_extremes(file, tables)
         lines = key_lines(text)
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(file, text, str(error)) from error
@@ -253,27 +258,29 @@ def _parse(file: Path) -> Document:
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
         raise InputError(f"{file}: a number has too many digits", hint="a number has at most 18 digits") from error
-    return Document(file, tables, {path: Place(file, line) for path, line in lines.items()})
+    document = Document(file, tables, {path: Place(file, line) for path, line in lines.items()})
+    _refuse_extremes(document)
+    return document
 
 
 def _too_deep(file: Path) -> InputError:
     return InputError(f"{file}: is nested too deeply", hint="a scenario needs five levels")
 
 
-def _refuse_extremes(file: Path, tables: Table) -> None:
+def _refuse_extremes(document: Document) -> None:
     """Refuse what TOML allows but other parts would stumble over: deep nesting and numbers beyond 64 bits."""
-    waiting: list[tuple[KeyPath, Any]] = [((), tables)]
+    waiting: list[tuple[KeyPath, Any]] = [((), document.tables)]
     while waiting:
         path, value = waiting.pop()
         if len(path) > _DEEPEST:
-            raise _too_deep(file)
+            raise _too_deep(document.file)
         if isinstance(value, dict):
             waiting += [((*path, key), below) for key, below in value.items()]
         elif isinstance(value, list):
             waiting += [((*path, index), below) for index, below in enumerate(value)]
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            message = _one_line(f"{dotted(path)}: the number has too many digits")
-            raise InputError(f"{file}: {message}", hint="a number has at most 18 digits")
+            message = _one_line(f"{document.place(path)}: {dotted(path)}: the number has too many digits")
+            raise InputError(message, hint="a number has at most 18 digits")
 
 
 def _syntax_error(file: Path, text: str, said: str) -> InputError:
@@ -291,9 +298,18 @@ def _syntax_error(file: Path, text: str, said: str) -> InputError:
 def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
     for key, value in (lookup(over.tables, path) or {}).items():
         here = (*path, key)
-        if isinstance(value, dict) and isinstance(lookup(base.tables, here), dict):
+        under = lookup(base.tables, here)
+        if isinstance(value, dict) and isinstance(under, dict):
             base.places[here] = over.place(here)
+            if "kind" in value and value["kind"] != under.get("kind"):
+                _drop_keys_of_kind(under)
             _merge(base, over, here)
             continue
         base.put(here, value, over.place(here))
         base.places.update({p: place for p, place in over.places.items() if p[: len(here)] == here})
+
+
+def _drop_keys_of_kind(workload: Table) -> None:
+    """What the base says of a workload that the extending file gives another kind: who talks to whom, and when."""
+    for key in [key for key in workload if key not in OF_EVERY_KIND]:
+        del workload[key]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from annotated_types import Ge, Le
 from pydantic import ValidationError
@@ -14,7 +14,10 @@ from mptcplab.errors import InputError
 from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
 from mptcplab.scenario.place import KeyPath
+from mptcplab.units import Quantity, QueueLength
 
+_QUANTITIES = (Quantity, QueueLength)
+_NAMED_TABLES = ("hosts", "routers", "links", "workloads")
 #: What a file lacks when it lacks a whole table, and how to begin one.
 _FIRST_TABLES = {
     "hosts": 'name a network with [topology] and preset = "disjoint-lines", or add [hosts.NAME] and [links.NAME]',
@@ -64,11 +67,12 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputEr
         return _without_kind(document, path)
     if kind == "union_tag_invalid":
         path = (*path, "kind")
-        choices = str(context["expected_tags"]).replace("'", '"')
-        return document.error(path, "is no kind of workload", hint=_choice(document, path, choices))
+        return document.error(
+            path, "is no kind of workload", hint=_choice(document, path, str(context["expected_tags"]))
+        )
     if kind == "literal_error":
-        choices = str(context["expected"]).replace("'", '"')
-        return document.error(path, "is not one of the choices", hint=_choice(document, path, choices))
+        hint = _choice(document, path, str(context["expected"]))
+        return document.error(path, "is not one of the choices", hint=hint)
     message, hint = _wrong_value(document, kind, path)
     return document.error(path, message, hint=hint)
 
@@ -77,11 +81,11 @@ def _unknown(document: Document, path: KeyPath) -> InputError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
-    near, belongs = nearest(name, known), home(name)
-    if near is not None:
+    near, belongs = nearest(name, known), home(name) if noun == "key" else None
+    if belongs is not None:
+        hint = f"`{name}` belongs {belongs}"
+    elif near is not None:
         hint = f"did you mean `{near}`?"
-    elif belongs is not None:
-        hint = f"`{name}` belongs in {belongs}"
     else:
         hint = f"known here: {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint)
@@ -91,9 +95,10 @@ def _missing(document: Document, path: KeyPath) -> InputError:
     key = str(path[-1])
     if len(path) == 1 and key in _FIRST_TABLES:
         return document.error(path, "is missing", hint=_FIRST_TABLES[key])
-    table = dotted(tuple(part for part in path[:-1] if not isinstance(part, int)))
-    example = _example(document, path) or f"{key} = ..."
-    return document.error(path, "is missing", hint=f"add {example} to {f'[{table}]' if table else 'the top of the file'}")
+    where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
+    if len(path) > 1 and isinstance(path[-2], int):
+        where = "between the braces of this member"
+    return document.error(path, "is missing", hint=f"add {_example(document, path) or f'{key} = ...'} {where}")
 
 
 def _without_kind(document: Document, path: KeyPath) -> InputError:
@@ -106,8 +111,11 @@ def _without_kind(document: Document, path: KeyPath) -> InputError:
 
 
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
-    near = nearest(str(lookup(document.tables, path)), choices.split('"')[1::2])
-    return f'did you mean "{near}"?' if near else f"use {choices}"
+    """A hint from what pydantic lists as "'a', 'b' or 'c'"."""
+    words = choices.split("'")[1::2]
+    near = nearest(str(lookup(document.tables, path)), words)
+    quoted = [f'"{word}"' for word in words]
+    return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:
@@ -120,16 +128,17 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
     if kind in ("missing", "too_short", "too_long"):
         return f"has the wrong number of values, {len(value)}", instead
     if kind.startswith("int"):
-        return "is not a whole number", f"write it without quotes: {instead}"
+        quotes = "write it without quotes: " if isinstance(value, str) else ""
+        return "is not a whole number", f"{quotes}{instead}"
     if kind.startswith("bool"):
         return "is not true or false", f"write {path[-1]} = true or {path[-1]} = false, without quotes"
     if kind.startswith("string"):
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return "is not text", f'put it in quotes: {path[-1]} = "{value}"' if number else instead
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return "is not text", f'put it in quotes: "{value}"' if is_number else instead
     if kind.startswith(("dict", "model")):
-        table = f"[{dotted(path)}]"
-        is_free = not known_fields(document.tables, path)
-        return "is not a table", f"write {table} and its keys below{'' if is_free else ', each on a line'}"
+        if len(path) == 1 and path[0] in _NAMED_TABLES:
+            return "is not a table", f"write [{path[0]}.NAME] for each, with its own name"
+        return "is not a table", instead if example else f"write [{dotted(path)}] and its keys below, each on a line"
     if kind.startswith("tuple"):
         return "is not a list", instead
     return "cannot be used here", instead
@@ -151,8 +160,9 @@ def _example(document: Document, path: KeyPath) -> str | None:
     if field is None:
         return None
     examples: list[Any] = field.examples or []
-    if not examples and hasattr(field.annotation, "example"):
-        examples = [field.annotation.example]
+    if not examples:
+        kinds = (field.annotation, *get_args(field.annotation))
+        examples = [kind.example for kind in kinds if isinstance(kind, type) and issubclass(kind, _QUANTITIES)]
     return f"{key_path[-1]} = {show(examples[0])}" if examples else None
 
 

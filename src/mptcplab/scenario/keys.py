@@ -53,16 +53,16 @@ Written = create_model(
 _KINDS: dict[str, type[BaseModel]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
 #: Where a key belongs that was written in another table; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
-    (Written, "the top of the file, above all tables"),
-    (WrittenLink, "[links.NAME]"),
-    (Transport, "[transport] or [hosts.NAME.transport]"),
-    (Limits, "[transport.limits]"),
-    (Topology, "[topology]"),
-    (Record, "[record]"),
-    (Flow, '[workloads.NAME] with kind = "flow"'),
-    (Iperf3, '[workloads.NAME] with kind = "iperf3"'),
-    (Host, "[hosts.NAME]"),
-    (Endpoint, "an endpoint of [hosts.NAME.transport]"),
+    (Written, "at the top of the file, above all tables"),
+    (WrittenLink, "in [links.NAME]"),
+    (Transport, "in [transport] or [hosts.NAME.transport]"),
+    (Limits, "in [transport.limits]"),
+    (Topology, "in [topology]"),
+    (Record, "in [record]"),
+    (Flow, 'in [workloads.NAME] with kind = "flow"'),
+    (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
+    (Host, "in [hosts.NAME]"),
+    (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
 )
 
 
@@ -78,7 +78,7 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
 
 
 def home(key: str) -> str | None:
-    """The table that ``key`` belongs to, if it is a key at all."""
+    """Where ``key`` belongs, as "in [table]", if it is a key at all."""
     return next((table for model, table in _HOMES if key in fields_of(model)), None)
 
 

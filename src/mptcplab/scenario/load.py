@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import difflib
+import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +16,16 @@ from pydantic import ValidationError
 from mptcplab.errors import InputError
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
-from mptcplab.scenario.document import Document, Table, lookup, read, split_key
+from mptcplab.scenario.document import Document, Table, is_wildcard, lookup, nearest, read, split_key
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.place import KeyPath, Place
-from mptcplab.scenario.schema import Direction, Scenario
+from mptcplab.scenario.schema import Direction, Scenario, Transport
 
 _MOST_REPEATS = 10_000
-#: Keys that --set may change and that concern the file as a whole, not one point.
-_WHOLE_FILE = ("seed", "repeats")
+_LARGEST_SEED = 10**18
+#: Keys that concern the file as a whole, not one point: the range of each.
+_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, _MOST_REPEATS)}
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,13 @@ class Point:
 
     settings: dict[str, str]
     scenario: Scenario
+
+    @property
+    def label(self) -> str:
+        """The settings in one line, by the last part of their keys where that says which is meant."""
+        short = {key: key.rsplit(".", 1)[-1] for key in self.settings}
+        clear = len(set(short.values())) == len(short)
+        return ", ".join(f"{short[key] if clear else key} {value}" for key, value in self.settings.items())
 
 
 @dataclass(frozen=True)
@@ -42,8 +54,7 @@ class Run:
     @property
     def label(self) -> str:
         """For progress lines and errors."""
-        settings = ", ".join(f"{key.rsplit('.', 1)[-1]} {value}" for key, value in self.point.settings.items())
-        return f"{settings or 'run'}, seed {self.seed}"
+        return f"{self.point.label or 'run'}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -73,50 +84,85 @@ def load(
 ) -> Experiment:
     """Read, expand and check a scenario file.
 
-    ``overrides`` are ``key=value`` texts as the command line takes them.
+    ``overrides`` are ``key=value`` texts as the command line takes them; they stand above the file and its sweep.
     :raises InputError: with file, line, key, value and a hint.
     """
     document = read(file)
-    fixed = tuple(_override(text) for text in overrides)
-    sweep.apply(document, tuple(setting for setting in fixed if setting.pattern[0] in _WHOLE_FILE))
-    first_seed = _whole(document, "seed", 1, 0, 2**63 - 1) if seed is None else seed
-    count = _whole(document, "repeats", 1, 1, _MOST_REPEATS) if repeats is None else repeats
-    for key in ("seed", "repeats"):
-        document.tables.pop(key, None)
-    fixed = tuple(setting for setting in fixed if setting.pattern[0] not in _WHOLE_FILE)
-    choices = sweep.take_choices(document, without={setting.name for setting in fixed})
-    points = tuple(_point(document, fixed, choice) for choice in choices)
+    settings = [_override(text) for text in overrides]
+    settings += [_option(key, value) for key, value in (("seed", seed), ("repeats", repeats)) if value is not None]
+    sweep.apply(document, [setting for setting in settings if setting.pattern[0] in _WHOLE_FILE])
+    whole_file = {key: _take_whole(document, key) for key in _WHOLE_FILE}
+    fixed = tuple(setting for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
+    choices = sweep.take_choices(document, fixed=fixed)
+    points = tuple(_point(document, choice, fixed) for choice in choices)
+    _refuse_same(document, points)
     scenario = points[0].scenario
-    return Experiment(file, file.stem, scenario.title, scenario.question, points, count, first_seed)
+    title, question = scenario.title, scenario.question
+    return Experiment(file, file.stem, title, question, points, whole_file["repeats"], whole_file["seed"])
 
 
 def _override(text: str) -> sweep.Setting:
     key, equals, value = text.partition("=")
+    hint = "write --set links.line1.rate='10 Mbit/s'"
     if not equals:
-        raise InputError(f"--set {text}: has no '='", hint="write --set links.line1.rate='10 Mbit/s'")
+        raise InputError(f"--set {text!r}: has no '='", hint=hint)
     pattern = split_key(key.strip())
+    if pattern is None:
+        raise InputError(f"--set {key!r}: is not a key", hint=hint)
+    if pattern[0] in ("sweep", "extends"):
+        raise InputError(f"--set {key}: cannot be set on the command line", hint="change the file")
     return sweep.Setting(pattern, _literal(value.strip()), Place(Path("--set"), 0, pattern))
 
 
 def _literal(text: str) -> Any:
+    """Numbers, true, false, lists, tables and quoted text as in TOML; everything else is text without quotes."""
     if text in ("true", "false"):
         return text == "true"
-    return int(text) if text.lstrip("-").isdigit() else text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if text[:1] in ("[", "{", '"', "'"):
+        try:
+            return tomllib.loads(f"value = {text}")["value"]
+        except (ValueError, RecursionError) as error:
+            hint = 'a list looks like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
+            raise InputError(f"--set: {text!r} is not a value of TOML", hint=hint) from error
+    return text
 
 
-def _whole(document: Document, key: str, default: int, least: int, most: int) -> int:
-    value = document.tables.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise document.error((key,), "is not a whole number in range", hint=f"use a number from {least} to {most}")
+def _option(key: str, value: int) -> sweep.Setting:
+    return sweep.Setting((key,), value, Place(Path(f"--{key}"), 0, (key,)))
+
+
+def _take_whole(document: Document, key: str) -> int:
+    """Remove ``key`` from the file and return its value, 1 by default."""
+    least, most = _WHOLE_FILE[key]
+    value = document.tables.get(key, 1)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1")
+    if not least <= value <= most:
+        raise document.error((key,), "is out of range", hint=f"use a whole number from {least} to {most}")
+    document.tables.pop(key, None)
     return value
 
 
-def _point(document: Document, fixed: sweep.Choice, choice: sweep.Choice) -> Point:
+def _refuse_same(document: Document, points: Sequence[Point]) -> None:
+    """A swept key that changes nothing is a mistake, and would count the same runs twice."""
+    seen: dict[str, Point] = {}
+    for point in points:
+        first = seen.setdefault(point.scenario.model_dump_json(), point)
+        if first is not point:
+            key = next(key for key, value in point.settings.items() if first.settings[key] != value)
+            message = f"makes the same experiment of '{first.label}' and '{point.label}'"
+            hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
+            raise document.error(("sweep", key), message, hint=hint)
+
+
+def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
     at_point = document.copy()
-    settings = fixed + choice
-    sweep.apply(at_point, tuple(setting for setting in settings if setting.pattern[0] == "topology"))
+    settings = choice + fixed
+    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
     _lay_over_preset(at_point)
-    sweep.apply(at_point, tuple(setting for setting in settings if setting.pattern[0] != "topology"))
+    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
     _spread_links(at_point)
     _spread_transport(at_point)
     try:
@@ -128,6 +174,7 @@ def _point(document: Document, fixed: sweep.Choice, choice: sweep.Choice) -> Poi
 
 
 def _lay_over_preset(document: Document) -> None:
+    """Replace ``[topology]`` by the nodes and links it stands for, under what the file says of them."""
     table = document.tables.get("topology")
     if table is None:
         return
@@ -140,13 +187,29 @@ def _lay_over_preset(document: Document) -> None:
     for kind, names in preset.expand(topology).items():
         said = document.tables.get(kind, {})
         if not isinstance(said, dict):
-            raise document.error((kind,), "is not a table", hint=f"write [{kind}.NAME]")
+            raise document.error((kind,), "is not a table", hint=f"write [{kind}.{next(iter(names), 'NAME')}]")
         for name, made in names.items():
             if not isinstance(said.get(name, {}), dict):
                 raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]")
             names[name] = {**made, **said.get(name, {})}
             document.places.setdefault((kind, name), place)
+        if kind == "links":
+            _refuse_strange_links(document, topology, said, names)
         document.tables[kind] = {**names, **said, **names}
+
+
+def _refuse_strange_links(document: Document, topology: preset.Topology, said: Table, made: Table) -> None:
+    """A link of the user's own says what it joins; one that doesn't was meant to be one of the preset's."""
+    for name, link in said.items():
+        if name in made or not isinstance(link, dict) or difflib.get_close_matches("between", link):
+            continue
+        near = nearest(name, made, cutoff=0.8)
+        hint = f"its links are {', '.join(made)}; a link of your own needs between = [...]"
+        if is_wildcard(name):
+            hint = f'wildcards belong in [sweep]: "links.{name}.KEY" = [VALUE]'
+        elif near is not None and near.rstrip("0123456789") != name.rstrip("0123456789"):
+            hint = f"did you mean `{near}`? A link of your own needs between = [...]"
+        raise document.error(("links", name), f"is not part of {topology}", hint=hint)
 
 
 def _spread_links(document: Document) -> None:
@@ -164,14 +227,14 @@ def _spread_links(document: Document) -> None:
 
 def _spread_transport(document: Document) -> None:
     """``[transport]`` holds for every host; a host's own table is laid over it."""
-    transport = document.tables.pop("transport", None)
+    transport = document.tables.get("transport", {})
+    try:
+        Transport.model_validate(transport)
+    except ValidationError as error:
+        raise first_error(document, error, below=("transport",)) from error
+    document.tables.pop("transport", None)
     hosts = document.tables.get("hosts")
-    if transport is None or not isinstance(hosts, dict):
-        return
-    if not isinstance(transport, dict):
-        document.tables["transport"] = transport
-        raise document.error(("transport",), "is not a table", hint="write [transport]")
-    for name, host in hosts.items():
+    for name, host in hosts.items() if isinstance(hosts, dict) else ():
         if isinstance(host, dict) and isinstance(host.get("transport", {}), dict):
             _inherit(document, ("hosts", name, "transport"), transport, ("transport",))
 

@@ -49,6 +49,9 @@ class Network:
             first, second = link.between
             self.ports[first, name] = Port(first, name, left, second, right)
             self.ports[second, name] = Port(second, name, right, first, left)
+        self._of_node: dict[str, list[Port]] = {name: [] for name in (*scenario.hosts, *scenario.routers)}
+        for port in self.ports.values():
+            self._of_node[port.node].append(port)
         self._next: dict[tuple[str, str], Port | None] = {}
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
@@ -62,7 +65,7 @@ class Network:
 
     def ports_of(self, node: str) -> list[Port]:
         """The node's interfaces in the order of the links."""
-        return [port for (owner, _), port in self.ports.items() if owner == node]
+        return self._of_node[node]
 
     def links_of(self, node: str) -> list[str]:
         """The node's links in the order of the file."""

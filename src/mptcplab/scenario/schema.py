@@ -111,6 +111,11 @@ class Part(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def says(self, key: str) -> bool:
+        """Whether ``key`` was given a value of its own; writing the default is as good as leaving it out."""
+        default = type(self).model_fields[key].get_default(call_default_factory=True)
+        return bool(getattr(self, key) != default)
+
 
 class Endpoint(Part):
     """One address that MPTCP may use, as ``ip mptcp endpoint`` takes it."""
@@ -178,6 +183,8 @@ def _setting(value: Any) -> Any:
 
 
 def _of_network(name: str) -> str:
+    if name == "net":
+        raise fault("is a table, and not a setting", 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1')
     if not _SYSCTL.match(name):
         raise fault(
             "is not a setting of one node", "settings of a node's network begin with net., like net.ipv4.tcp_ecn"
@@ -211,7 +218,7 @@ class Transport(Part):
     @model_validator(mode="after")
     def _said_once(self) -> Transport:
         for key, name in _OWN_SETTINGS.items():
-            if name in self.sysctl and key in self.model_fields_set:
+            if name in self.sysctl and self.says(key):
                 raise fault(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
         return self
 
@@ -256,7 +263,9 @@ class Direction(Part):
     )
     burst: Size | None = Field(default=None, description="token bucket of the rate; default one full frame")
     overhead: Size = Field(
-        default=Size(0), description="what the line adds to every frame, e.g. 24 B on Ethernet cables", examples=["24 B"]
+        default=Size(0),
+        description="what the line adds to every frame, e.g. 24 B on Ethernet cables",
+        examples=["24 B"],
     )
 
     @model_validator(mode="after")
@@ -282,14 +291,14 @@ class Direction(Part):
             raise fault("is more than a line adds", f"use at most {_LARGEST_OVERHEAD} B", "overhead")
         if self.burst is not None and self.burst < _LEAST_BURST:
             raise fault("is less than one Ethernet frame", f"use at least {_LEAST_BURST} B", "burst")
-        if self.burst is not None and self.burst * 8 > rate * _LONGEST_BURST_S:
-            most = Size(min(rate * _LONGEST_BURST_S // 8, _LARGEST_QUEUE))
-            raise fault(f"lasts longer than {_LONGEST_BURST_S} s at {rate}", f"use at most {most}", "burst")
+        largest = Size(min(rate * _LONGEST_BURST_S // 8, _LARGEST_QUEUE))
+        if self.burst is not None and self.burst > largest:
+            raise fault(f"is too large a burst at {rate}", f"use at most {largest}", "burst")
         held = self.queue.bytes_at(rate)
-        if held is None or "queue" not in self.model_fields_set:
+        if held is None or not self.says("queue"):
             return
         if held < _FULL_FRAME:
-            hint = f'use at least "{_FULL_FRAME} B" or "1 packets"'
+            hint = f'use at least "{_FULL_FRAME} B" or "1 packet"'
             raise fault(f"holds less than one Ethernet frame at {rate}", hint, "queue")
         if held > _LARGEST_QUEUE:
             raise fault(f"holds more than 1 GiB at {rate}", "use a shorter queue", "queue")
@@ -316,9 +325,9 @@ class Link(Part):
 
     @model_validator(mode="after")
     def _limits_need_rates(self) -> Link:
-        """A queue or burst holds for a rate. A direction without rate may only have one that both directions share."""
-        for key in ("queue", "burst"):
-            sides = {n: side for n in ("forward", "backward") if key in (side := getattr(self, n)).model_fields_set}
+        """Queue, burst and overhead belong to a rate; a direction without one may only have what both share."""
+        for key in ("queue", "burst", "overhead"):
+            sides = {n: side for n in ("forward", "backward") if (side := getattr(self, n)).says(key)}
             idle = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
             if idle and not (shared and len(idle) == 1):
@@ -415,7 +424,7 @@ class Iperf3(WorkloadBase):
 
 
 class Transfer(WorkloadBase):
-    """A file through ``nc``, timed, its SHA-256 compared at the far end."""
+    """A file through ``socat``, timed as ``time nc`` would, its checksum compared at the far end."""
 
     kind: Literal["transfer"]
     size: Size

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Sweeps: which keys take which values, as a cross product of axes; the keys of a ``zip`` move together.
 
+A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept key
+replaces the same key in the file.
+
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
 "links.line*.rate" = ["8 Mbit/s", "16 Mbit/s"]
@@ -12,17 +15,22 @@
 
 from __future__ import annotations
 
+import fnmatch
 import itertools
-from collections.abc import Collection, Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.scenario.document import Document, dotted, split_key
+from mptcplab.scenario.document import Document, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.place import KeyPath, Place
 
 _MOST_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
+_KEY_HINT = "write it with dots, like links.line1.rate"
+#: Tables whose members the file names, and what one of them is.
+_NAMED = {"hosts": "host", "routers": "router", "links": "link", "workloads": "workload"}
 
 
 @dataclass(frozen=True)
@@ -41,80 +49,132 @@ class Setting:
     @property
     def text(self) -> str:
         """The value as a label."""
-        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+        return self.value if isinstance(self.value, str) else show(self.value)
+
+    def covers(self, other: Setting) -> bool:
+        """Whether all keys that ``other`` stands for are replaced by this setting."""
+        pairs = zip(self.pattern, other.pattern, strict=False)
+        return len(self.pattern) <= len(other.pattern) and all(fnmatch.fnmatchcase(str(b), str(a)) for a, b in pairs)
 
 
-#: One position on every axis.
+#: One position on an axis: a key and its value, or several that move together.
 Choice = tuple[Setting, ...]
 
 
-def take_choices(document: Document, *, without: Collection[str] = ()) -> list[Choice]:
-    """Remove ``[sweep]`` from ``document`` and return all its points, the last axis changing fastest.
+def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[Choice]:
+    """Remove ``[sweep]`` from ``document`` and return all its points.
 
-    Axes named in ``without`` are left out: the command line has fixed their keys.
+    Swept keys that a setting of ``fixed`` covers are left out: the command line has decided them.
     """
     table = document.tables.get("sweep", {})
     if not isinstance(table, dict):
         raise document.error(("sweep",), "is not a table", hint='write [sweep], then "key" = [values]')
-    axes = [
-        _axis(document, ("sweep", key), key, values) for key, values in table.items() if key not in {"zip", *without}
-    ]
-    axes += _zipped(document, table.get("zip", []), without)
-    points = 1
-    for axis in axes:
-        points *= len(axis)
+    axes = [_axis(document, key, values) for key, values in table.items() if key != "zip"]
+    axes += _zipped(document, table.get("zip", []))
+    left = [axis for axis in (_without(axis, fixed) for axis in axes) if axis != [()]]
+    points = math.prod(map(len, left))
     if points > _MOST_POINTS:
         hint = f"at most {_MOST_POINTS} points: split the sweep into several files"
         raise document.error(("sweep",), f"has {points} points", hint=hint)
     document.tables.pop("sweep", None)
-    return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*axes)]
+    return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]
 
 
-def _axis(document: Document, path: KeyPath, key: str, values: Any) -> list[Choice]:
-    settings = _settings(document, path, key, values)
-    if len({repr(setting.value) for setting in settings}) != len(settings):
-        raise document.error(path, "has the same value twice", hint="use `repeats` to run a point several times")
+def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
+    """``axis`` without covered settings; choices that differed by these only are one."""
+    left: dict[str, Choice] = {}
+    for choice in axis:
+        kept = tuple(setting for setting in choice if not any(other.covers(setting) for other in fixed))
+        left.setdefault(repr([setting.value for setting in kept]), kept)
+    return list(left.values())
+
+
+def _axis(document: Document, key: str, values: Any) -> list[Choice]:
+    path: KeyPath = ("sweep", key)
+    settings = _settings(document, path, values)
+    seen: set[str] = set()
+    for index, setting in enumerate(settings):
+        if repr(setting.value) in seen:
+            raise document.error((*path, index), "is there twice", hint="use `repeats` to run a point several times")
+        seen.add(repr(setting.value))
     return [(setting,) for setting in settings]
 
 
-def _zipped(document: Document, tables: Any, without: Collection[str]) -> Iterator[list[Choice]]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) and table for table in tables):
-        raise document.error(("sweep", "zip"), "is not an array of tables", hint="write [[sweep.zip]]")
+def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
+    zip_path: KeyPath = ("sweep", "zip")
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        hint = 'write [[sweep.zip]] with two brackets, then "key" = [values]'
+        raise document.error(zip_path, "is not an array of tables", hint=hint)
     for number, table in enumerate(tables):
-        path: KeyPath = ("sweep", "zip", number)
-        kept = {key: values for key, values in table.items() if key not in without}
-        columns = [_settings(document, (*path, key), key, values) for key, values in kept.items()]
+        path: KeyPath = (*zip_path, number)
+        if not table:
+            raise document.error(path, "is empty", hint='add keys that move together: "key" = [values]')
+        columns = [_settings(document, (*path, key), values) for key, values in table.items()]
         if len({len(column) for column in columns}) > 1:
-            lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in kept.items())
-            raise document.error(path, "has lists of different lengths", hint=lengths)
-        if columns:
-            yield list(zip(*columns, strict=True))
+            lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in table.items())
+            raise document.error(path, "has lists of different lengths", hint=f"make them equally long: {lengths}")
+        yield list(zip(*columns, strict=True))
 
 
-def _settings(document: Document, path: KeyPath, key: str, values: Any) -> list[Setting]:
-    hint = f'"{key}" = ["value", "another value"]'
+def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
+    """The swept key at ``path`` at each of its ``values``."""
+    key = str(path[-1])
     if isinstance(values, dict):
-        raise document.error(path, "is a table", hint=f"a swept key stands in quotes: {hint}")
+        whole, leaf = _unquoted_key(key, values)
+        hint = f'a swept key stands in quotes: "{dotted(whole)}" = {show(leaf)}'
+        raise document.error(path, "is a table", hint=hint)
     if not isinstance(values, list) or not values:
-        raise document.error(path, "is not a list of values", hint=hint)
-    try:
-        pattern = split_key(key)
-    except InputError as error:
-        raise document.error(path, "is not a key", hint=str(error.hint)) from error
+        example = show([values] if values != [] else ["value", "another value"])
+        message = "has no values" if values == [] else "is not a list of values"
+        raise document.error(path, message, hint=f'for example "{key}" = {example}')
+    pattern = split_key(key)
+    if pattern is None:
+        raise document.error(path, "is not a key", hint=_KEY_HINT)
     if pattern[0] in _NOT_SWEPT:
-        raise document.error(path, "cannot be swept", hint="sweep a key of the network, transport or workloads")
-    place = replace(document.place(path), written=pattern)
-    return [Setting(pattern, value, place) for value in values]
+        hint = "sweep a key of the network, transport or workloads"
+        if pattern[0] in ("seed", "repeats"):
+            hint = "write repeats = N at the top of the file to run every point with N seeds"
+        raise document.error(path, "cannot be swept", hint=hint)
+    places = [replace(document.place((*path, index)), written=pattern) for index in range(len(values))]
+    return [Setting(pattern, value, place) for value, place in zip(values, places, strict=True)]
 
 
-def apply(document: Document, settings: tuple[Setting, ...]) -> None:
+def _unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
+    """The key that dots without quotes have made a table of, and its values."""
+    path: tuple[str, ...] = (key,)
+    leaf: Any = values
+    while isinstance(leaf, dict) and leaf:
+        name = next(iter(leaf))
+        path, leaf = (*path, name), leaf[name]
+    return path, leaf if isinstance(leaf, list) and leaf else ["value", "another value"]
+
+
+def apply(document: Document, settings: Sequence[Setting]) -> None:
     """Set the keys of one choice. :raises InputError: when a pattern stands for nothing."""
     for setting in settings:
+        _check_name(document, setting)
         paths = document.matches(setting.pattern)
         if not paths:
-            raise InputError(
-                f"{setting.place}: {setting.name}: matches nothing",
-                hint="the names before the wildcard must exist in the scenario or its topology preset",
-            )
+            wildcard = next(index for index, part in enumerate(setting.pattern) if is_wildcard(part))
+            known = lookup(document.tables, setting.pattern[:wildcard])
+            hint = f"there is {', '.join(known)}" if isinstance(known, dict) and known else "nothing has such names"
+            raise _error(document, setting, "stands for no key of this scenario", hint=hint)
         for path in paths:
             document.put(path, setting.value, setting.place)
+
+
+def _check_name(document: Document, setting: Setting) -> None:
+    """A key of a link that does not exist would make a new link: it is a misspelling."""
+    table, *below = setting.pattern
+    known = lookup(document.tables, (table,))
+    if table not in _NAMED or not isinstance(known, dict) or len(below) < 2 or is_wildcard(below[0]):
+        return
+    if below[0] not in known:
+        message = f"there is no {_NAMED[str(table)]} '{below[0]}'"
+        raise _error(document, setting, message, hint=name_hint(str(below[0]), known))
+
+
+def _error(document: Document, setting: Setting, message: str, *, hint: str) -> InputError:
+    alone = Document(document.file, {})
+    alone.put(setting.pattern, setting.value, setting.place)
+    return alone.error(setting.pattern, message, hint=hint)

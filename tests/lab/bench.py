@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""What every test of the lab needs: scenarios and hand-made plans, run in the lab kernel, and what they left."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mptcplab.engine.lab import Done, Lab, Stop
+from mptcplab.engine.virtual import Outcome, VirtualEngine
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import ResultRow, result_rows
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Counter, Plan, Program
+from mptcplab.recording.record import Recording
+from mptcplab.scenario.load import Experiment, load
+
+MINUTE_NS = 60 * 10**9
+CLI = (sys.executable, "-m", "mptcplab")
+
+
+@dataclass(frozen=True)
+class Lived:
+    """What a hand-made plan left."""
+
+    folder: Path
+    outcome: Outcome
+
+    def text(self, program: str, kind: str = "out") -> str:
+        """What a program wrote."""
+        return (self.folder / "out" / f"{program}.{kind}").read_text()
+
+    def counter(self, node: str, name: str) -> Any:
+        """A counter, parsed when it is JSON."""
+        text = (self.folder / "counters" / node / name).read_text()
+        return json.loads(text) if name.endswith(".json") else text
+
+    def qdisc(self, node: str, device: str, kind: str) -> dict[str, Any]:
+        """The counters of one queueing discipline, as ``tc -s -j`` gives them."""
+        found = [row for row in self.counter(node, "tc.json") if row["dev"] == device and row["kind"] == kind]
+        assert len(found) == 1, f"{len(found)} disciplines {kind} at {device} of {node}"
+        return dict(found[0])
+
+
+class Bench:
+    """Runs things in the lab kernel, in a folder of the test's own."""
+
+    def __init__(self, engines: dict[str, VirtualEngine], folder: Path) -> None:
+        self.engines, self.folder = engines, folder
+
+    def write(self, text: str, name: str = "scenario.toml") -> Path:
+        """A scenario file; a title is put before it when it has none."""
+        file = self.folder / name
+        file.write_text(text if text.lstrip().startswith("title") else f'title = "test"\n{text}')
+        return file
+
+    def experiment(self, text: str, *overrides: str, seed: int | None = None) -> Experiment:
+        """A scenario, loaded."""
+        return load(self.write(text), overrides=overrides, seed=seed)
+
+    def lab(self, out: str = "results", *, fresh: bool = False) -> Lab:
+        """A lab with its results in ``out``."""
+        return Lab(self.engines, self.folder / out, stop=Stop(), fresh=fresh)
+
+    def try_all(self, experiment: Experiment, *, out: str = "results", jobs: int = 1, fresh: bool = False) -> list[Done]:
+        """All runs of an experiment, also the failed ones."""
+        return self.lab(out, fresh=fresh).execute(experiment.runs, jobs=jobs, progress=lambda _: None)
+
+    def record(self, text: str, *overrides: str, seed: int | None = None, out: str = "results") -> list[Recording]:
+        """The recordings of a scenario, in the order of its runs. Failures are the test's."""
+        done = self.try_all(self.experiment(text, *overrides, seed=seed), out=out)
+        for one in done:
+            if one.error is not None:
+                raise one.error
+        return [one.recording for one in done if one.recording is not None]
+
+    def rows(self, text: str, *overrides: str, seed: int | None = None) -> list[ResultRow]:
+        """The rows of a scenario's table."""
+        return result_rows(self.record(text, *overrides, seed=seed))
+
+    def row(self, text: str, *overrides: str, seed: int | None = None) -> ResultRow:
+        """The only row of a scenario's table."""
+        rows = self.rows(text, *overrides, seed=seed)
+        assert len(rows) == 1
+        return rows[0]
+
+    def plan(self, text: str, *overrides: str, programs: Iterable[Program], counters: Iterable[Counter] = ()) -> Plan:
+        """The network of a scenario with other programs on it. A workload is added, since a scenario must have one."""
+        experiment = self.experiment(text + UNUSED_WORKLOAD, *overrides)
+        plan = compile_plan(experiment.points[0].scenario, seed=1)
+        return replace(plan, programs=tuple(programs), counters=(*plan.counters, *counters), sampled=())
+
+    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> Lived:
+        """Execute a plan; what it leaves stays in a new folder."""
+        folder = self.folder / f"plan{len(list(self.folder.glob('plan*')))}"
+        folder.mkdir()
+        engine = replace(self.engines[version], stall_seconds=stall_seconds)
+        outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
+        return Lived(folder, outcome)
+
+    def fail(self, plan: Plan, *, stall_seconds: float = 10.0) -> LabError:
+        """The error that a plan ends with."""
+        try:
+            self.live(plan, stall_seconds=stall_seconds)
+        except LabError as error:
+            return error
+        raise AssertionError("the plan did not fail")
+
+
+UNUSED_WORKLOAD = """
+[workloads.unused]
+kind = "flow"
+from = "client"
+to = "server"
+duration = "1 s"
+"""
+
+
+def client(name: str, *argv: str, node: str = "client", start_ns: int = 0, seconds: float = 600) -> Program:
+    """A program that has to end by itself."""
+    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9))
+
+
+def server(name: str, *argv: str, node: str = "server") -> Program:
+    """A program that waits."""
+    return Program(name, node, "server", argv)
+
+
+def bare_plan(*programs: Program) -> Plan:
+    """Two nodes without a network."""
+    return Plan(("client", "server"), (), programs, (), (), 10**9)
+
+
+def ping_ms(text: str) -> list[float]:
+    """Round-trip times of ``ping``, in the order of arrival; from 100 ms on it prints whole ms only."""
+    return [float(value) for value in re.findall(r"time=([0-9.]+) ms", text)]
+
+
+def ping_extremes(text: str) -> tuple[float, float]:
+    """The least and the largest round-trip time, which ``ping`` prints to 1 us, in ms."""
+    found = re.search(r"= ([0-9.]+)/[0-9.]+/([0-9.]+)/", text)
+    assert found is not None, text
+    return float(found[1]), float(found[2])
+
+
+def ping_sequence(text: str) -> list[int]:
+    """Sequence numbers of ``ping``, in the order of arrival."""
+    return [int(value) for value in re.findall(r"icmp_seq=([0-9]+)", text)]
+
+
+def tree_hash(folder: Path) -> str:
+    """One hash of all names and bytes below ``folder``."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(file.relative_to(folder)).encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def mptcplab(
+    *arguments: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """The command line, to its end. Nothing that a user can cause shows a traceback."""
+    done = subprocess.run(
+        [*CLI, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(env or {})},
+        cwd=cwd,
+        timeout=timeout,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def lab_processes(folder: Path) -> dict[int, str]:
+    """Every process that works in ``folder``, and every member of a session that such a process leads, by its name."""
+    sessions: dict[int, list[int]] = {}
+    inside: set[int] = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            pid, state = int(place.name), (place / "stat").read_text().rpartition(")")[2].split()
+            sessions.setdefault(int(state[3]), []).append(pid)
+            if state[0] != "Z" and os.readlink(place / "cwd").startswith(str(folder)):
+                inside.add(pid)
+        except OSError:
+            continue
+    found = inside | {pid for leader in inside for pid in sessions.get(leader, [])}
+    return {pid: _name(pid) for pid in sorted(found) if _name(pid)}
+
+
+def alive(pids: Sequence[int]) -> dict[int, str]:
+    """Those of ``pids`` that still run, by their name."""
+    return {pid: _name(pid) for pid in pids if _name(pid)}
+
+
+def _name(pid: int) -> str:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return ""
+    return "" if stat.rpartition(")")[2].split()[0] == "Z" else stat.partition("(")[2].rpartition(")")[0]

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the lab's tests. A machine without the lab kernel fails them: nothing here is skipped for that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mptcplab.engine.tools import flow_program
+from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.errors import MissingError
+from mptcplab.kernel import KernelBuild, find_kernel
+from mptcplab.workload.context import FLOW
+
+from .bench import Bench
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cpu() -> None:
+    """One CPU per worker of pytest-xdist: labs beside each other on one CPU would take turns."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker.startswith("gw"):
+        mine = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {mine[int(worker[2:]) % len(mine)]})
+
+
+def _kernel(version: str) -> KernelBuild:
+    try:
+        return find_kernel(version)
+    except MissingError as error:
+        pytest.fail(f"{error.message}; {error.hint}", pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def engines() -> dict[str, VirtualEngine]:
+    """An engine for both kernels that we support."""
+    tools = {FLOW: flow_program()}
+    return {version: VirtualEngine(_kernel(version), tools) for version in ("7.2", "6.12")}
+
+
+@pytest.fixture
+def bench(engines: dict[str, VirtualEngine], tmp_path: Path) -> Bench:
+    """Runs scenarios and plans in a folder of the test's own."""
+    return Bench(engines, tmp_path)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""What links become: veth pairs, where each direction is shaped, and with what."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.links import ifb_name
+from mptcplab.plan.model import Command, Plan
+from mptcplab.scenario import preset
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+
+FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
+
+
+def scenario(
+    links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = ("r1", "r2"), **keys: object
+) -> Scenario:
+    """Two hosts, ``routers``, and ``links``."""
+    nodes: dict[str, object] = {"hosts": {"client": {}, "server": {}}, "routers": {name: {} for name in routers}}
+    return Scenario.model_validate({"title": "t", **nodes, "links": links, "workloads": {"bulk": FLOW}, **keys})
+
+
+def plan_of(links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = ("r1", "r2"), **keys: object) -> Plan:
+    return compile_plan(scenario(links, routers=routers, **keys), seed=1)
+
+
+def shaping(plan: Plan) -> list[tuple[str | None, str]]:
+    """Node and text of every ``tc`` command."""
+    return [(command.node, " ".join(command.argv)) for command in plan.setup if command.argv[0] == "tc"]
+
+
+def one_line(**direction: object) -> list[str]:
+    """The disciplines of a line between two routers that differs from a plain one in its forward direction."""
+    links: dict[str, dict[str, object]] = {
+        "a": {"between": ["client", "r1"]},
+        "line": {"between": ["r1", "r2"], "forward": direction},
+        "z": {"between": ["r2", "server"]},
+    }
+    commands = shaping(plan_of(links))
+    assert {node for node, _ in commands} <= {"r1"}
+    return [text.removeprefix("tc qdisc add dev line ") for _, text in commands]
+
+
+def test_plain_link_is_not_shaped() -> None:
+    assert one_line() == []
+
+
+@pytest.mark.parametrize(
+    ("direction", "disciplines"),
+    [
+        ({"delay": "20 ms"}, ["root handle 1: netem limit 1000000 delay 20000.000us"]),
+        ({"delay": "1 ns"}, ["root handle 1: netem limit 1000000 delay 0.001us"]),
+        ({"loss": "0.5 %"}, ["root handle 1: netem limit 1000000 loss random 0.5%"]),
+        ({"loss": "1 ppb"}, ["root handle 1: netem limit 1000000 loss random 0.0000001%"]),
+        (
+            {"delay": "20 ms", "jitter": "5 ms", "loss": "1 %"},
+            ["root handle 1: netem limit 1000000 delay 20000.000us 5000.000us rate 1000gbit loss random 1%"],
+        ),
+        ({"rate": "8 Mbit/s"}, ["root handle 1: tbf rate 8000000bit burst 1600 limit 100000"]),
+        ({"rate": "8 Mbit/s", "queue": "64 KiB"}, ["root handle 1: tbf rate 8000000bit burst 1600 limit 65536"]),
+        (
+            {"rate": "8 Mbit/s", "queue": "10 packets"},
+            [
+                "root handle 1: tbf rate 8000000bit burst 1600 limit 15140",
+                "parent 1:1 handle 2: pfifo limit 10",
+            ],
+        ),
+        (
+            {"rate": "8 Mbit/s", "queue": "10 packets", "delay": "1 ms", "burst": "10 kB"},
+            [
+                "root handle 1: netem limit 1000000 delay 1000.000us",
+                "parent 1:1 handle 2: tbf rate 8000000bit burst 10000 limit 15140",
+                "parent 2:1 handle 3: pfifo limit 10",
+            ],
+        ),
+        ({"rate": "10 kbit/s"}, ["root handle 1: tbf rate 10000bit burst 1600 limit 1514"]),
+        ({"rate": "100 Gbit/s"}, ["root handle 1: tbf rate 100000000000bit burst 25000 limit 1250000000"]),
+    ],
+)
+def test_disciplines(direction: dict[str, object], disciplines: list[str]) -> None:
+    assert one_line(**direction) == disciplines
+
+
+def test_numbers_fit_what_tc_takes() -> None:
+    """tbf keeps limit and bucket in 32 bits, and the bucket's time in 32 bits of 64 ns."""
+    for rate, queue, burst in itertools.product(
+        ("1 kbit/s", "1 Mbit/s", "100 Gbit/s"), ("1514 B", "1 GiB", "1000000 packets"), ("1600 B", "30 kB", None)
+    ):
+        direction: dict[str, object] = {"rate": rate, "queue": queue, **({"burst": burst} if burst else {})}
+        words = one_line(**direction)[0].split()
+        bucket, limit = (int(words[words.index(key) + 1]) for key in ("burst", "limit"))
+        assert 1514 <= limit < 2**32
+        assert bucket * 8 * 10**9 // int(words[words.index("rate") + 1].removesuffix("bit")) // 64 < 2**32
+
+
+def test_routers_shape_what_they_send_and_what_hosts_send_to_them() -> None:
+    links: dict[str, dict[str, object]] = {
+        "left": {"between": ["client", "r1"], "forward": {"delay": "1 ms"}, "backward": {"delay": "2 ms"}},
+        "right": {"between": ["r1", "server"]},
+    }
+    assert shaping(plan_of(links, routers=("r1",))) == [
+        ("r1", "tc qdisc add dev ifb.left root handle 1: netem limit 1000000 delay 1000.000us"),
+        ("r1", "tc qdisc add dev left clsact"),
+        ("r1", "tc filter add dev left ingress matchall action mirred egress redirect dev ifb.left"),
+        ("r1", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 2000.000us"),
+    ]
+
+
+def test_sender_shapes_itself_if_asked_to() -> None:
+    links: dict[str, dict[str, object]] = {
+        "left": {"between": ["client", "r1"], "forward": {"delay": "1 ms"}, "shape": "sender"},
+        "right": {"between": ["r1", "server"]},
+    }
+    plan = plan_of(links, routers=("r1",))
+    assert shaping(plan) == [("client", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 1000.000us")]
+    assert not any("ifb" in command.argv for command in plan.setup)
+
+
+def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
+    direction = {"rate": "8 Mbit/s", "delay": "1 ms"}
+    links: dict[str, dict[str, object]] = {
+        "line1": {"between": ["client", "server"], "forward": direction, "backward": direction}
+    }
+    plan = plan_of(links, routers=())
+    for node, text in shaping(plan):
+        assert node in ("client", "server")
+        assert "dev ifb.line1 " in text or "clsact" in text or "ingress" in text
+
+
+@pytest.mark.parametrize("name", ["disjoint-lines", "shared-bottleneck", "line"])
+def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
+    tables = preset.expand(preset.Topology.model_validate({"preset": name}))
+    direction = {"rate": "8 Mbit/s", "delay": "1 ms", "loss": "1 %", "queue": "10 packets"}
+    for link in tables["links"].values():
+        link |= {"forward": direction, "backward": direction}
+    plan = compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}), seed=1)
+    commands = shaping(plan)
+    assert commands
+    assert {node for node, _ in commands} <= set(tables["routers"])
+
+
+def test_interfaces_are_the_links_without_offloads() -> None:
+    plan = plan_of({"a": {"between": ["client", "r1"]}, "b": {"between": ["r1", "server"]}}, routers=("r1",))
+    texts = [" ".join(command.argv) for command in plan.setup if command.node is None]
+    assert texts == [
+        "ip link add name a mtu 1500 netns client type veth peer name a netns r1",
+        "ip link add name b mtu 1500 netns r1 type veth peer name b netns server",
+    ]
+    for node, link in (("client", "a"), ("r1", "a"), ("r1", "b"), ("server", "b")):
+        assert Command(node, ("ip", "link", "set", link, "up")) in plan.setup
+        assert Command(node, ("ethtool", "-K", link, "tso", "off", "gso", "off", "gro", "off")) in plan.setup
+
+
+def test_interface_names_are_unique_and_short() -> None:
+    names = [f"{first}{second}{'x' * length}" for first in "ab" for second in "cdef" for length in (0, 8, 9, 10, 13)]
+    names += [f"a-long-link-{number:03d}" for number in range(60)] + ["ifb", "ifb1", "ifb-access1"]
+    links: dict[str, dict[str, object]] = {
+        name: {"between": ["client", "r1"], "forward": {"delay": "1 ms"}} for name in names
+    }
+    links["right"] = {"between": ["r1", "server"]}
+    network = Network(scenario(links, routers=("r1",)))
+    devices = [*links, *(ifb_name(network.ports["r1", name]) for name in names)]
+    assert len(set(devices)) == len(devices)
+    assert all(len(device) <= 15 for device in devices)
+    setup = compile_plan(network.scenario, seed=1).setup
+    created = [c.argv[4] for c in setup if c.node == "r1" and c.argv[:3] == ("ip", "link", "add")]
+    assert sorted(created) == sorted(devices[len(links) :])
