@@ -104,9 +104,9 @@ def test_routers_shape_what_they_send_and_what_hosts_send_to_them() -> None:
         "right": {"between": ["r1", "server"]},
     }
     assert shaping(plan_of(links, routers=("r1",))) == [
-        ("r1", "tc qdisc add dev ifb.left root handle 1: netem limit 1000000 delay 1000.000us"),
+        ("r1", "tc qdisc add dev ifb.1 root handle 1: netem limit 1000000 delay 1000.000us"),
         ("r1", "tc qdisc add dev left clsact"),
-        ("r1", "tc filter add dev left ingress matchall action mirred egress redirect dev ifb.left"),
+        ("r1", "tc filter add dev left ingress matchall action mirred egress redirect dev ifb.1"),
         ("r1", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 2000.000us"),
     ]
 
@@ -129,7 +129,7 @@ def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
     plan = plan_of(links, routers=())
     for node, text in shaping(plan):
         assert node in ("client", "server")
-        assert "dev ifb.line1 " in text or "clsact" in text or "ingress" in text
+        assert "dev ifb.1 " in text or "clsact" in text or "ingress" in text
 
 
 @pytest.mark.parametrize("name", ["disjoint-lines", "shared-bottleneck", "line"])
@@ -164,7 +164,7 @@ def test_interface_names_are_unique_and_short() -> None:
     }
     links["right"] = {"between": ["r1", "server"]}
     network = Network(scenario(links, routers=("r1",)))
-    devices = [*links, *(ifb_name(network.ports["r1", name]) for name in names)]
+    devices = [*links, *(ifb_name(network, network.ports["r1", name]) for name in names)]
     assert len(set(devices)) == len(devices)
     assert all(len(device) <= 15 for device in devices)
     setup = compile_plan(network.scenario, seed=1).setup

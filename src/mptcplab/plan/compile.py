@@ -42,7 +42,9 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
 
 def _setup(network: Network) -> Iterator[Command]:
     yield from wire_commands(network)
-    shaping = list(shaping_commands(network))
+    shaping: dict[str | None, list[Command]] = {}
+    for command in shaping_commands(network):
+        shaping.setdefault(command.node, []).append(command)
     for node in (*network.scenario.hosts, *network.scenario.routers):
         yield sysctl_command(network, node)
         yield Command(node, ("ip", "link", "set", "lo", "up"))
@@ -50,7 +52,7 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from route_commands(network, node)
         yield from mptcp_commands(network, node)
         yield from offload_commands(network, node)
-        yield from (command for command in shaping if command.node == node)
+        yield from shaping.get(node, ())
 
 
 def _programs(network: Network, seed: int) -> Iterator[Program]:

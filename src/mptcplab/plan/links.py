@@ -67,7 +67,7 @@ def _direction(network: Network, link: Link, direction: Direction, source: Port,
     if not network.is_host(source.node) or link.shape == "sender":
         yield from _attach(source.node, source.link, disciplines)
         return
-    ifb = ifb_name(target)
+    ifb = ifb_name(network, target)
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", ifb, "up"))
     yield from _attach(target.node, ifb, disciplines)
@@ -77,16 +77,9 @@ def _direction(network: Network, link: Link, direction: Direction, source: Port,
     yield Command(target.node, ingress)
 
 
-def ifb_name(port: Port) -> str:
-    """The IFB behind the ingress of ``port``; short enough for any number of links."""
-    return f"ifb.{port.link}"[:15] if len(port.link) <= 11 else f"ifb.{_digest(port.link)}"
-
-
-def _digest(name: str) -> str:
-    value = 0
-    for letter in name.encode():
-        value = (value * 131 + letter) % 36**8
-    return f"{value:x}"[:11]
+def ifb_name(network: Network, port: Port) -> str:
+    """The IFB behind the ingress of ``port``, named after the number of its link: unique and short."""
+    return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 
 def _attach(node: str, device: str, disciplines: list[tuple[str, ...]]) -> Iterator[Command]:
@@ -105,7 +98,7 @@ def _disciplines(direction: Direction) -> Iterator[tuple[str, ...]]:
         burst = max(int(direction.burst or _DEFAULT_BURST), int(direction.rate) * _LEAST_BURST_NS // (8 * 10**9))
         if direction.queue.packets is not None:
             limit = int(direction.queue.packets) * FULL_FRAME
-        # A frame waits in the queue until the bucket has room for all of it: the queue must hold at least one.
+        # The default queue is a time, which on a slow link is less than the one frame that a queue has to hold.
         size = max(int(limit or 0), FULL_FRAME)
         overhead = ("overhead", str(int(direction.overhead))) if direction.overhead else ()
         yield ("tbf", "rate", f"{int(direction.rate)}bit", "burst", str(burst), "limit", str(size), *overhead)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Command, Plan, Program
+from mptcplab.units import Duration
 
 
 def script(plan: Plan, *, title: str) -> str:
@@ -18,7 +19,7 @@ def _lines(plan: Plan, title: str) -> Iterator[str]:
     yield from ("#!/bin/sh", f"# {title}", "# Made by `mptcplab plan`. Needs root; here time is real time.")
     yield from ("set -e", "")
     namespaces = " ".join(plan.nodes)
-    yield f"trap 'for n in {namespaces}; do ip netns delete $n; done' EXIT"
+    yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"
     yield f"for n in {namespaces}; do ip netns add $n; done"
     yield from ("", "# -- the network")
     yield from (_inside(command) for command in plan.setup)
@@ -26,7 +27,8 @@ def _lines(plan: Plan, title: str) -> Iterator[str]:
     for program in plan.programs:
         if program.role == "server":
             yield f"{_run(program)} &"
-    yield from ("sleep 1", "", "# -- clients, by their time of start")
+    yield from ("sleep 1  # in real time nothing says that a server is ready; an engine does not need this", "")
+    yield "# -- clients, by their time of start"
     yield from _clients(plan)
     yield from ("", "# -- what the kernel counted")
     for counter in plan.counters:
@@ -38,10 +40,15 @@ def _clients(plan: Plan) -> Iterator[str]:
     now = 0
     for number, program in enumerate(clients, start=1):
         if program.start_ns > now:
-            yield f"sleep {(program.start_ns - now) / 1e9:g}"
+            yield f"sleep {_seconds(program.start_ns - now)}"
             now = program.start_ns
-        yield f"timeout {(program.deadline_ns - program.start_ns) / 1e9:g} {_run(program)} & c{number}=$!"
-    yield f"wait {' '.join(f'$c{number}' for number in range(1, len(clients) + 1))}"
+        timeout = f"timeout {_seconds(program.deadline_ns - program.start_ns)}"
+        yield f"{timeout} {_run(program)} & c{number}=$!"
+    yield from (f"wait $c{number}" for number in range(1, len(clients) + 1))
+
+
+def _seconds(time_ns: int) -> str:
+    return Duration(time_ns).decimal_seconds
 
 
 def _inside(command: Command) -> str:

@@ -50,8 +50,9 @@ def mptcp_commands(network: Network, node: str) -> Iterator[Command]:
 def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
     """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 
-    ``auto``: a host that is connected to announces its addresses (signal); a host that connects opens subflows from
-    every address that leads to the other side (subflow). The address of the first subflow never needs an endpoint.
+    ``auto``: a host that is connected to announces its other addresses (signal); a host that connects may open
+    subflows from every address that leads to the address it connects to (subflow). Over disjoint lines nothing but
+    the first line does: there the subflows are opened to announced addresses, from the address that routing chooses.
     """
     wanted = host.transport.endpoints
     ports = {port.link: port for port in network.ports_of(name)}
@@ -60,7 +61,7 @@ def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, 
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
             yield ports[endpoint.link], (*port_number, *endpoint.flags)
         return
-    if wanted == "none" or len(ports) < 2:
+    if wanted == "none" or len(ports) < 2 or host.transport.path_manager == "userspace":
         return
     workloads = network.scenario.workloads.values()
     connected_to = {network.target(workload) for workload in workloads if workload.receiver == name}

@@ -24,13 +24,12 @@ from mptcplab.scenario.schema import (
     Iperf3,
     Limits,
     Link,
-    LinkName,
     Record,
     Scenario,
     Transfer,
     Transport,
-    Whole,
 )
+from mptcplab.scenario.types import LinkName, Whole
 
 
 class WrittenLink(Link, Direction):

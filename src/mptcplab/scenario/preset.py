@@ -18,7 +18,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from mptcplab.scenario.document import Table
-from mptcplab.scenario.schema import Part, Whole, fault
+from mptcplab.scenario.types import Part, Whole, fault
 
 _MOST = 16
 

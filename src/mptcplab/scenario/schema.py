@@ -10,111 +10,33 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Strict,
-    Tag,
-    model_validator,
-)
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
+from mptcplab.scenario.types import (
+    Algorithm,
+    Flag,
+    Line,
+    LinkName,
+    NodeName,
+    Part,
+    Protocol,
+    Time,
+    Truth,
+    Version,
+    Whole,
+    WorkloadName,
+    fault,
+    whole_units,
+)
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
 
-#: Names become network namespaces, interfaces and files, so they keep to what all of these allow.
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_LONGEST_LINK_NAME = 15  # IFNAMSIZ - 1
-_LONGEST_NODE_NAME = 32
-#: ``net.ipv4.conf.all`` is no interface; ``lo`` and the tunnels are in every namespace already.
-_NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
-_NOT_NODES = ("all", "default", "host", "lab", "self")
-_SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
-_ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}\Z")
 #: One full packet with its Ethernet header, as queueing disciplines count.
 _FULL_FRAME = 1514
 _LEAST_BURST = 1600
 _LARGEST_QUEUE = 2**30
 #: ``tc`` keeps the time that a full bucket lasts in 32 bits of 64 ns.
 _LONGEST_BURST_S = 250
-_LONGEST_TIME = Duration(1000 * 3600 * 10**9)
-
-
-def fault(message: str, hint: str, *key: str | int) -> PydanticCustomError:
-    """An error for pydantic to report, with a hint for the user; ``key`` is where in the checked value it lies."""
-    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key})
-
-
-def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
-    def check(name: str) -> str:
-        if not _NAME.match(name):
-            raise fault(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
-        if len(name) > length:
-            raise fault(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
-        if name in reserved:
-            raise fault(f"is a reserved name, not one for a {noun}", f"Linux uses it otherwise: try {name}1")
-        return name
-
-    return AfterValidator(check)
-
-
-def _matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
-    def check(text: str) -> str:
-        if not pattern.match(text):
-            raise fault(message, hint)
-        return text
-
-    return AfterValidator(check)
-
-
-def _whole_units(unit: Duration, word: str) -> Any:
-    def check(time: Duration) -> Duration:
-        if int(time) % int(unit):
-            raise fault(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
-        return time
-
-    return AfterValidator(check)
-
-
-def _not_longer(time: Duration) -> Duration:
-    if time > _LONGEST_TIME:
-        raise fault("is not plausible", f"use at most {_LONGEST_TIME}")
-    return time
-
-
-NodeName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "node", _NOT_NODES)]
-LinkName = Annotated[str, _name_of(_LONGEST_LINK_NAME, "link", _NOT_LINKS)]
-WorkloadName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "workload")]
-Algorithm = Annotated[str, _matching(_ALGORITHM, "is not a name of the kernel's", 'write one word, like "cubic"')]
-Version = Annotated[str, _matching(_VERSION, "is not a version", 'for example kernel = "7.2"')]
-Line = Annotated[
-    str,
-    _matching(
-        re.compile(r"[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*\Z"),
-        "is not a line of text",
-        "say in one line what the scenario is about",
-    ),
-]
-Whole = Annotated[int, Strict()]
-Truth = Annotated[bool, Strict()]
-Time = Annotated[Duration, AfterValidator(_not_longer)]
-Protocol = Literal["mptcp", "tcp"]
-Flag = Literal["signal", "subflow", "backup", "fullmesh"]
-
-
-class Part(BaseModel):
-    """Base of all parts of a scenario: immutable, and no key is accepted that does nothing."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    def says(self, key: str) -> bool:
-        """Whether ``key`` was given a value of its own; writing the default is as good as leaving it out."""
-        default = type(self).model_fields[key].get_default(call_default_factory=True)
-        return bool(getattr(self, key) != default)
+_SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
 
 
 class Endpoint(Part):
@@ -338,7 +260,7 @@ class Link(Part):
 class Record(Part):
     """What is sampled while the workloads run."""
 
-    interval: Annotated[Time, _whole_units(Duration(10**6), "milliseconds")] = Field(
+    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
         default=Duration(10**9), description="time between samples of every socket"
     )
 
@@ -392,7 +314,7 @@ class Flow(WorkloadBase):
     congestion_control: Algorithm | None = Field(
         default=None, description="per socket, on the sending side", examples=["cubic"]
     )
-    read_quantum: Annotated[Time, _whole_units(Duration(1000), "microseconds")] = Field(
+    read_quantum: Annotated[Time, whole_units(Duration(1000), "microseconds")] = Field(
         default=Duration(0), description="the application reads at most this often"
     )
     checksum: Truth = Field(default=False, description="compare a checksum of the payload at both ends")

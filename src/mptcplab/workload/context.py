@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Protocol, WorkloadBase
+from mptcplab.scenario.schema import WorkloadBase
+from mptcplab.scenario.types import Protocol
 
 #: The name by which plans call ``tools/flow``; engines replace it by its path.
 FLOW = "mptcplab-flow"

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Flow, Protocol
+from mptcplab.scenario.schema import Flow
+from mptcplab.scenario.types import Protocol
 from mptcplab.workload.context import FLOW, Context, client, server
 
 _NS_PER_MS = 1_000_000
@@ -33,9 +34,9 @@ def _common(workload: Flow, context: Context, protocol: Protocol) -> Iterator[st
     if protocol == "mptcp":
         yield "--mptcp"
     yield from ("--connections", str(workload.connections))
-    yield from ("--interval-ms", str(max(1, context.interval_ns // _NS_PER_MS)))
+    yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
     if workload.read_quantum:
-        yield from ("--quantum-us", str(max(1, int(workload.read_quantum) // _NS_PER_US)))
+        yield from ("--quantum-us", str(int(workload.read_quantum) // _NS_PER_US))
     if workload.congestion_control is not None:
         yield from ("--congestion", workload.congestion_control)
     if workload.checksum:

@@ -16,7 +16,6 @@ from mptcplab.plan.model import Program
 from mptcplab.scenario.schema import Transfer
 from mptcplab.workload.context import FLOW, Context, client, mptcpized, server
 
-
 #: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost.
 _BLOCK_BYTES = 65536
 _BLOCK = ("-b", str(_BLOCK_BYTES))
