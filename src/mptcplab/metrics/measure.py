@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
+from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
 
@@ -32,6 +33,7 @@ class Measured:
     asked_for_mptcp: bool
     sockets: Sockets
     scheduler: str
+    counts: MptcpCounts
     warnings: tuple[str, ...]
 
 
@@ -55,8 +57,10 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
     }
     goodput, duration, received = _READERS[kind](recording, name, described)
     hosts = recording.manifest["facts"]["scenario"]["hosts"]
-    asked = all(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
+    asked = any(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
+    counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     sockets = _sockets(recording, rows[sender], rows[receiver], names[1] if by_flow else None)
+    sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
     return Measured(
         workload=name,
         goodput_bps=goodput,
@@ -65,7 +69,8 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
         asked_for_mptcp=asked,
         sockets=sockets,
         scheduler=_scheduler(recording, sender) if sockets.use.with_mptcp else "",
-        warnings=tuple(_warnings(sockets, asked=asked)),
+        counts=counts,
+        warnings=tuple(_warnings(sockets, counts, asked=asked)),
     )
 
 
@@ -91,6 +96,14 @@ def _sockets(recording: Recording, sending: list[Row], receiving: list[Row], flo
         sent_bytes=sum(row.get("bytes_sent") or 0 for row in rows),
         congestion=tuple(sorted(_congestion(recording, rows, flow_program))),
     )
+
+
+def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
+    """A receiver that only speaks TCP does not know that it was asked for more; the kernel's counters do."""
+    use = sockets.use
+    if use.with_mptcp or use.fell_back or not counts.fallbacks:
+        return sockets
+    return replace(sockets, use=replace(use, fell_back=min(use.connections, counts.fallbacks)))
 
 
 def _retransmissions(row: Row) -> int:
@@ -136,7 +149,7 @@ def _scheduler(recording: Recording, node: str) -> str:
     return ""
 
 
-def _warnings(sockets: Sockets, *, asked: bool) -> Iterator[str]:
+def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool) -> Iterator[str]:
     use = sockets.use
     if use.connections == 0:
         yield "no connection was seen carrying data, so nothing is known of MPTCP"
@@ -149,6 +162,10 @@ def _warnings(sockets: Sockets, *, asked: bool) -> Iterator[str]:
         yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
     elif use.carrying < 2:
         yield "MPTCP was in use, but only one subflow carried data"
+    if use.with_mptcp > counts.mp_capable:
+        yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
+    if counts.fallbacks and not use.fell_back:
+        yield f"the kernel counted {counts.fallbacks} falls back to TCP on these hosts"
     for path in subflows.idle_paths(sockets.shares) if use.with_mptcp else ():
         yield f"the subflow by {path} carried less than 1 % of the data"
 

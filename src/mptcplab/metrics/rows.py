@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.recording.record import Recording
 from mptcplab.stats import Interval, mean_interval
@@ -22,6 +23,7 @@ class ResultRow:
     duration_s: Interval
     retransmitted_percent: Interval
     mptcp: str
+    counts: tuple[MptcpCounts, ...]
     shares: dict[str, float]
     congestion: str
     scheduler: str
@@ -44,6 +46,7 @@ class ResultRow:
             "workload": self.workload,
             **intervals,
             "mptcp": self.mptcp,
+            "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
             "congestion_control": self.congestion,
             "scheduler": self.scheduler,
@@ -73,6 +76,7 @@ def _reduce(group: list[tuple[Recording, Measured]]) -> ResultRow:
         duration_s=mean_interval([measured.duration_s for measured in all_measured]),
         retransmitted_percent=mean_interval([_retransmitted(measured) for measured in all_measured]),
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
+        counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The reference of all keys of a scenario file, made from the same models that check it.
+
+``python -m mptcplab.scenario.reference`` prints it; ``docs/scenario.md`` holds it between two markers, and a test sees
+that it is up to date. ``--write FILE`` puts it there.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from mptcplab.errors import InputError
+from mptcplab.scenario.keys import Written, fields_of
+from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.schema import (
+    Direction,
+    Endpoint,
+    Flow,
+    Iperf3,
+    Limits,
+    Link,
+    Record,
+    Router,
+    Transfer,
+    Transport,
+    WorkloadBase,
+)
+from mptcplab.units import Quantity, QueueLength
+
+BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"
+END = "<!-- end of the reference -->"
+_HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
+_WORDS = {str: "text", int: "whole number", bool: "true or false"}
+#: Tables that have a section of their own, and keys that the code knows without describing them.
+_TABLES = ("hosts", "routers", "links", "workloads", "record", "topology", "transport", "sweep")
+
+
+def reference() -> str:
+    """The whole reference in Markdown."""
+    return "\n\n".join(_sections())
+
+
+def _sections() -> Iterator[str]:
+    yield _section("At the top of the file", Written, leave_out=_TABLES)
+    yield _section("`[topology]`", Topology)
+    yield _section("`[transport]`, `[hosts.NAME.transport]`", Transport, leave_out=("limits",))
+    yield _section("`[transport.limits]`, `[hosts.NAME.transport.limits]`", Limits)
+    yield _section("A member of `endpoints`", Endpoint)
+    yield _section("`[routers.NAME]`", Router)
+    yield _section("`[links.NAME]`", Link, leave_out=("forward", "backward"))
+    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
+    yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
+    shared = ("kind", *fields_of(WorkloadBase))
+    for model in (Flow, Iperf3, Transfer):
+        kind = get_args(model.model_fields["kind"].annotation)[0]
+        yield _section(f'`[workloads.NAME]` with `kind = "{kind}"`', model, leave_out=shared)
+    yield _section("`[record]`", Record)
+
+
+def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
+    fields = {key: field for key, field in fields_of(model).items() if key not in leave_out}
+    rows = (f"| `{key}` | {takes(field)} | {_default(field)} | {_meaning(field)} |" for key, field in fields.items())
+    return "\n".join((f"### {title}", "", _HEAD, *rows))
+
+
+def takes(field: FieldInfo) -> str:
+    """What may stand at a key, in words."""
+    words = list(dict.fromkeys(_kinds(field.annotation)))
+    least = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
+    most = next((item.le for item in field.metadata if hasattr(item, "le")), None)
+    if least is not None and most is not None:
+        words[0] += f", {least} to {most}"
+    return " or ".join(words).replace("|", "\\|")
+
+
+def _kinds(annotation: Any) -> Iterator[str]:
+    """A word for each member of a union; nothing for None, which a file cannot say."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        yield from _kinds(arguments[0])
+    elif origin in (Union, types.UnionType):
+        for member in arguments:
+            yield from _kinds(member)
+    elif origin is Literal:
+        yield from (f'`"{value}"`' for value in arguments)
+    elif origin is tuple:
+        yield _list_of(arguments)
+    elif origin is dict:
+        yield "table"
+    elif annotation is QueueLength:
+        yield "queue length"
+    elif isinstance(annotation, type) and issubclass(annotation, Quantity):
+        yield annotation.noun
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield "table"
+    elif annotation in _WORDS:
+        yield _WORDS[annotation]
+
+
+def _list_of(members: tuple[Any, ...]) -> str:
+    kinds = " or ".join(dict.fromkeys(_kinds(members[0])))
+    return f"list of {kinds}" if members[-1] is Ellipsis else f"list of {len(members)}: {kinds}"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if value is None or value in ("", {}):
+        return ""
+    return f"`{_toml(value)}`"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (Quantity, QueueLength, str)):
+        return f'"{value}"'
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return str(value)
+
+
+def _meaning(field: FieldInfo) -> str:
+    text = (field.description or "").replace("|", "\\|")
+    return text[:1].upper() + text[1:] if text[:1].isalpha() and not _starts_with_word_of_kernel(text) else text
+
+
+def _starts_with_word_of_kernel(text: str) -> bool:
+    """Names such as ``net.mptcp.scheduler`` and values such as ``auto`` keep their spelling."""
+    first = text.split(maxsplit=1)[0]
+    return "." in first.rstrip(".") or first.rstrip(",") in ("auto", "signal")
+
+
+def replace(document: str) -> str:
+    """``document`` with the reference between its markers. :raises InputError: when it has no markers."""
+    pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
+    found = pattern.search(document)
+    if found is None:
+        raise InputError("the document has no place for the reference", hint=f"add the lines {BEGIN} and {END}")
+    return f"{document[: found.start()]}{BEGIN}\n\n{reference()}\n\n{END}{document[found.end() :]}"
+
+
+def main(arguments: list[str]) -> None:
+    """Print the reference, or write it into the file after ``--write``."""
+    if arguments[:1] == ["--write"] and len(arguments) == 2:
+        file = Path(arguments[1])
+        file.write_text(replace(file.read_text()))
+    else:
+        print(reference())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
