@@ -23,7 +23,7 @@ topology = { preset = "disjoint-lines" }
 kind = "flow"
 from = "client"
 to = "server"
-duration = "10 s"
+size = "10 MB"
 """
 _JARGON = re.compile(
     r"input should|valid (string|integer|dictionary|tuple)|validation error|pydantic|extra inputs|none is not|"

@@ -23,7 +23,7 @@ WORKLOAD = """
 kind = "flow"
 from = "client"
 to = "server"
-duration = "10 s"
+size = "10 MB"
 """
 LINES = 'title = "Two lines"\n[topology]\npreset = "disjoint-lines"\n'
 

@@ -11,7 +11,8 @@ _PAYLOAD = 1448
 #: Seconds of CPU per packet: through the network, and more when the application wakes up for every one.
 _PER_PACKET = 4e-6
 _PER_WAKEUP = 20e-6
-_UNSHAPED_BPS = 4e9
+#: What TCP reaches where nothing but delay limits it: a window of some MB per round trip.
+_UNSHAPED_BPS = 1e9
 
 
 def estimate_seconds(scenario: Scenario) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from mptcplab.scenario.document import Document, name_hint, nearest
 from mptcplab.scenario.network import Interface, Network, Subnet
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.schema import Scenario, WorkloadBase
+from mptcplab.scenario.schema import Link, Scenario, WorkloadBase
 
 _MOST_NODES = 250
 _MOST_LINKS = 1000
@@ -27,6 +27,7 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_addresses(document, scenario)
     _check_workloads(document, scenario)
     _check_endpoints(document, scenario)
+    _check_durations(document, scenario)
 
 
 def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
@@ -158,6 +159,22 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
             where = (*path, "to" if workload.via is None else "via")
             hint = "join their links by routers: hosts do not forward"
             raise document.error(where, f"cannot be reached from '{workload.sender}'", hint=hint)
+
+
+def _check_durations(document: Document, scenario: Scenario) -> None:
+    network = Network(scenario)
+    for name, workload in scenario.workloads.items():
+        target = network.target(workload)
+        if target is None or not getattr(workload, "duration", None):
+            continue
+        if not any(_takes_time(scenario.links[link]) for link in network.way(workload.sender, target)):
+            hint = "give a link on the way a rate or a delay, or the workload a size"
+            path: KeyPath = ("workloads", name, "duration")
+            raise document.error(path, "never passes: nothing on the way takes virtual time", hint=hint)
+
+
+def _takes_time(link: Link) -> bool:
+    return any(direction.rate or direction.delay for direction in (link.forward, link.backward))
 
 
 def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:

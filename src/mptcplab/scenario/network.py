@@ -95,6 +95,18 @@ class Network:
             self._next[key] = self._search(node, target.link)
         return self._next[key]
 
+    def way(self, node: str, target: Port) -> list[str]:
+        """The links of the shortest path from ``node`` to ``target``'s subnet; empty if there is none."""
+        links: list[str] = []
+        while target.link not in links:
+            port = next((port for port in self.ports_of(node) if port.link == target.link), None)
+            port = port or self.next_hop(node, target)
+            if port is None:
+                return []
+            links.append(port.link)
+            node = port.peer
+        return links
+
     def leads(self, port: Port, target: Port) -> bool:
         """Whether the link at ``port`` is the beginning of some path to ``target``'s subnet."""
         if port.link == target.link:

@@ -39,8 +39,16 @@ BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.refere
 END = "<!-- end of the reference -->"
 _HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
 _WORDS = {str: "text", int: "whole number", bool: "true or false"}
-#: Tables that have a section of their own, and keys that the code knows without describing them.
+#: Tables that have a section of their own.
 _TABLES = ("hosts", "routers", "links", "workloads", "record", "topology", "transport", "sweep")
+#: For keys that their model does not describe.
+_MEANINGS = {
+    "family": "addresses that the lab gives to links, and the only ones that it accepts",
+    "preset": "which network",
+    "between": "the two nodes that it joins",
+    "direction": "upload: the host `from` sends; download: the host `to` does",
+    "size": "how much is sent",
+}
 
 
 def reference() -> str:
@@ -67,7 +75,9 @@ def _sections() -> Iterator[str]:
 
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
     fields = {key: field for key, field in fields_of(model).items() if key not in leave_out}
-    rows = (f"| `{key}` | {takes(field)} | {_default(field)} | {_meaning(field)} |" for key, field in fields.items())
+    rows = (
+        f"| `{key}` | {takes(field)} | {_default(field)} | {meaning(key, field)} |" for key, field in fields.items()
+    )
     return "\n".join((f"### {title}", "", _HEAD, *rows))
 
 
@@ -122,22 +132,19 @@ def _default(field: FieldInfo) -> str:
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, (Quantity, QueueLength, str)):
+    if isinstance(value, Quantity):
+        # Nothing is nothing in any unit: name one that people use.
+        return f'"{value if value else f"0 {value.probable[0]}"}"'
+    if isinstance(value, (QueueLength, str)):
         return f'"{value}"'
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(value)
 
 
-def _meaning(field: FieldInfo) -> str:
-    text = (field.description or "").replace("|", "\\|")
-    return text[:1].upper() + text[1:] if text[:1].isalpha() and not _starts_with_word_of_kernel(text) else text
-
-
-def _starts_with_word_of_kernel(text: str) -> bool:
-    """Names such as ``net.mptcp.scheduler`` and values such as ``auto`` keep their spelling."""
-    first = text.split(maxsplit=1)[0]
-    return "." in first.rstrip(".") or first.rstrip(",") in ("auto", "signal")
+def meaning(key: str, field: FieldInfo) -> str:
+    """What a key is for, as a table's cell."""
+    return (field.description or _MEANINGS.get(key, "")).replace("|", "\\|")
 
 
 def replace(document: str) -> str:
