@@ -213,12 +213,12 @@ def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> No
 
 
 def test_ipv6() -> None:
-    """The commands are read by ``ip -batch``: the family follows from the addresses."""
+    """The family follows from the addresses, but for rules, which are taken for IPv4 unless it is said."""
     plan = plan_of(LINES, family="ipv6")
     assert commands(plan, "client", "ip", "address", "add") == [
         "fd00:6d70:7463:1::1/64 dev access1 nodad",
         "fd00:6d70:7463:3::1/64 dev access2 nodad",
     ]
     assert endpoints(plan, "server") == ["fd00:6d70:7463:4::2 dev line2 signal"]
-    assert commands(plan, "client", "ip", "rule", "add")[0] == "from fd00:6d70:7463:1::1 table 100 priority 100"
+    assert commands(plan, "client", "ip", "-6", "rule", "add")[0] == "from fd00:6d70:7463:1::1 table 100 priority 100"
     assert not any("10.0." in " ".join(command.argv) for command in plan.setup)

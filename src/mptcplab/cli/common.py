@@ -103,7 +103,8 @@ def _summary(done: Sequence[Done], wall_seconds: float) -> None:
     if executed:
         virtual = sum(one.virtual_ns for one in executed) / 1e9
         there = f", {len(done) - len(executed)} were recorded already" if len(executed) < len(done) else ""
-        text = f"{len(executed)} runs: {virtual:.0f} s of virtual time in {wall_seconds:.1f} s{there}"
+        count = f"{len(executed)} run{'s' if len(executed) > 1 else ''}"
+        text = f"{count}: {virtual:.0f} s of virtual time in {wall_seconds:.1f} s{there}"
         console(stderr=True).print(text, style="dim", markup=False)
 
 

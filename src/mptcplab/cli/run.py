@@ -58,7 +58,7 @@ def run(
 
 
 def _write(experiment: Experiment, rows: list[ResultRow], folder: Path, *, as_json: bool) -> None:
-    table = result_table(experiment.title, rows)
+    table = result_table(experiment.title, rows, experiment.changes)
     write_table(table, folder, "table")
     document = experiment_document(experiment, rows)
     write_json(document, folder / "results.json")

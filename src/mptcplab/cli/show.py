@@ -34,10 +34,11 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     out.print(experiment.title, style="bold", markup=False)
     if experiment.question:
         out.print(experiment.question, markup=False)
-    first = experiment.points[0].scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    first = experiment.points[0].scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
     out.print_json(json.dumps({key: value for key, value in first.items() if key not in ("title", "question")}))
     print_table(_runs(experiment))
-    text = f"{len(experiment.runs)} runs, about {_duration(seconds)} with {default_jobs()} jobs"
+    count = len(experiment.runs)
+    text = f"{count} run{'s' if count > 1 else ''}, about {_duration(seconds)} with {default_jobs()} jobs"
     out.print(text, markup=False)
 
 
@@ -59,7 +60,8 @@ def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
 
 def _runs(experiment: Experiment) -> Table:
     names = short_names(list(experiment.points[0].settings))
-    seeds = f"{experiment.seed} to {experiment.seed + experiment.repeats - 1}"
+    last = experiment.seed + experiment.repeats - 1
+    seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"
     rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
     return Table("Runs", (*names.values(), "seeds"), rows)
 

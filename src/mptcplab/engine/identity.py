@@ -19,6 +19,8 @@ from mptcplab.scenario.load import Run
 
 FORMAT = 1
 _LENGTH = 16
+#: Words for people: correcting them does not make another run.
+_WORDS = {"title", "question"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: d
             "kernel": {"release": kernel.release, "key": kernel.key, "config_sha256": kernel.config_sha256},
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
-            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True)),
+            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_WORDS)),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
         }

@@ -32,7 +32,7 @@ from mptcplab.kernel import find_kernel
 from mptcplab.kernel.cache import work_dir
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan, Program
-from mptcplab.recording.record import Recording, finish, is_complete
+from mptcplab.recording.record import Recording, finish, is_complete, relabelled
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
 from mptcplab.workload.context import FLOW
@@ -40,7 +40,10 @@ from mptcplab.workload.context import FLOW
 
 @dataclass(frozen=True)
 class Done:
-    """One run and its recording, or why there is none. ``wall_seconds`` is None when it was there already."""
+    """One run and its recording, or why there is none.
+
+    ``wall_seconds`` is None when it was there already; ``virtual_ns`` counts from the plan's time zero.
+    """
 
     run: Run
     recording: Recording | None
@@ -149,7 +152,7 @@ class Lab:
         identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
         target = self._runs / identity.name
         if is_complete(target) and not self._fresh:
-            return Done(run, Recording(target))
+            return Done(run, relabelled(Recording(target), _labels(run)))
         with work_dir(identity.name, self._work) as place:
             folder = place / "run"
             folder.mkdir()
@@ -160,7 +163,7 @@ class Lab:
                 target.rename(place / "replaced")
             folder.rename(target)
         self._note(identity, outcome)
-        return Done(run, Recording(target), None, outcome.wall_seconds, outcome.virtual_ns)
+        return Done(run, Recording(target), None, outcome.wall_seconds, outcome.virtual_ns - outcome.zero_ns)
 
     def _note(self, identity: Identity, outcome: Outcome) -> None:
         line = {
@@ -189,14 +192,18 @@ def _manifest(run: Run, plan: Plan, identity: Identity, outcome: Outcome) -> dic
     return {
         "identity": identity.name,
         "facts": identity.facts,
-        "settings": [[key, value] for key, value in run.point.settings.items()],
+        **_labels(run),
         "seed": run.seed,
-        "repeat": run.repeat,
         "zero_ns": outcome.zero_ns,
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
     }
+
+
+def _labels(run: Run) -> dict[str, Any]:
+    """What a run is called in its experiment. It does not change the result: another sweep may have the same run."""
+    return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
 
 
 def _is_flow(program: Program) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import select
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -109,7 +110,6 @@ class VirtualEngine:
 
 
 def _readable(descriptor: int) -> bool:
-
     return bool(select.select([descriptor], [], [], 0)[0])
 
 
@@ -135,7 +135,9 @@ def _death(machine: Machine) -> str:
             return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
         if "out of memory" in line.lower():
             return "the lab ran out of memory"
-    return f"the lab kernel ended without a result (status {machine.status})"
+    status = machine.status or 0
+    how = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    return f"the lab kernel ended without a result ({how})"
 
 
 def _indented(console: Console) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import shutil
@@ -76,8 +77,9 @@ class Nodes:
                 status, _, said = self.run(node, batch[0])
                 failed = batch[0]
             else:
-                lines = "".join(f"{shlex.join(argv[1:])}\n" for argv in batch)
-                status, _, said = self.run(node, [batch[0][0], "-batch", "-"], text=lines)
+                head = _head(batch[0])
+                lines = "".join(f"{shlex.join(argv[len(head) :])}\n" for argv in batch)
+                status, _, said = self.run(node, [*head, "-batch", "-"], text=lines)
                 failed = _failed(batch, said)
             if status:
                 where = f"ip netns exec {node} " if node else ""
@@ -89,7 +91,7 @@ def _batches(commands: list[dict[str, Any]]) -> Iterator[tuple[str | None, list[
     node, batch = None, list[list[str]]()
     for command in commands:
         argv = command["argv"]
-        joins = batch and command["node"] == node and argv[0] == batch[0][0] and argv[0] in _BATCHED
+        joins = batch and command["node"] == node and argv[0] in _BATCHED and _head(argv) == _head(batch[0])
         if not joins:
             if batch:
                 yield node, batch
@@ -97,6 +99,12 @@ def _batches(commands: list[dict[str, Any]]) -> Iterator[tuple[str | None, list[
         batch.append(argv)
     if batch:
         yield node, batch
+
+
+def _head(argv: list[str]) -> list[str]:
+    """The program and its options, which hold for a whole batch: ``ip -6``."""
+    options = itertools.takewhile(lambda word: word.startswith("-"), argv[1:])
+    return [argv[0], *options]
 
 
 def _failed(batch: list[list[str]], said: bytes) -> list[str]:

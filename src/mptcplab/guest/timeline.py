@@ -137,9 +137,9 @@ class Timeline:
 
     def _check_failures(self) -> None:
         for running in self._programs:
-            if running.status not in (None, 0) and not running.stopped:
+            if running.status and not running.stopped:
                 name, node = running.program["name"], running.program["node"]
-                raise GuestError(f"{name} on {node} ended with status {running.status}{self._complaint(name)}")
+                raise GuestError(f"{name} on {node} {_end_of(running.status)}{self._complaint(name)}")
 
     def _check_deadlines(self) -> None:
         for running in self._clients():
@@ -186,3 +186,11 @@ class Timeline:
             "status": running.status,
             "stopped": running.stopped,
         }
+
+
+def _end_of(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    if status == -signal.SIGKILL and "\noom_kill 0\n" not in Path("/proc/vmstat").read_text():
+        return "was killed because the lab ran out of memory"
+    return f"was killed by {signal.Signals(-status).name}"

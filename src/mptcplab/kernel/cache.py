@@ -118,13 +118,13 @@ def find_kernel(
 
     Only a kernel built from the present options and patches will do. Of several, one from
     the source that `build_kernel` would take by itself comes first, then the newest. An
-    entry's directory or its `linux` file may be given instead of a version; that one is
-    taken as it is. Raises MissingError when there is none, InputError for a wrong `version`.
+    entry's name in the cache, its directory or its `linux` file may be given instead of a
+    version; that one is taken as it is. Raises MissingError when there is none, InputError for a wrong `version`.
     """
     cache = cache or cache_root()
     version = version or DEFAULT_VERSION
     if not VERSION_PATTERN.match(version):
-        return _kernel_at(version)
+        return _kernel_at(version, cache)
     entries = [entry for entry in list_kernels(cache) if entry.version == version]
     command = "mptcplab kernel build" if version == DEFAULT_VERSION else f"mptcplab kernel build {version}"
     if not entries:
@@ -234,8 +234,8 @@ def _remove_leftovers(parent: Path) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _kernel_at(place: str) -> KernelBuild:
-    path = Path(place).expanduser()
+def _kernel_at(place: str, cache: Path) -> KernelBuild:
+    path = Path(place).expanduser().resolve() if "/" in place else cache / "kernels" / place
     entry = read_entry(path.parent if path.name == "linux" and not path.is_dir() else path)
     if entry is None:
         raise InputError(

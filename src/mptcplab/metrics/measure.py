@@ -70,7 +70,7 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
         sockets=sockets,
         scheduler=_scheduler(recording, sender) if sockets.use.with_mptcp else "",
         counts=counts,
-        warnings=tuple(_warnings(sockets, counts, asked=asked)),
+        warnings=tuple(_warnings(sockets, counts, asked=asked, backups=_backup_links(hosts))),
     )
 
 
@@ -149,7 +149,15 @@ def _scheduler(recording: Recording, node: str) -> str:
     return ""
 
 
-def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool) -> Iterator[str]:
+def _backup_links(hosts: dict[str, Any]) -> set[str]:
+    """Links that are meant to carry nothing as long as others work."""
+    endpoints = [host["transport"].get("endpoints") for host in hosts.values()]
+    listed = [endpoint for some in endpoints if isinstance(some, list) for endpoint in some]
+    return {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
+
+
+def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool, backups: set[str]) -> Iterator[str]:
+    idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
     if use.connections == 0:
         yield "no connection was seen carrying data, so nothing is known of MPTCP"
@@ -160,13 +168,13 @@ def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool) -> Iterator
     elif use.with_mptcp < use.connections:
         plain = use.connections - use.with_mptcp
         yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
-    elif use.carrying < 2:
+    elif use.carrying < 2 and not (backups and use.subflows > 1):
         yield "MPTCP was in use, but only one subflow carried data"
     if use.with_mptcp > counts.mp_capable:
         yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
     if counts.fallbacks and not use.fell_back:
         yield f"the kernel counted {counts.fallbacks} falls back to TCP on these hosts"
-    for path in subflows.idle_paths(sockets.shares) if use.with_mptcp else ():
+    for path in idle if use.with_mptcp else ():
         yield f"the subflow by {path} carried less than 1 % of the data"
 
 

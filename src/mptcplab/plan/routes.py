@@ -49,7 +49,9 @@ def _shortest(network: Network, node: str) -> Iterator[Command]:
 
 def _own_table(network: Network, port: Port, table: int) -> Iterator[Command]:
     to_table = ("table", str(table))
-    yield Command(port.node, ("ip", "rule", "add", "from", port.ip, *to_table, "priority", str(table)))
+    # Unlike routes, a rule is taken for IPv4 unless the family is said.
+    ip = ("ip", "-6") if port.address.version == 6 else ("ip",)
+    yield Command(port.node, (*ip, "rule", "add", "from", port.ip, *to_table, "priority", str(table)))
     yield Command(port.node, ("ip", "route", "add", str(port.subnet), "dev", port.link, *to_table))
     for target in _subnets(network):
         if target.link != port.link and network.leads(port, target):

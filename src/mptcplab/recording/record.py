@@ -41,7 +41,13 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    _write_manifest(folder, manifest)
+
+
+def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    part = folder / ".manifest.json"
+    part.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    part.rename(folder / "manifest.json")
 
 
 @dataclass(frozen=True)
@@ -88,6 +94,15 @@ class Recording:
     def program(self, name: str) -> dict[str, Any]:
         """Start, end (ns from time zero) and exit status of one program."""
         return next(program for program in self.manifest["programs"] if program["name"] == name)
+
+
+def relabelled(recording: Recording, labels: dict[str, Any]) -> Recording:
+    """The same recording with ``labels`` in its manifest, as the experiment that uses it now names it."""
+    manifest = recording.manifest
+    if all(manifest.get(key) == value for key, value in labels.items()):
+        return recording
+    _write_manifest(recording.folder, manifest | labels)
+    return Recording(recording.folder)
 
 
 def is_complete(folder: Path) -> bool:

@@ -21,6 +21,7 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
         "title": experiment.title,
         "question": experiment.question,
         "file": str(experiment.file),
+        "changed": list(experiment.changes),
         "mptcplab": mptcplab.__version__,
         "rows": [row.to_json() for row in rows],
     }

@@ -72,21 +72,29 @@ def interval_text(interval: Interval) -> str:
     return f"{number(interval.mean)} ± {number(interval.half_width)}"
 
 
+_LEAST_PARTS = {"links": 2}
+
+
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Column titles for swept keys: the last part of the key, longer where two would be the same."""
+    """Column titles for swept keys: the last part, for a link the last two, more where two keys would be the same."""
     for length in range(1, 8):
-        names = {key: ".".join(key.split(".")[-length:]) for key in keys}
+        names = {key: _last_parts(key, length) for key in keys}
         if len(set(names.values())) == len(names):
             return names
     return {key: key for key in keys}
 
 
-def result_table(title: str, rows: Sequence[ResultRow]) -> Table:
-    """Every row of an experiment, warnings below."""
+def _last_parts(key: str, length: int) -> str:
+    parts = key.split(".")
+    return ".".join(parts[-max(length, _LEAST_PARTS.get(parts[0], 1)) :])
+
+
+def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = ()) -> Table:
+    """Every row of an experiment; warnings, and what the command line changed, below."""
     names = short_names(list(rows[0].settings)) if rows else {}
     several = len({row.workload for row in rows}) > 1
     columns = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %", "MPTCP in use"]
-    columns += ["share by path", "congestion control", "scheduler", "n"]
+    columns += ["share by path", "CC on sockets", "scheduler", "n"]
     cells = tuple(_cells(row, several) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
@@ -95,7 +103,8 @@ def result_table(title: str, rows: Sequence[ResultRow]) -> Table:
         for cell, row in zip(cells, rows, strict=True)
     )
     numeric = frozenset({"goodput Mbit/s", "s", "retrans %"})
-    return Table(title, tuple(columns), marked, numeric, tuple(_notes(rows, marks)))
+    changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
+    return Table(title, tuple(columns), marked, numeric, (*_notes(rows, marks), *changed))
 
 
 def _cells(row: ResultRow, several: bool) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of one scenario file."""
+    """All of one scenario file. ``changes`` are the keys that the command line set."""
 
     file: Path
     name: str
@@ -68,6 +68,7 @@ class Experiment:
     points: tuple[Point, ...]
     repeats: int
     seed: int
+    changes: tuple[str, ...] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -98,7 +99,9 @@ def load(
     _refuse_same(document, points)
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
-    return Experiment(file, file.stem, title, question, points, whole_file["repeats"], whole_file["seed"])
+    changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
+    repeats, seed = whole_file["repeats"], whole_file["seed"]
+    return Experiment(file, file.stem, title, question, points, repeats, seed, changes)
 
 
 def _override(text: str) -> sweep.Setting:

@@ -366,7 +366,9 @@ class Scenario(Part):
     title: Line = Field(description="what the scenario is about", examples=["Two lines, one server"])
     question: str = Field(default="", description="what it is to answer", examples=["Is MPTCP faster than TCP?"])
     kernel: Version = Field(
-        default="7.2", description="version of the lab kernel, see `mptcplab kernel list`", examples=["7.2"]
+        default="7.2",
+        description="version of the lab kernel, or an entry or path of `mptcplab kernel list`",
+        examples=["7.2"],
     )
     family: Literal["ipv4", "ipv6"] = "ipv4"
     hosts: dict[NodeName, Host]

@@ -71,6 +71,8 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
         raise document.error(("sweep",), "is not a table", hint='write [sweep], then "key" = [values]')
     axes = [_axis(document, key, values) for key, values in table.items() if key != "zip"]
     axes += _zipped(document, table.get("zip", []))
+    for axis in axes:
+        _refuse_hidden(document, axis[0])
     left = [axis for axis in (_without(axis, fixed) for axis in axes) if axis != [()]]
     points = math.prod(map(len, left))
     if points > _MOST_POINTS:
@@ -78,6 +80,17 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
         raise document.error(("sweep",), f"has {points} points", hint=hint)
     document.tables.pop("sweep", None)
     return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]
+
+
+def _refuse_hidden(document: Document, choice: Choice) -> None:
+    """A key that the extending file sets would do nothing while its base sweeps it."""
+    for setting in choice:
+        if setting.place.file == document.file:
+            continue
+        for path in document.matches(setting.pattern):
+            if path in document.places and document.places[path].file == document.file:
+                hint = f"set it with --set, or sweep it here: [sweep] {setting.name} = [...]"
+                raise document.error(path, f"does nothing, because {setting.place} sweeps it", hint=hint)
 
 
 def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:

@@ -19,7 +19,8 @@ _LONGEST_NODE_NAME = 32
 _NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
 _NOT_NODES = ("all", "default", "host", "lab", "self")
 _ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
-_VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,62}\Z")
+#: A version, the name of an entry in the cache, or the path of one.
+_VERSION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,62}|~?/[^\x00-\x1f]{1,1000})\Z")
 _LONGEST_TIME = Duration(1000 * 3600 * 10**9)
 
 

@@ -16,22 +16,29 @@ from mptcplab.plan.model import Program
 from mptcplab.scenario.schema import Transfer
 from mptcplab.workload.context import FLOW, Context, client, mptcpized, server
 
-#: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost.
-_BLOCK_BYTES = 65536
-_BLOCK = ("-b", str(_BLOCK_BYTES))
+_BLOCK = ("-b", "65536")
+#: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. It has to
+#: stay below the first receive window (64 KiB), or the sender waits for the reader and the reader for more.
+_WAKE_BYTES = 32768
 #: How long an end waits for the other to close after its own data has ended: as long as it takes.
 _PATIENCE = ("-t", "1000000")
 
 
 def programs(name: str, workload: Transfer, context: Context) -> Iterator[Program]:
-    """``listen | checksum`` and ``generate | send``; the client ends when the far end has read everything."""
+    """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
     is_v6 = ":" in context.address
-    listen = ("socat", *_BLOCK, "-u", f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},rcvlowat={_BLOCK_BYTES}", "STDOUT")
-    yield server(name, workload, _pipe(mptcpized(listen, context.server_protocol), (FLOW, "sum")))
+    yield server(name, workload, ("sh", "-c", _listen(context, is_v6=is_v6)))
     generate = (FLOW, "pattern", "--bytes", str(int(workload.size)), "--seed", str(context.seed))
     target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
     send = ("socat", *_BLOCK, *_PATIENCE, "STDIO", target)
     yield client(name, workload, _pipe(generate, mptcpized(send, context.client_protocol)))
+
+
+def _listen(context: Context, *, is_v6: bool) -> str:
+    """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
+    listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
+    command = mptcpized(("socat", *_BLOCK, "-u", listen), context.server_protocol)
+    return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
 
 
 def _pipe(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

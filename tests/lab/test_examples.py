@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Every example runs, and does what it is there to show; so does the Python in the newcomers' guide."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from mptcplab.metrics.rows import ResultRow, result_rows
+from mptcplab.scenario.load import Run, load
+
+from .bench import CLI, Bench
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def _rows(bench: Bench, name: str, *overrides: str, only: Callable[[Run], bool] = lambda _: True) -> list[ResultRow]:
+    """An example with one seed."""
+    experiment = load(EXAMPLES / f"{name}.toml", overrides=overrides, repeats=1)
+    done = bench.lab().execute(list(filter(only, experiment.runs)), jobs=1, progress=lambda _: None)
+    assert [one.error for one in done if one.error] == []
+    rows = result_rows(one.recording for one in done if one.recording)
+    for row in rows:
+        print(row.settings, row.workload, f"{row.goodput_mbps.mean:.2f} Mbit/s", row.mptcp, row.shares, row.warnings)
+    return rows
+
+
+def _by(rows: Sequence[ResultRow], *keys: str) -> dict[tuple[str, ...], ResultRow]:
+    return {tuple(row.settings[key] for key in keys): row for row in rows}
+
+
+def _check_doubling(rows: Sequence[ResultRow]) -> None:
+    by_protocol = _by(rows, "transport.protocol")
+    tcp, mptcp = by_protocol["tcp",], by_protocol["mptcp",]
+    assert tcp.mptcp == "no"
+    assert mptcp.mptcp == "2 subflows"
+    assert not tcp.warnings
+    assert not mptcp.warnings
+    assert 1.8 <= mptcp.goodput_mbps.mean / tcp.goodput_mbps.mean <= 2.05
+    assert all(0.4 < share < 0.6 for share in mptcp.shares.values())
+
+
+def test_two_lines(bench: Bench) -> None:
+    _check_doubling(_rows(bench, "two-lines"))
+
+
+def test_ipv6(bench: Bench) -> None:
+    _check_doubling(_rows(bench, "ipv6"))
+
+
+def test_iperf3(bench: Bench) -> None:
+    _check_doubling(_rows(bench, "iperf3", "workloads.bulk.duration=2 s"))
+
+
+def test_transfer(bench: Bench) -> None:
+    rows = _rows(bench, "transfer")
+    _check_doubling(rows)
+    assert _by(rows, "transport.protocol")["tcp",].goodput_mbps.mean > 85, "a line of 100 Mbit/s is filled"
+
+
+def test_unequal_lines(bench: Bench) -> None:
+    rows = _by(_rows(bench, "unequal-lines"), "transport.protocol", "links.lte.backward.delay")
+    alone = rows["tcp", "20 ms"].goodput_mbps.mean
+    assert alone == pytest.approx(47, abs=2), "50 Mbit/s less headers and slow start"
+    for (protocol, _), row in rows.items():
+        assert row.mptcp == ("2 subflows" if protocol == "mptcp" else "no")
+        assert row.goodput_mbps.mean < 90 * 1448 / 1514, "more than both lines carry"
+        assert protocol == "tcp" or row.goodput_mbps.mean > 1.2 * alone
+
+
+def test_shared_bottleneck(bench: Bench) -> None:
+    rows = _rows(bench, "shared-bottleneck")
+    goodput = {(row.settings["transport.protocol"], row.workload): row.goodput_mbps.mean for row in rows}
+    used = {(row.settings["transport.protocol"], row.workload): row.mptcp for row in rows}
+    for protocol in ("tcp", "mptcp"):
+        assert 17 < goodput[protocol, "multipath"] + goodput[protocol, "singlepath"] < 20, "the bottleneck is full"
+        assert used[protocol, "singlepath"] == "no"
+    assert used["mptcp", "multipath"] == "2 subflows"
+    assert goodput["mptcp", "multipath"] > 1.3 * goodput["mptcp", "singlepath"], "uncoupled subflows take more"
+
+
+def test_loss(bench: Bench) -> None:
+    def is_telling(run: Run) -> bool:
+        algorithm, loss = run.point.settings.values()
+        return algorithm == "cubic" or (algorithm, loss) == ("bbr", "1 %")
+
+    rows = _by(_rows(bench, "loss", only=is_telling), "transport.congestion_control", "links.line2.forward.loss")
+    for (algorithm, _), row in rows.items():
+        assert row.congestion == algorithm
+        assert row.mptcp == "2 subflows"
+    means = [rows["cubic", loss].goodput_mbps.mean for loss in ("0 %", "0.1 %", "1 %")]
+    assert means == sorted(means, reverse=True)
+    assert means[2] > 0.85 * 50, "the line without loss is filled"
+    assert rows["bbr", "1 %"].goodput_mbps.mean > 1.3 * means[2]
+
+
+def test_free_topology(bench: Bench) -> None:
+    (row,) = _rows(bench, "free-topology")
+    assert row.mptcp == "1 of 2 subflows"
+    assert row.shares["wifi>backbone"] > 0.99, "the backup line stays unused"
+    assert 34 < row.goodput_mbps.mean < 40 * 1448 / 1514
+
+
+def test_python_of_the_guide(tmp_path: Path) -> None:
+    """As a newcomer would: the first command, then the script that looks into its recordings."""
+    guide = (ROOT / "docs" / "getting-started.md").read_text()
+    (script,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    run = [*CLI, "run", str(EXAMPLES / "two-lines.toml"), "--jobs", "1"]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    said = done.stdout.decode()
+    assert "{'transport.protocol': 'mptcp'} seed 1" in said
+    assert "shape: (3, 4)" in said, "three samples of TCP's connection"
+    assert "shape: (6, 4)" in said, "three samples of each of two subflows"

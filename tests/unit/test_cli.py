@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""The command line: exit statuses, one sentence and a hint, never a traceback, JSON alone on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mptcplab.cli.main import main
+from mptcplab.engine import tools
+from mptcplab.kernel import KernelBuild
+
+GOOD = """
+title = "two lines"
+question = "Which?"
+repeats = 3
+topology = { preset = "disjoint-lines", lines = 2 }
+links.line1.rate = "10 Mbit/s"
+links.line2.rate = "10 Mbit/s"
+workloads.bulk = { kind = "iperf3", from = "client", to = "server", duration = "1 s" }
+sweep."transport.protocol" = ["tcp", "mptcp"]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    file = tmp_path / "two.toml"
+    file.write_text(GOOD)
+    return file
+
+
+class Said:
+    """What a command printed, and its status."""
+
+    def __init__(self, status: object, out: str, err: str) -> None:
+        self.status, self.out, self.err = status, out, err
+
+
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Said:
+    """``mptcplab`` in this process."""
+    monkeypatch.setattr(sys, "argv", ["mptcplab", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err, captured.err
+    code = ended.value.code
+    return Said(0 if code is None else code, captured.out, captured.err)
+
+
+def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
+    said = run(monkeypatch, capsys, "show", scenario)
+    assert said.status == 0, said.err
+    assert "6 runs" in said.out
+    assert "Which?" in said.out
+
+
+def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
+    said = run(monkeypatch, capsys, "show", scenario, "--json", "--seed", "5", "--repeats", "2")
+    document = json.loads(said.out)
+    assert (document["runs"], document["seeds"], len(document["points"])) == (4, [5, 6], 2)
+    assert said.err == ""
+
+
+def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
+    first = run(monkeypatch, capsys, "plan", scenario)
+    second = run(monkeypatch, capsys, "plan", scenario, "--point", "2")
+    assert (first.status, second.status) == (0, 0)
+    assert "mptcpize" not in first.out
+    assert "mptcpize run iperf3" in second.out
+    checked = subprocess.run(["sh", "-n"], input=second.out, text=True, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("show", "/no/such/file.toml"), "file.toml"),
+        (("run", "/no/such/file.toml"), "file.toml"),
+        (("plan", "FILE", "--point", "3"), "2 points"),
+        (("run", "FILE", "--set", "links.line9.rate=1 Mbit/s"), "line9"),
+        (("run", "FILE", "--repeats", "0"), "--repeats"),
+        (("run", "FILE", "--jobs", "0"), "--jobs"),
+        (("run", "FILE", "--seed", "-1"), "--seed"),
+        (("run", "FILE", "--engine", "magic"), "magic"),
+        (("run",), "FILE"),
+        (("nosuch",), "nosuch"),
+        (("reproduce", "nosuch"), "nosuch"),
+        (("show", "FILE", "--no-such-option"), "--no-such-option"),
+    ],
+)
+def test_wrong_input_is_status_2(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    scenario: Path,
+    arguments: tuple[str, ...],
+    word: str,
+) -> None:
+    said = run(monkeypatch, capsys, *(scenario if argument == "FILE" else argument for argument in arguments))
+    assert said.status == 2, said.err
+    assert said.err.startswith("mptcplab: "), said.err
+    assert word in said.err, said.err
+    assert said.out == ""
+
+
+def test_no_kernel_is_status_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert said.status == 3, said.err
+    assert "mptcplab kernel build" in said.err
+    assert not (tmp_path / "out").exists()
+
+
+def _fake_kernel(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    (folder / "kernel").mkdir()
+    (folder / "kernel" / "System.map").write_text("0000000060000000 b time_travel_time\n")
+    (folder / "kernel" / "linux").symlink_to("/bin/false")
+    fake = KernelBuild("7.2", "7.2.1-fake", "k" * 64, folder / "kernel", "c" * 64)
+    monkeypatch.setattr("mptcplab.engine.lab.find_kernel", lambda _: fake)
+
+
+def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None:
+    """A PATH of links to every program that plans use, but one."""
+    links = folder / "bin"
+    links.mkdir()
+    for name in (*tools.PACKAGES, "sh"):
+        found = shutil.which(name, path=tools._SEARCH)
+        if found is not None and name != without:
+            (links / name).symlink_to(found)
+    monkeypatch.setattr(tools, "_SEARCH", str(links))
+
+
+@pytest.mark.parametrize(("tool", "package"), [("iperf3", "iperf3"), ("tc", "iproute2"), ("gcc", "gcc")])
+def test_missing_tool_is_status_3(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    scenario: Path,
+    tmp_path: Path,
+    tool: str,
+    package: str,
+) -> None:
+    _fake_kernel(monkeypatch, tmp_path)
+    if tool != "gcc":
+        monkeypatch.setattr("mptcplab.engine.lab.flow_program", lambda: Path("/bin/true"))
+    _search(monkeypatch, tmp_path, without=tool)
+    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert said.status == 3, said.err
+    assert f"no '{tool}'" in said.err
+    assert f"sudo apt-get install {package}" in said.err
+
+
+def test_failed_runs_are_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
+) -> None:
+    """The first error, the command that repeats it, and the others; nothing half done is left."""
+    _fake_kernel(monkeypatch, tmp_path)
+    monkeypatch.setattr("mptcplab.engine.lab.flow_program", lambda: Path("/bin/true"))
+    out = tmp_path / "out"
+    said = run(monkeypatch, capsys, "run", scenario, "--out", out, "--jobs", "2")
+    assert said.status == 1, said.err
+    assert "6 of 6 runs failed" in said.err
+    assert "ended without a result (status 1)" in said.err
+    assert "--seed 1 --repeats 1 --set transport.protocol=tcp" in said.err
+    assert said.out == ""
+    assert not list((out / "runs").iterdir())
+    assert not list((out / ".work" / "tmp").iterdir())
+
+
+def test_no_time_travel_is_status_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
+) -> None:
+    _fake_kernel(monkeypatch, tmp_path)
+    (tmp_path / "kernel" / "System.map").write_text("0000000060000000 T _start\n")
+    monkeypatch.setattr("mptcplab.engine.lab.flow_program", lambda: Path("/bin/true"))
+    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert said.status == 3, said.err
+    assert "time travel" in said.err
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("run", "--help"), ("kernel", "--help")])
+def test_help_is_status_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    said = run(monkeypatch, capsys, *arguments)
+    assert said.status == 0
+    assert said.out
+
+
+def test_reader_that_has_seen_enough(scenario: Path) -> None:
+    """``mptcplab plan FILE | head -1`` ends without a word."""
+    line = f'"{sys.executable}" -m mptcplab plan "{scenario}" | head -1 >/dev/null'
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=os.environ, check=False)
+    assert done.stderr == ""

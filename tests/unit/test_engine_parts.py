@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The parts of the engine that need no kernel: folders, the command line, tools, the console, identities."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mptcplab.engine import machine, tools
+from mptcplab.engine.identity import identify
+from mptcplab.engine.lab import Lab, Stop
+from mptcplab.engine.machine import Boot, Console, check_folder, virtual_clock_address
+from mptcplab.errors import InputError, MissingError
+from mptcplab.kernel import KernelBuild
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.load import Run, load
+
+SCENARIO = """
+title = "two lines"
+repeats = 2
+topology = { preset = "disjoint-lines", lines = 2 }
+links.line1.rate = "10 Mbit/s"
+links.line2.rate = "10 Mbit/s"
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
+"""
+
+
+def build(path: Path, *, symbols: str = "0000000060456780 b time_travel_time\n") -> KernelBuild:
+    """A kernel that is not there."""
+    (path / "System.map").write_text(symbols)
+    return KernelBuild("7.2", "7.2.1-test", "k" * 64, path, "c" * 64)
+
+
+@pytest.mark.parametrize("name", ["/tmp/a,b", "/tmp/a\nb", "/tmp/\x07", "/" + "x" * 4000])
+def test_folders_that_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be given"):
+        check_folder(Path(name))
+
+
+@pytest.mark.parametrize("name", ["/tmp/a b", "/tmp/'\"$", "/tmp/größe", "/" + "x/" * 1000])
+def test_folders_that_are_taken(name: str) -> None:
+    check_folder(Path(name))
+
+
+def test_nothing_is_made_where_nothing_can_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        Lab({}, tmp_path / "a,b", stop=Stop())
+    assert not list(tmp_path.iterdir())
+
+
+def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
+    """Linux stirs its command line into its random numbers: a folder's name there would change the results."""
+    kernel = build(tmp_path)
+    boots = [
+        Boot(kernel=kernel, seed=7, cpu=cpu, folder=Path(folder), source=Path(source), exposed=(Path(folder),))
+        for cpu, folder, source in ((0, "/a", "/b"), (1, "/tmp/much/longer", "/opt/elsewhere"))
+    ]
+    first, second = (machine._arguments(boot) for boot in boots)
+    assert first == second
+    assert "rng_seed=7" in first
+
+
+def test_virtual_clock_is_found(tmp_path: Path) -> None:
+    symbols = "0000000060000000 T _start\n0000000060456780 b time_travel_time\n0000000060456790 b time_travel_timer\n"
+    assert virtual_clock_address(build(tmp_path, symbols=symbols)) == 0x60456780
+
+
+def test_kernel_without_virtual_clock(tmp_path: Path) -> None:
+    kernel = build(tmp_path, symbols="0000000060456790 b time_travel_timer\n")
+    with pytest.raises(MissingError, match="built without time travel"):
+        virtual_clock_address(kernel)
+    kernel.system_map.unlink()
+    with pytest.raises(MissingError, match=r"has no System\.map"):
+        virtual_clock_address(kernel)
+
+
+def test_console_keeps_both_ends_of_a_flood() -> None:
+    console = Console()
+    console.add(b"first line\r\n")
+    for _ in range(100):
+        console.add(b"x" * 99_999 + b"\n")
+    console.add(b"\nlast line\n\n")
+    assert console.text.startswith("first line\n")
+    assert console.tail(1) == "last line"
+    assert len(console.text) < 3 << 20
+
+
+def test_console_takes_any_bytes() -> None:
+    console = Console()
+    console.add(b"\xff\xfe\x00 odd\n")
+    assert "odd" in console.tail(3)
+
+
+@pytest.mark.parametrize("name", ["ip", "iperf3", "mptcpize", "socat", "gcc"])
+def test_missing_tool_names_its_package(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "_SEARCH", str(tmp_path))
+    with pytest.raises(MissingError) as error:
+        tools.find_program(name)
+    assert error.value.hint == f"sudo apt-get install {tools.PACKAGES[name]}"
+
+
+def test_programs_of_commands() -> None:
+    commands = [
+        ("ip", "link", "add", "name", "tc"),
+        ("mptcpize", "run", "iperf3", "-s"),
+        ("sh", "-c", "mptcplab-flow pattern --bytes 1 | socat STDIO TCP4:10.0.0.1:1"),
+        ("mptcplab-flow", "server"),
+    ]
+    assert tools.programs_of(commands) == ["ip", "iperf3", "mptcpize", "sh", "socat"]
+
+
+def _runs(tmp_path: Path, text: str = SCENARIO) -> list[Run]:
+    file = tmp_path / "scenario.toml"
+    file.write_text(text)
+    return load(file).runs
+
+
+def _name(run: Run, kernel: KernelBuild) -> str:
+    plan = compile_plan(run.point.scenario, seed=run.seed)
+    here = Path(__file__)
+    return identify(run, plan, engine="virtual", kernel=kernel, tools=dict.fromkeys(plan.tools, here)).name
+
+
+def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:
+    kernel = build(tmp_path)
+    first, second = _runs(tmp_path)
+    again, _ = _runs(tmp_path, f"# a comment\n{SCENARIO}")
+    (faster, *_) = _runs(tmp_path, SCENARIO.replace('line2.rate = "10 M', 'line2.rate = "11 M'))
+    assert _name(first, kernel) == _name(again, kernel), "a comment changes nothing"
+    names = {
+        "itself": _name(first, kernel),
+        "seed": _name(second, kernel),
+        "rate": _name(faster, kernel),
+        "kernel": _name(first, replace(kernel, key="other")),
+        "config": _name(first, replace(kernel, config_sha256="other")),
+    }
+    assert len(set(names.values())) == len(names), names
+
+
+def test_identity_does_not_depend_on_where_the_kernel_is(tmp_path: Path) -> None:
+    kernel = build(tmp_path)
+    run, _ = _runs(tmp_path)
+    assert _name(run, kernel) == _name(run, replace(kernel, path=Path("/elsewhere"), built="later"))

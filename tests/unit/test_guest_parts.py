@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""The parts of the guest's program that run anywhere."""
+
+from __future__ import annotations
+
+import ast
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+import mptcplab.guest
+from mptcplab.guest import nodes, sockets, timeline
+
+
+def test_guest_needs_the_standard_library_only() -> None:
+    """It runs with ``python -IS``: no site-packages, and nothing of the host side."""
+    for file in Path(mptcplab.guest.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for name in names:
+                top = name.partition(".")[0]
+                assert name.startswith("mptcplab.guest") or top in sys.stdlib_module_names, f"{file.name}: {name}"
+
+
+def test_batches_join_what_one_program_can_read() -> None:
+    def command(node: str | None, *argv: str) -> dict[str, object]:
+        return {"node": node, "argv": list(argv)}
+
+    commands = [
+        command(None, "ip", "link", "add", "a"),
+        command(None, "ip", "link", "add", "b"),
+        command("c", "ip", "route", "add", "1"),
+        command("c", "ip", "-6", "rule", "add", "2"),
+        command("c", "ip", "-6", "rule", "add", "3"),
+        command("c", "ip", "route", "add", "4"),
+        command("c", "tc", "qdisc", "add"),
+        command("c", "sysctl", "-qw", "x"),
+        command("c", "sysctl", "-qw", "y"),
+    ]
+    found = [(node, [" ".join(argv) for argv in batch]) for node, batch in nodes._batches(commands)]
+    assert found == [
+        (None, ["ip link add a", "ip link add b"]),
+        ("c", ["ip route add 1"]),
+        ("c", ["ip -6 rule add 2", "ip -6 rule add 3"]),
+        ("c", ["ip route add 4"]),
+        ("c", ["tc qdisc add"]),
+        ("c", ["sysctl -qw x"]),
+        ("c", ["sysctl -qw y"]),
+    ]
+
+
+@pytest.mark.parametrize(("said", "line"), [(b"Oops\nCommand failed -:2\n", 1), (b"no number", 0), (b"x:99", 0)])
+def test_failed_command_of_a_batch(said: bytes, line: int) -> None:
+    batch = [["ip", "a"], ["ip", "b"]]
+    assert nodes._failed(batch, said) == batch[line]
+
+
+def test_ends_of_programs() -> None:
+    assert timeline._end_of(7) == "ended with status 7"
+    assert timeline._end_of(-signal.SIGSEGV) == "was killed by SIGSEGV"
+
+
+def _message(family: int, local: str, remote: str, attributes: bytes) -> memoryview:
+    addresses = [socket.inet_pton(family, name).ljust(16, b"\0") for name in (local, remote)]
+    ports = [struct.pack("!H", port) for port in (5001, 40000)]
+    return memoryview(sockets._MESSAGE.pack(family, 1, 0, 0, *ports, *addresses, 0, 0, 0, 0, 0, 0) + attributes)
+
+
+def _attribute(kind: int, data: bytes) -> bytes:
+    padding = b"\0" * (-len(data) % 4)
+    return struct.pack("=HH", 4 + len(data), kind) + data + padding
+
+
+def test_socket_message_is_read() -> None:
+    info = bytearray(232)
+    struct.pack_into("=I", info, 68, 20_000)
+    struct.pack_into("=Q", info, 128, 2**40)
+    subflow = _attribute(2, struct.pack("=I", 0xABCD)) + _attribute(9, b"\2") + _attribute(10, b"\1")
+    ulp = _attribute(1, b"mptcp\0") + _attribute(3, subflow)
+    attributes = _attribute(2, bytes(info)) + _attribute(4, b"cubic\0") + _attribute(19, ulp)
+    row = sockets._row(_message(socket.AF_INET, "10.0.1.1", "10.0.2.2", attributes))
+    assert (row["local"], row["remote"]) == ("10.0.1.1:5001", "10.0.2.2:40000")
+    assert (row["rtt_us"], row["bytes_received"], row["congestion"]) == (20_000, 2**40, "cubic")
+    assert (row["protocol"], row["token"]) == ("mptcp", 0xABCD)
+
+
+@pytest.mark.parametrize(
+    ("family", "address", "expected"),
+    [
+        (socket.AF_INET6, "fd00::1", "[fd00::1]:5001"),
+        (socket.AF_INET6, "::ffff:10.0.0.1", "10.0.0.1:5001"),
+        (socket.AF_INET, "10.0.0.1", "10.0.0.1:5001"),
+    ],
+)
+def test_addresses(family: int, address: str, expected: str) -> None:
+    row = sockets._row(_message(family, address, address, b""))
+    assert row["local"] == expected
+    assert row["protocol"] == "tcp"
+
+
+def test_short_tcp_info_of_an_older_kernel() -> None:
+    assert "bytes_retrans" not in sockets._tcp_info(memoryview(bytes(200)))

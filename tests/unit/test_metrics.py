@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""What is made of samples: shares, whether MPTCP was in use, warnings, means over seeds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mptcplab.errors import LabError
+from mptcplab.metrics import subflows
+from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.measure import measure
+from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.subflows import MptcpUse
+from mptcplab.recording import samples
+from mptcplab.recording.record import Recording
+
+ADDRESSES = {
+    "10.0.1.1": {"node": "client", "link": "access1"},
+    "10.0.2.2": {"node": "server", "link": "line1"},
+    "10.0.3.1": {"node": "client", "link": "access2"},
+    "10.0.4.2": {"node": "server", "link": "line2"},
+}
+PATHS = (("10.0.1.1:4000", "10.0.2.2:5001"), ("10.0.3.1:4001", "10.0.4.2:5001"))
+
+
+class Made:
+    """A recording of one flow, written by hand: ``received`` bytes per subflow over 2 s."""
+
+    def __init__(self, folder: Path, received: tuple[int, ...], *, mptcp: bool = True, **facts: Any) -> None:
+        self.folder, self.received, self.mptcp = folder, received, mptcp
+        self.fallback: bool = facts.get("fallback", False)
+        self.asked: bool = facts.get("asked", mptcp)
+        self.seed: int = facts.get("seed", 1)
+        self.settings: list[list[str]] = facts.get("settings", [])
+        self.checksums: tuple[str, str] = facts.get("checksums", ("aa", "aa"))
+        accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback)}
+        self.counted: dict[str, int] = facts.get("counted", accepted)
+
+    def write(self) -> Recording:
+        """Everything that a recording has and metrics read."""
+        (self.folder / "out").mkdir(parents=True)
+        rows: list[samples.Row] = []
+        connections: list[samples.Row] = []
+        for node in ("client", "server"):
+            text = self._output(node)
+            (self.folder / "out" / f"bulk.{node}.out").write_text(text)
+            found = samples.from_flow(text, node=node, program=f"bulk.{node}", zero_ns=0)
+            rows += found[0]
+            connections += found[1]
+            counters = self.folder / "counters" / node
+            counters.mkdir(parents=True)
+            kernel = self.counted if node == "server" else {}
+            (counters / "nstat.json").write_text(json.dumps({"kernel": kernel}))
+            (counters / "sysctl.txt").write_text("net.mptcp.scheduler = default\nnet.mptcp.pm_type = 0\n")
+        samples.write(rows, self.folder / "subflows.parquet")
+        samples.write(connections, self.folder / "connections.parquet")
+        (self.folder / "manifest.json").write_text(json.dumps(self._manifest()))
+        return Recording(self.folder)
+
+    def _manifest(self) -> dict[str, Any]:
+        host = {"transport": {"protocol": "mptcp" if self.asked else "tcp"}}
+        flow = {"kind": "flow", "from": "client", "to": "server", "direction": "upload", "checksum": True}
+        scenario = {"hosts": {"client": host, "server": host}, "workloads": {"bulk": flow}}
+        return {
+            "seed": self.seed,
+            "settings": self.settings,
+            "addresses": ADDRESSES,
+            "facts": {"scenario": scenario, "kernel": {"release": "7.2.1-test"}},
+        }
+
+    def _output(self, node: str) -> str:
+        common = {"conn": 0, "role": node}
+        total = sum(self.received)
+        last = 2_000_000_000
+        events: list[dict[str, Any]] = [
+            {"event": "start", **common, "t_ns": 100, "congestion": "cubic" if node == "client" else "reno"},
+            {"event": "interval", **common, "t_ns": last, "final": True, "bytes": total, "total": total},
+        ]
+        if self.mptcp:
+            events.append({"event": "mptcp", **common, "t_ns": last, "final": True, "fallback": self.fallback})
+        for number, (count, path) in enumerate(zip(self.received, PATHS, strict=False), start=1):
+            local, remote = path if node == "client" else path[::-1]
+            subflow = {"event": "subflow", **common, "t_ns": last, "final": True, "local": local, "remote": remote}
+            subflow |= {"subflow_id": number} if self.mptcp and not self.fallback else {}
+            subflow |= {"bytes_received": count if node == "server" else 0}
+            subflow |= {
+                "bytes_acked": 0 if node == "server" else count,
+                "bytes_sent": count,
+                "bytes_retrans": count // 100,
+            }
+            events.append(subflow)
+        checksum = self.checksums[0 if node == "client" else 1]
+        end = {"event": "end", **common, "t_ns": last, "bytes": total, "connect_ns": 100, "last_ns": last}
+        events.append({**end, "checksum": checksum})
+        return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def test_goodput_shares_and_use(tmp_path: Path) -> None:
+    (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000)).write())
+    # From the first SYN at 0 to the last byte at 2 s.
+    assert measured.goodput_bps == 16e6
+    assert measured.duration_s == 2
+    assert measured.sockets.shares == {"access1>line1": 0.75, "access2>line2": 0.25}
+    assert measured.sockets.use.text == "2 subflows"
+    assert measured.sockets.retransmitted_bytes == 40_000
+    assert measured.sockets.congestion == ("cubic",), "the sender's, not the receiver's"
+    assert measured.scheduler == "default"
+    assert measured.warnings == ()
+
+
+def test_plain_tcp_says_no(tmp_path: Path) -> None:
+    (measured,) = measure(Made(tmp_path / "r", (1_000_000,), mptcp=False).write())
+    assert (measured.sockets.use.text, measured.scheduler, measured.warnings) == ("no", "", ())
+
+
+@pytest.mark.parametrize(
+    ("facts", "received", "text", "warning"),
+    [
+        ({}, (1_000_000,), "1 subflow", "only one subflow carried data"),
+        ({}, (1_000_000, 0), "1 of 2 subflows", "only one subflow carried data"),
+        ({}, (1_000_000, 0), "1 of 2 subflows", "access2>line2 carried less than 1 %"),
+        ({}, (1_000_000, 5_000), "2 subflows", "access2>line2 carried less than 1 %"),
+        ({"fallback": True}, (1_000_000,), "fell back", "1 of 1 connections fell back to TCP"),
+        ({"mptcp": False, "asked": True}, (1_000_000,), "no", "1 of 1 connections are plain TCP"),
+        ({}, (), "no", "no connection was seen carrying data"),
+        ({"counted": {}}, (1_000_000, 1_000_000), "2 subflows", "the kernel accepted only 0"),
+    ],
+)
+def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ...], text: str, warning: str) -> None:
+    (measured,) = measure(Made(tmp_path / "r", received, **facts).write())
+    assert measured.sockets.use.text == text
+    assert any(warning in one for one in measured.warnings), measured.warnings
+
+
+def test_damaged_payload_is_an_error(tmp_path: Path) -> None:
+    made = Made(tmp_path / "r", (1_000_000,), checksums=("aa", "bb"))
+    with pytest.raises(LabError, match="arrived damaged"):
+        measure(made.write())
+
+
+def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
+    recordings = [
+        Made(tmp_path / f"{size}-{seed}", (size + seed * 1000,), seed=seed, settings=[["size", str(size)]]).write()
+        for size in (2_000_000, 1_000_000)
+        for seed in (1, 2, 3)
+    ]
+    first, second = result_rows(recordings)
+    assert [first.settings, second.settings] == [{"size": "2000000"}, {"size": "1000000"}], "in the order of the sweep"
+    assert first.seeds == (1, 2, 3)
+    assert first.goodput_mbps.n == 3
+    assert first.goodput_mbps.mean == pytest.approx(8.008)
+    # Student's t for 2 degrees of freedom is 4.3027; the standard error of 8.004, 8.008, 8.012 is 0.004 / sqrt(3).
+    assert first.goodput_mbps.half_width == pytest.approx(4.302653 * 0.004 / 3**0.5, rel=1e-5)
+    assert first.retransmitted_percent.mean == pytest.approx(1, rel=0.001)
+    document = first.to_json()
+    assert json.loads(json.dumps(document)) == document
+    assert document["goodput_mbps"]["n"] == 3
+
+
+def test_rows_say_when_runs_differ(tmp_path: Path) -> None:
+    good, bad = (1_000_000, 1_000_000), (1_000_000,)
+    recordings = [Made(tmp_path / f"{n}", received, seed=n).write() for n, received in enumerate((good, bad, good))]
+    (row,) = result_rows(recordings)
+    assert row.mptcp == "2 subflows / 1 subflow"
+    assert len(row.warnings) == 1, row.warnings
+
+
+@pytest.mark.parametrize(
+    ("use", "text"),
+    [
+        (MptcpUse(1, 1, 0, 2, 2), "2 subflows"),
+        (MptcpUse(1, 1, 0, 1, 1), "1 subflow"),
+        (MptcpUse(1, 1, 0, 4, 3), "3 of 4 subflows"),
+        (MptcpUse(2, 1, 0, 2, 2), "partly"),
+        (MptcpUse(2, 0, 2, 0, 0), "fell back"),
+        (MptcpUse(2, 1, 1, 2, 2), "partly fell back"),
+        (MptcpUse(1, 0, 0, 0, 0), "no"),
+    ],
+)
+def test_text_of_use(use: MptcpUse, text: str) -> None:
+    assert use.text == text
+
+
+def test_control_connection_is_left_out() -> None:
+    rows = [
+        {"local": "a", "remote": "b", "token": 1, "bytes_received": 1_000_000},
+        {"local": "c", "remote": "d", "token": 1, "bytes_received": 500_000},
+        {"local": "e", "remote": "f", "token": 2, "bytes_received": 300},
+    ]
+    (connection,) = subflows.data_connections(rows, "bytes_received")
+    assert [row["local"] for row in connection] == ["a", "c"]
+
+
+def test_groups_of_subflows() -> None:
+    rows: list[subflows.Row] = [
+        {"local": "a", "remote": "b", "conn": 0},
+        {"local": "c", "remote": "d", "conn": 0},
+        {"local": "e", "remote": "f", "token": 5},
+        {"local": "g", "remote": "h", "token": 5},
+        {"local": "i", "remote": "j", "token": 0},
+        {"local": "k", "remote": "l"},
+    ]
+    assert [len(group) for group in subflows.group(rows).values()] == [2, 2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("local", "remote", "name"),
+    [
+        ("10.0.2.2:5001", "10.0.1.1:4000", "access1>line1"),
+        ("10.0.2.2:5001", "10.0.2.2:4000", "line1"),
+        ("10.0.2.2:5001", "[fd00::9]:4000", "fd00::9>line1"),
+    ],
+)
+def test_path_names(local: str, remote: str, name: str) -> None:
+    assert subflows.path_name({"local": local, "remote": remote}, ADDRESSES) == name
+
+
+def test_shares_of_nothing() -> None:
+    assert subflows.shares([], ADDRESSES) == {}
+    assert subflows.shares([[{"local": "10.0.2.2:1", "remote": "10.0.1.1:1", "bytes_received": 0}]], ADDRESSES) == {}
+
+
+def test_kernel_s_counters() -> None:
+    client = {"MPTcpExtMPCapableFallbackACK": 1, "MPTcpExtMPJoinAckRx": 0}
+    server = {"MPTcpExtMPCapableACKRX": 3, "MPTcpExtMPJoinAckRx": 4, "MPTcpExtMPFallbackFailed": 9, "TcpOther": 7}
+    counts = mptcp_counts([client, server])
+    assert (counts.mp_capable, counts.joins, counts.fallbacks) == (3, 4, 1)

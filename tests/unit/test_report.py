@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Tables: for people, as Markdown, as CSV; numbers, names and notes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.files import write_json, write_text
+from mptcplab.report.table import Table, interval_text, number, result_table, short_names
+from mptcplab.stats import Interval, mean_interval
+
+
+def result_row(**changed: Any) -> ResultRow:
+    """A row as an experiment gives it."""
+    plain: dict[str, Any] = {
+        "settings": {"transport.protocol": "mptcp"},
+        "workload": "bulk",
+        "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
+        "duration_s": mean_interval([10.0, 10.0, 10.0]),
+        "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
+        "mptcp": "2 subflows",
+        "counts": (),
+        "shares": {"access1>line1": 0.504, "access2>line2": 0.496},
+        "congestion": "cubic",
+        "scheduler": "default",
+        "kernel": "7.2.1-test",
+        "seeds": (1, 2, 3),
+        "warnings": (),
+    }
+    return ResultRow(**plain | changed)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0.00"),
+        (0.004, "0.00"),
+        (9.123, "9.12"),
+        (94.149, "94.15"),
+        (188.26, "188.3"),
+        (1234.5, "1234"),
+        (1e7, "10000000"),
+    ],
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+def test_intervals() -> None:
+    assert interval_text(Interval(95.154, 0.123, 5)) == "95.15 ± 0.12"
+    assert interval_text(Interval(95.154, None, 1)) == "95.15"
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        (["transport.protocol"], ["protocol"]),
+        (["links.line1.rate", "links.line2.rate"], ["line1.rate", "line2.rate"]),
+        (["a.b.rate", "c.b.rate", "x.delay"], ["a.b.rate", "c.b.rate", "x.delay"]),
+        ([], []),
+    ],
+)
+def test_short_names(keys: list[str], names: list[str]) -> None:
+    assert list(short_names(keys).values()) == names
+
+
+TABLE = Table(
+    "A title", ("name", "Mbit/s"), (("a|b", "1.5"), ('say "x", y', "20")), frozenset({"Mbit/s"}), ("A note.",)
+)
+
+
+def test_markdown() -> None:
+    assert TABLE.to_markdown() == (
+        '## A title\n\n| name | Mbit/s |\n| --- | ---: |\n| a\\|b | 1.5 |\n| say "x", y | 20 |\n\n- A note.\n'
+    )
+
+
+def test_csv_reads_back() -> None:
+    assert list(csv.reader(io.StringIO(TABLE.to_csv()))) == [list(TABLE.columns), *map(list, TABLE.rows)]
+
+
+def test_terminal_shows_every_cell() -> None:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(TABLE.to_rich())
+    said = console.export_text()
+    assert all(cell in said for row in TABLE.rows for cell in row), said
+
+
+def test_brackets_are_not_markup() -> None:
+    console = Console(width=100, file=io.StringIO(), record=True)
+    console.print(Table("t", ("a",), (("[red]x[/red]",),)).to_rich())
+    assert "[red]x[/red]" in console.export_text()
+
+
+def test_result_table_says_what_a_result_must_carry() -> None:
+    table = result_table("t", [result_row()])
+    (row,) = table.rows
+    cells = dict(zip(table.columns, row, strict=True))
+    assert cells["protocol"] == "mptcp"
+    # 95.2 +- 4.3027 * 0.2 / sqrt(3)
+    assert cells["goodput Mbit/s"] == "95.20 ± 0.50"
+    assert cells["MPTCP in use"] == "2 subflows"
+    assert cells["share by path"] == "access1>line1 50%, access2>line2 50%"
+    assert (cells["CC on sockets"], cells["scheduler"], cells["n"]) == ("cubic", "default", "3")
+    notes = " ".join(table.notes)
+    assert "Student's t" in notes
+    assert "7.2.1-test" in notes
+
+
+def test_warnings_are_marked_where_they_belong() -> None:
+    rows = [result_row(warnings=("first", "second")), result_row(), result_row(warnings=("second",))]
+    table = result_table("t", rows)
+    assert [row[-1] for row in table.rows] == ["3 [1] [2]", "3", "3 [2]"]
+    assert table.notes[:2] == ("[1] Warning: first.", "[2] Warning: second.")
+
+
+def test_several_workloads_have_a_column() -> None:
+    table = result_table("t", [result_row(workload="a"), result_row(workload="b")])
+    assert [dict(zip(table.columns, row, strict=True))["workload"] for row in table.rows] == ["a", "b"]
+
+
+def test_one_run_each_is_said() -> None:
+    one = {key: mean_interval([1.0]) for key in ("goodput_mbps", "duration_s", "retransmitted_percent")}
+    assert any("no confidence interval" in note for note in result_table("t", [result_row(**one)]).notes)
+
+
+def test_files_are_replaced_whole(tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    for text in ("long text\n", "short\n"):
+        write_text(file, text)
+        assert file.read_text() == text
+    write_json({"a": [1.5, "ü"]}, tmp_path / "b.json")
+    assert json.loads((tmp_path / "b.json").read_text()) == {"a": [1.5, "ü"]}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.md", "b.json"], "nothing else is left"
