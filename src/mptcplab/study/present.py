@@ -48,12 +48,14 @@ def _warnings(cells: Sequence[Cell]) -> list[str]:
 
 
 def _claims(claims: Sequence[ClaimVerdict]) -> list[str]:
-    lines = []
-    for one in claims:
-        values = [ratio for _, ratio in one.ratios]
-        span = f" (ratio {min(values):.2f} to {max(values):.2f}; bounds {one.claim.least:g} to {one.claim.most:g})"
-        lines.append(f'Claim "{one.claim.text}": {one.verdict}{span if values else ""}')
-    return lines
+    return [f'Claim "{one.claim.text}": {one.verdict}{_span(one)}' for one in claims]
+
+
+def _span(one: ClaimVerdict) -> str:
+    if not one.ratios:
+        return ""
+    values = [ratio for _, ratio in one.ratios]
+    return f" (ratio {min(values):.2f} to {max(values):.2f}; bounds {one.claim.least:g} to {one.claim.most:g})"
 
 
 def _footer(selected: Selected, cells: Sequence[Cell]) -> list[str]:
