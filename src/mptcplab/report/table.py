@@ -72,11 +72,8 @@ def interval_text(interval: Interval) -> str:
     return f"{number(interval.mean)} ± {number(interval.half_width)}"
 
 
-_LEAST_PARTS = {"links": 2}
-
-
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Column titles for swept keys: the last part, for a link the last two, more where two keys would be the same."""
+    """Column titles for swept keys: the last part, more where two would be the same; of a link all behind ``links``."""
     for length in range(1, 8):
         names = {key: _last_parts(key, length) for key in keys}
         if len(set(names.values())) == len(names):
@@ -86,7 +83,7 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
 
 def _last_parts(key: str, length: int) -> str:
     parts = key.split(".")
-    return ".".join(parts[-max(length, _LEAST_PARTS.get(parts[0], 1)) :])
+    return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
 
 
 def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = ()) -> Table:
