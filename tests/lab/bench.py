@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,7 +71,9 @@ class Bench:
         """A lab with its results in ``out``."""
         return Lab(self.engines, self.folder / out, stop=Stop(), fresh=fresh)
 
-    def try_all(self, experiment: Experiment, *, out: str = "results", jobs: int = 1, fresh: bool = False) -> list[Done]:
+    def try_all(
+        self, experiment: Experiment, *, out: str = "results", jobs: int = 1, fresh: bool = False
+    ) -> list[Done]:
         """All runs of an experiment, also the failed ones."""
         return self.lab(out, fresh=fresh).execute(experiment.runs, jobs=jobs, progress=lambda _: None)
 
@@ -120,7 +123,7 @@ UNUSED_WORKLOAD = """
 kind = "flow"
 from = "client"
 to = "server"
-duration = "1 s"
+size = "1 B"
 """
 
 
@@ -199,6 +202,16 @@ def lab_processes(folder: Path) -> dict[int, str]:
 def alive(pids: Sequence[int]) -> dict[int, str]:
     """Those of ``pids`` that still run, by their name."""
     return {pid: _name(pid) for pid in pids if _name(pid)}
+
+
+def wait_until_gone(pids: list[int], seconds: float) -> float:
+    """How long it took. Fails when one is still there after ``seconds``."""
+    started = time.monotonic()
+    while left := alive(pids):
+        waited = time.monotonic() - started
+        assert waited < seconds, f"after {waited:.1f} s there still are {left}"
+        time.sleep(0.02)
+    return time.monotonic() - started
 
 
 def _name(pid: int) -> str:

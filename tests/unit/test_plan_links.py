@@ -152,7 +152,7 @@ def test_interfaces_are_the_links_without_offloads() -> None:
         "ip link add name b mtu 1500 netns r1 type veth peer name b netns server",
     ]
     for node, link in (("client", "a"), ("r1", "a"), ("r1", "b"), ("server", "b")):
-        assert Command(node, ("ip", "link", "set", link, "up")) in plan.setup
+        assert Command(node, ("ip", "link", "set", "dev", link, "up")) in plan.setup
         assert Command(node, ("ethtool", "-K", link, "tso", "off", "gso", "off", "gro", "off")) in plan.setup
 
 

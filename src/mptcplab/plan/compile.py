@@ -47,7 +47,7 @@ def _setup(network: Network) -> Iterator[Command]:
         shaping.setdefault(command.node, []).append(command)
     for node in (*network.scenario.hosts, *network.scenario.routers):
         yield sysctl_command(network, node)
-        yield Command(node, ("ip", "link", "set", "lo", "up"))
+        yield Command(node, ("ip", "link", "set", "dev", "lo", "up"))
         yield from interface_commands(network, node)
         yield from route_commands(network, node)
         yield from mptcp_commands(network, node)

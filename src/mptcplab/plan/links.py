@@ -43,7 +43,7 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
     for port in network.ports_of(node):
         address = ("ip", "address", "add", str(port.address), "dev", port.link)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
-        yield Command(node, ("ip", "link", "set", port.link, "up"))
+        yield Command(node, ("ip", "link", "set", "dev", port.link, "up"))
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
@@ -69,7 +69,7 @@ def _direction(network: Network, link: Link, direction: Direction, source: Port,
         return
     ifb = ifb_name(network, target)
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
-    yield Command(target.node, ("ip", "link", "set", ifb, "up"))
+    yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
     yield from _attach(target.node, ifb, disciplines)
     yield Command(target.node, ("tc", "qdisc", "add", "dev", target.link, "clsact"))
     redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Same identity, same bytes: ten times, in other folders, beside a load, with several jobs, for every workload."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .bench import Bench, mptcplab, tree_hash
+
+#: Two lossy lines, so that chance has a say in everything: losses, hash seeds, ports, keys, the scheduler's choices.
+LINES = """
+title = "determinism"
+
+[topology]
+preset = "disjoint-lines"
+lines = 2
+
+[links.line1]
+rate = "20 Mbit/s"
+delay = "10 ms"
+loss = "1 %"
+
+[links.line2]
+rate = "5 Mbit/s"
+delay = "30 ms"
+jitter = "3 ms"
+loss = "0.5 %"
+
+[record]
+interval = "100 ms"
+
+[workloads.bulk]
+from = "client"
+to = "server"
+"""
+FLOW = LINES + 'kind = "flow"\nduration = "2 s"\nchecksum = true\n'
+IPERF3 = LINES + 'kind = "iperf3"\nduration = "2 s"\n'
+TRANSFER = LINES + 'kind = "transfer"\nsize = "3 MB"\n'
+WORKLOADS = [FLOW, IPERF3, TRANSFER]
+
+
+@pytest.fixture
+def busy_cpus() -> Iterator[None]:
+    """A process per CPU that computes without end."""
+    loops = [
+        subprocess.Popen([sys.executable, "-IS", "-c", f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile 1: pass"])
+        for cpu in os.sched_getaffinity(0)
+    ]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def _hash(bench: Bench, text: str, out: str, *, seed: int = 1) -> str:
+    bench.record(text, seed=seed, out=out)
+    return tree_hash(bench.folder / out / "runs")
+
+
+def _assert_same(bench: Bench, hashes: dict[str, str]) -> None:
+    """All hashes equal; else say which files differ."""
+    first = next(iter(hashes))
+    for other in hashes:
+        if hashes[other] != hashes[first]:
+            runs = [bench.folder / out / "runs" for out in (first, other)]
+            files = sorted({str(path.relative_to(run)) for run in runs for path in run.rglob("*") if path.is_file()})
+            differ = [file for file in files if len({_bytes(run / file) for run in runs}) > 1]
+            raise AssertionError(f"{other} differs from {first} in {', '.join(differ)}")
+
+
+def _bytes(file: Path) -> bytes | None:
+    return file.read_bytes() if file.exists() else None
+
+
+def test_ten_times_the_same(bench: Bench) -> None:
+    """In folders with names of different lengths: nothing about the host may reach the guest's random numbers."""
+    outs = [f"{'long-' * number}{number}" for number in range(10)]
+    _assert_same(bench, {out: _hash(bench, FLOW, out) for out in outs})
+
+
+@pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
+@pytest.mark.usefixtures("busy_cpus")
+def test_the_same_beside_a_load(bench: Bench, text: str) -> None:
+    _assert_same(bench, {out: _hash(bench, text, out) for out in ("one", "two")})
+
+
+@pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
+def test_another_seed_differs(bench: Bench, text: str) -> None:
+    """Not only in the manifest: in what was measured."""
+    outputs = {bench.record(text, seed=seed)[0].subflows.write_json() for seed in (1, 2, 3)}
+    assert len(outputs) == 3, f"3 seeds gave {len(outputs)} different samples"
+
+
+def test_jobs_do_not_matter(bench: Bench) -> None:
+    """Four seeds one after the other and two at a time, through the command line, on all CPUs."""
+    file = bench.write(FLOW)
+    for jobs in (1, 2):
+        out = bench.folder / f"jobs{jobs}"
+        done = mptcplab("run", file, "--repeats", "4", "--jobs", str(jobs), "--out", out)
+        assert done.returncode == 0, done.stderr
+    _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("jobs1", "jobs2")})
+    tables = {(bench.folder / out / "table.md").read_text() for out in ("jobs1", "jobs2")}
+    assert len(tables) == 1, "the tables differ"
+
+
+def test_the_older_kernel_repeats_as_well(bench: Bench) -> None:
+    hashes = {}
+    for out in ("one", "two-with-a-longer-name"):
+        bench.record(FLOW, "kernel=6.12", out=out)
+        hashes[out] = tree_hash(bench.folder / out / "runs")
+    _assert_same(bench, hashes)
