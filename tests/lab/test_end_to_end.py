@@ -220,8 +220,7 @@ SMALLEST = LINES.replace('"1 s"', '"0.1 s"')
 def test_overhead_of_a_run(bench: Bench) -> None:
     """Boot, set-up of two lines, 0.1 s of traffic, recording: the figure itself is `bench/`'s to watch.
 
-    The figure itself is stated in bench/; 3 s lets a machine be several times slower or busier. Other load only adds, so that
-    the least of five is judged.
+    3 s lets a machine be several times slower or busier. Other load only adds, so that the least of five is judged.
     """
     done = [bench.try_all(bench.experiment(SMALLEST), fresh=True)[0] for _ in range(5)]
     walls = [one.wall_seconds for one in done if one.wall_seconds is not None]
