@@ -8,15 +8,17 @@ the script that starts it and in ``plan.json``; what it has to say goes to ``gue
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-import traceback
-from pathlib import Path
-from typing import Any
 
 from mptcplab.guest import system
 from mptcplab.guest.nodes import GuestError, Nodes
 from mptcplab.guest.timeline import Timeline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main(results: str, exposed: list[str]) -> None:
@@ -24,14 +26,16 @@ def main(results: str, exposed: list[str]) -> None:
     report: dict[str, Any] = {}
     try:
         system.set_up_mounts(results, exposed)
-        report = _execute(json.loads((system.LAB / "plan.json").read_text()))
+        report = _execute(json.loads(system.read(f"{system.LAB}/plan.json")))
     except GuestError as error:
         report = {"error": str(error)}
     except BaseException:
+        import traceback  # only now, because it is large
+
         report = {"error": "the guest failed, which is a bug of mptcplab", "traceback": traceback.format_exc()}
         traceback.print_exc()
     try:
-        (system.LAB / "guest.json").write_text(json.dumps(report, sort_keys=True))
+        system.write(f"{system.LAB}/guest.json", json.dumps(report, sort_keys=True).encode())
     except OSError as error:
         print(f"mptcplab: the results folder cannot be written: {error}", file=sys.stderr, flush=True)
     system.power_off()
@@ -39,13 +43,13 @@ def main(results: str, exposed: list[str]) -> None:
 
 def _execute(work: dict[str, Any]) -> dict[str, Any]:
     plan = work["plan"]
-    out = system.LAB / "out"
-    out.mkdir()
+    out = f"{system.LAB}/out"
+    os.mkdir(out)
     nodes = Nodes(plan["nodes"], work["tools"])
     nodes.set_up(plan["setup"])
     timeline = Timeline(nodes, plan, out)
     programs = timeline.run()
-    _write_lines(system.LAB / "sockets.jsonl", timeline.samples)
+    _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)
     for counter in plan["counters"]:
         _count(nodes, counter)
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
@@ -56,11 +60,11 @@ def _count(nodes: Nodes, counter: dict[str, Any]) -> None:
     if status:
         reason = complaint.decode(errors="replace").strip() or f"status {status}"
         raise GuestError(f"{counter['name']} of {counter['node']} cannot be read: {reason}")
-    folder: Path = system.LAB / "counters" / counter["node"]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / counter["name"]).write_bytes(said)
+    folder = f"{system.LAB}/counters/{counter['node']}"
+    os.makedirs(folder, exist_ok=True)
+    system.write(f"{folder}/{counter['name']}", said)
 
 
-def _write_lines(file: Path, rows: list[dict[str, Any]]) -> None:
+def _write_lines(file: str, rows: list[dict[str, Any]]) -> None:
     if rows:
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        system.write(file, "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import ctypes
 import os
-from pathlib import Path
 
-LAB = Path("/run/lab")
-NAMESPACES = Path("/run/netns")
+LAB = "/run/lab"
+NAMESPACES = "/run/netns"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,9 +22,21 @@ def _checked(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def mount(source: str, target: str | Path, kind: str, *, flags: int = 0, data: str = "") -> None:
+def read(file: str) -> str:
+    """The text of ``file``."""
+    with open(file) as opened:
+        return opened.read()
+
+
+def write(file: str, content: bytes) -> None:
+    """Make ``file``, or replace it."""
+    with open(file, "wb") as opened:
+        opened.write(content)
+
+
+def mount(source: str, target: str, kind: str, *, flags: int = 0, data: str = "") -> None:
     """mount(2). :raises OSError: naming the target."""
-    Path(target).mkdir(parents=True, exist_ok=True)
+    os.makedirs(target, exist_ok=True)
     arguments = (source.encode(), os.fsencode(target), kind.encode(), flags, data.encode())
     _checked(_libc.mount(*arguments), f"mount {target}")
 
@@ -40,30 +51,29 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
     mount("devpts", "/dev/pts", "devpts", data="ptmxmode=0666")
     mount("tmpfs", "/dev/shm", "tmpfs", flags=_MS_NOSUID | _MS_NODEV)
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
-        link = Path("/dev", name)
-        if not link.is_symlink():
-            link.symlink_to(f"/proc/self/{target}")
+        if not os.path.islink(f"/dev/{name}"):
+            os.symlink(f"/proc/self/{target}", f"/dev/{name}")
     for folder in ("/tmp", "/run"):
         mount("tmpfs", folder, "tmpfs", flags=_MS_NOSUID | _MS_NODEV)
-    Path("/tmp").chmod(0o1777)
+    os.chmod("/tmp", 0o1777)
     for folder in exposed:
         mount("none", folder, "hostfs", flags=_MS_RDONLY, data=folder)
     mount("none", LAB, "hostfs", data=results)
-    NAMESPACES.mkdir()
+    os.mkdir(NAMESPACES)
 
 
 def add_namespace(name: str) -> None:
     """A network namespace as ``ip netns add`` makes it; the caller is inside it afterwards."""
     _checked(_libc.unshare(_CLONE_NEWNET), f"network namespace {name}")
-    file = NAMESPACES / name
-    file.touch()
+    file = f"{NAMESPACES}/{name}"
+    write(file, b"")
     arguments = (b"/proc/self/ns/net", os.fsencode(file), b"none", _MS_BIND, None)
     _checked(_libc.mount(*arguments), f"network namespace {name}")
 
 
 def open_namespace(name: str | None) -> int:
     """A descriptor of a node's namespace, or of the one outside of all nodes."""
-    return os.open(NAMESPACES / name if name else "/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(f"{NAMESPACES}/{name}" if name else "/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def enter_namespace(descriptor: int) -> None:

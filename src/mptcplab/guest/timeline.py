@@ -11,12 +11,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
+from mptcplab.guest import system
 from mptcplab.guest.nodes import GuestError, Nodes
-from mptcplab.guest.sockets import SocketSampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mptcplab.guest.sockets import SocketSampler
 
 _SECOND = 1_000_000_000
 #: Time zero is this long after boot: later than any set-up takes, so that it does not depend on the network's size.
@@ -28,16 +31,14 @@ _LONGEST_COMPLAINT = 300
 _FIRST_SAMPLE_NS = 10_000_000
 
 
-@dataclass
 class _Running:
     """A program and what became of it; times count from time zero."""
 
-    program: dict[str, Any]
-    pid: int
-    start_ns: int
-    end_ns: int | None = None
-    status: int | None = None
-    stopped: bool = False
+    def __init__(self, program: dict[str, Any], pid: int, start_ns: int) -> None:
+        self.program, self.pid, self.start_ns = program, pid, start_ns
+        self.end_ns: int | None = None
+        self.status: int | None = None
+        self.stopped = False
 
     @property
     def is_client(self) -> bool:
@@ -47,13 +48,15 @@ class _Running:
 class Timeline:
     """Runs the programs of one plan and collects samples."""
 
-    def __init__(self, nodes: Nodes, plan: dict[str, Any], out: Path) -> None:
+    def __init__(self, nodes: Nodes, plan: dict[str, Any], out: str) -> None:
         self._nodes, self._plan, self._out = nodes, plan, out
         self.zero_ns = 0
         self._programs: list[_Running] = []
         self.samples: list[dict[str, Any]] = []
         self._samplers: list[SocketSampler] = []
         for node in plan["sampled"]:
+            from mptcplab.guest.sockets import SocketSampler  # only now, because most plans need none
+
             nodes.enter(node)
             self._samplers.append(SocketSampler(node))
         nodes.enter(None)
@@ -89,7 +92,7 @@ class Timeline:
         name = program["name"]
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
         files = [os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)]
-        files += [os.open(self._out / f"{name}.{kind}", flags, 0o644) for kind in ("out", "err")]
+        files += [os.open(f"{self._out}/{name}.{kind}", flags, 0o644) for kind in ("out", "err")]
         pid = self._nodes.spawn(program["node"], program["argv"], stdin=files[0], stdout=files[1], stderr=files[2])
         for file in files:
             os.close(file)
@@ -150,7 +153,7 @@ class Timeline:
     def _complaint(self, name: str) -> str:
         """What a program said last, on either of its outputs."""
         for kind in ("err", "out"):
-            text = (self._out / f"{name}.{kind}").read_text(errors="replace").strip()
+            text = _tail(f"{self._out}/{name}.{kind}")
             if text:
                 return f": {' '.join(text.split())[-_LONGEST_COMPLAINT:]}"
         return ""
@@ -188,9 +191,14 @@ class Timeline:
         }
 
 
+def _tail(file: str) -> str:
+    with open(file, "rb") as opened:
+        return opened.read().decode(errors="replace").strip()
+
+
 def _end_of(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
-    if status == -signal.SIGKILL and "\noom_kill 0\n" not in Path("/proc/vmstat").read_text():
+    if status == -signal.SIGKILL and "\noom_kill 0\n" not in system.read("/proc/vmstat"):
         return "was killed because the lab ran out of memory"
     return f"was killed by {signal.Signals(-status).name}"

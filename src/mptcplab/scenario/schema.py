@@ -315,7 +315,7 @@ class Flow(WorkloadBase):
         default=None, description="per socket, on the sending side", examples=["cubic"]
     )
     read_quantum: Annotated[Time, whole_units(Duration(1000), "microseconds")] = Field(
-        default=Duration(0), description="the application reads at most this often"
+        default=Duration(0), description="the application reads at multiples of this time; 0: as data comes"
     )
     checksum: Truth = Field(default=False, description="compare a checksum of the payload at both ends")
 

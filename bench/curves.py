@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""How cost grows: with rate, with flows, with hops. The claim is that it is close to packets times hops."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bench import lab, scenarios
+
+#: Duration per rate, so that slow lines carry enough packets to be seen above the cost of booting.
+_RATES = {
+    "10 Mbit/s": "200 s",
+    "30 Mbit/s": "100 s",
+    "100 Mbit/s": "50 s",
+    "300 Mbit/s": "20 s",
+    "1 Gbit/s": "10 s",
+    "2 Gbit/s": "5 s",
+}
+_FLOWS = (1, 2, 4, 8, 16, 32, 64, 128)
+_HOPS = (1, 2, 4, 8, 16)
+_SHORT = "1 ms"
+
+
+@dataclass
+class Point:
+    """One position of a curve. ``empty``: CPU seconds of the same lab with nearly no traffic, to be subtracted."""
+
+    label: str
+    cpu: list[float] = field(default_factory=list)
+    empty: list[float] = field(default_factory=list)
+    packet_hops: int = 0
+    virtual_seconds: float = 1.0
+
+    @property
+    def carrying(self) -> list[float]:
+        """CPU seconds for the packets alone, per repeat."""
+        base = statistics.median(self.empty)
+        return [max(cpu - base, 1e-6) for cpu in self.cpu]
+
+    @property
+    def ns_per_packet_hop(self) -> list[float]:
+        """Cost of moving one packet over one link, everything that belongs to it included."""
+        return [1e9 * cpu / self.packet_hops for cpu in self.carrying]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Cost at every position of one axis."""
+
+    name: str
+    axis: str
+    points: tuple[Point, ...]
+
+    @property
+    def spread(self) -> float:
+        """Dearest packet-hop by the cheapest one, of the points' medians. 1 would be exactly proportional."""
+        costs = [statistics.median(point.ns_per_packet_hop) for point in self.points]
+        return max(costs) / min(costs)
+
+    @property
+    def exponent(self) -> float | None:
+        """Of cost as a power of packets times hops, both per virtual second; None where these hardly differ."""
+        work = [point.packet_hops / point.virtual_seconds for point in self.points]
+        if max(work) < 2 * min(work):
+            return None
+        costs = [statistics.median(point.carrying) / point.virtual_seconds for point in self.points]
+        return power_law(work, costs)
+
+
+def power_law(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """The exponent b of y = a * x**b, by least squares of the logarithms."""
+    slope, _ = statistics.linear_regression([math.log(x) for x in xs], [math.log(y) for y in ys])
+    return slope
+
+
+def measure(name: str, repeats: int, say: Callable[[str], None]) -> Curve:
+    """One of "rate", "flows", "hops". Repeats go over the whole curve, so that a disturbance hits all its points."""
+    axis, cases = _cases(name)
+    points = [Point(label) for label, _, _ in cases]
+    plans = [(lab.plan_of(full), lab.plan_of(short)) for _, full, short in cases]
+    for _ in range(repeats):
+        for point, (full, short) in zip(points, plans, strict=True):
+            empty, run = lab.measure(short), lab.measure(full)
+            point.empty.append(empty.usage.cpu)
+            point.cpu.append(run.usage.cpu)
+            point.packet_hops = run.packet_hops - empty.packet_hops
+            point.virtual_seconds = run.virtual_seconds - empty.virtual_seconds
+            say(f"{name} {point.label}: {point.ns_per_packet_hop[-1]:.0f} ns per packet and hop")
+    return Curve(name, axis, tuple(points))
+
+
+def _cases(name: str) -> tuple[str, list[tuple[str, str, str]]]:
+    """Axis title, and per position: label, scenario, and the same with nearly no traffic."""
+    line = scenarios.one_line
+    if name == "rate":
+        return "rate", [(rate, line(rate, length), line(rate, _SHORT)) for rate, length in _RATES.items()]
+    if name == "flows":
+        return "flows at 1 Gbit/s together", [
+            (str(n), line("1 Gbit/s", "5 s", connections=n), line("1 Gbit/s", _SHORT, connections=n)) for n in _FLOWS
+        ]
+    return "routers, 300 Mbit/s", [
+        (str(n), line("300 Mbit/s", "10 s", routers=n), line("300 Mbit/s", _SHORT, routers=n)) for n in _HOPS
+    ]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Runs of the lab, measured from the boot of its kernel to the end of it, on one CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bench.usage import Usage, measured
+from mptcplab.engine.tools import flow_program
+from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.kernel import find_kernel
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import load
+from mptcplab.workload.context import FLOW
+
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One measured run. ``packet_hops``: packets sent by any node on any link, acknowledgements included."""
+
+    usage: Usage
+    virtual_seconds: float
+    payload_bytes: int
+    packet_hops: int
+
+    @property
+    def times_real_time(self) -> float:
+        """Virtual seconds of the workload per CPU second: from time zero to the end."""
+        return self.virtual_seconds / self.usage.cpu
+
+    @property
+    def payload_per_cpu_second(self) -> float:
+        """Bytes."""
+        return self.payload_bytes / self.usage.cpu
+
+    @property
+    def packet_hops_per_cpu_second(self) -> float:
+        """How many packets one CPU moves over one link."""
+        return self.packet_hops / self.usage.cpu
+
+
+def plan_of(scenario: str) -> Plan:
+    """The plan of a scenario given as TOML, with time zero and seed fixed."""
+    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
+        file = Path(folder, "bench.toml")
+        file.write_text(scenario)
+        run = load(file, seed=_SEED).runs[0]
+    return compile_plan(run.point.scenario, seed=run.seed)
+
+
+@cache
+def engine() -> VirtualEngine:
+    """The lab kernel and `flow`, as any run would use them."""
+    return VirtualEngine(find_kernel(), {FLOW: flow_program()})
+
+
+def cpu() -> int:
+    """The CPU for all measurements: the last of ours, since interrupts tend to come to the first."""
+    return max(os.sched_getaffinity(0))
+
+
+def measure(plan: Plan) -> Lab:
+    """Execute ``plan`` once."""
+    engine()  # built and found outside of the measurement
+    result, usage = measured(lambda: _execute(plan))
+    return Lab(usage=usage, **result)
+
+
+def _execute(plan: Plan) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
+        folder = Path(name)
+        outcome = engine().execute(plan, seed=_SEED, folder=folder, cpu=cpu())
+        return {
+            "virtual_seconds": (outcome.virtual_ns - outcome.zero_ns) / 1e9,
+            "payload_bytes": sum(_received(folder)),
+            "packet_hops": sum(_sent(folder)),
+        }
+
+
+def _received(folder: Path) -> Iterator[int]:
+    """Payload at the receivers, as `flow` servers and iperf3 clients report it."""
+    for file in sorted((folder / "out").glob("*.out")):
+        text = file.read_text()
+        if file.stem.endswith(".server") and text.startswith('{"event"'):
+            yield from (event["bytes"] for event in map(json.loads, text.splitlines()) if event["event"] == "end")
+        elif file.stem.endswith(".client") and text.startswith("{\n"):
+            yield json.loads(text)["end"]["sum_received"]["bytes"]
+
+
+def _sent(folder: Path) -> Iterator[int]:
+    """Packets that left on the links; an IFB is no link, only a place to shape at."""
+    for file in (folder / "counters").glob("*/link.json"):
+        for device in json.loads(file.read_text()):
+            if device["link_type"] == "ether" and not device["ifname"].startswith("ifb"):
+                yield device["stats64"]["tx"]["packets"]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""The same packets through this machine's own kernel: two hosts and a router as namespaces, on one CPU, unshaped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mptcplab.engine.tools import flow_program
+
+_PORT = "5001"
+_ADDRESSES = {
+    ("c", "hop1"): "10.77.1.1/24",
+    ("r", "hop1"): "10.77.1.2/24",
+    ("r", "hop2"): "10.77.2.1/24",
+    ("s", "hop2"): "10.77.2.2/24",
+}
+_SERVER = "10.77.2.2"
+
+
+@dataclass(frozen=True)
+class Native:
+    """Payload that arrived, and CPU seconds: of both programs and of the kernel's packet thread on their CPU.
+
+    ``packet_hops``: packets sent by any node on any link, acknowledgements included.
+    """
+
+    payload_bytes: int
+    packet_hops: int
+    cpu_seconds: float
+    wall_seconds: float
+
+    @property
+    def payload_per_cpu_second(self) -> float:
+        """Bytes."""
+        return self.payload_bytes / self.cpu_seconds
+
+    @property
+    def packet_hops_per_cpu_second(self) -> float:
+        """How many packets one CPU moves over one link."""
+        return self.packet_hops / self.cpu_seconds
+
+
+def possible() -> str | None:
+    """Why it cannot be measured here, or None."""
+    if os.geteuid() != 0:
+        return "needs root, to make network namespaces"
+    name = f"mptcplab-bench-{os.getpid()}"
+    if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode:
+        return "this machine does not let us make network namespaces"
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+    return None
+
+
+def measure(*, seconds: float, cpu: int, quantum_us: int) -> Native:
+    """One TCP flow over two links and a router, offloads off."""
+    with _network() as names, tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
+        pinned = ("taskset", "--cpu-list", str(cpu))
+        flow = str(flow_program())
+        common = ("--port", _PORT, "--connections", "1", "--quantum-us", str(quantum_us))
+        report = Path(folder, "server")
+        thread = _thread_of(cpu)
+        started, thread_before = time.monotonic(), _cpu_of(thread)
+        before = os.times()
+        with subprocess.Popen(
+            [*_inside(names["s"]), *pinned, flow, "server", *common, "--output", str(report)]
+        ) as server:
+            _wait_for_listener(names["s"])
+            call = ("client", "--connect", _SERVER, "--seconds", f"{seconds:g}", *common, "--output", "/dev/null")
+            subprocess.run([*_inside(names["c"]), *pinned, flow, *call], check=True, timeout=seconds + 30)
+            server.wait(30)
+        after = os.times()
+        used = after.children_user - before.children_user + after.children_system - before.children_system
+        events = [json.loads(line) for line in report.read_text().splitlines()]
+        payload = sum(event["bytes"] for event in events if event["event"] == "end")
+        return Native(payload, _sent(names), used + _cpu_of(thread) - thread_before, time.monotonic() - started)
+
+
+def _sent(names: dict[str, str]) -> int:
+    packets = 0
+    for name in names.values():
+        command = ["ip", "-n", name, "-s", "-j", "link", "show"]
+        devices = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        packets += sum(device["stats64"]["tx"]["packets"] for device in devices if device["link_type"] == "ether")
+    return packets
+
+
+def _inside(namespace: str) -> tuple[str, ...]:
+    return ("ip", "netns", "exec", namespace)
+
+
+@contextlib.contextmanager
+def _network() -> Iterator[dict[str, str]]:
+    """Names of the three namespaces; all is removed in the end, which takes the links with it."""
+    names = {node: f"mptcplab-bench-{os.getpid()}-{node}" for node in ("c", "r", "s")}
+    try:
+        for name in names.values():
+            _ip("netns", "add", name)
+        for link, first, second in (("hop1", "c", "r"), ("hop2", "r", "s")):
+            ends = ("netns", names[first], "type", "veth", "peer", "name", link, "netns", names[second])
+            _ip("link", "add", "name", link, "mtu", "1500", *ends)
+        for (node, link), address in _ADDRESSES.items():
+            _ip("-n", names[node], "address", "add", address, "dev", link)
+            _ip("-n", names[node], "link", "set", "dev", link, "up")
+            offloads = ("ethtool", "-K", link, "tso", "off", "gso", "off", "gro", "off")
+            subprocess.run([*_inside(names[node]), *offloads], check=True, capture_output=True)
+        _ip("-n", names["c"], "route", "add", "default", "via", "10.77.1.2")
+        _ip("-n", names["s"], "route", "add", "default", "via", "10.77.2.1")
+        forwarding = ("sysctl", "-qw", "net.ipv4.ip_forward=1")
+        subprocess.run([*_inside(names["r"]), *forwarding], check=True)
+        yield names
+    finally:
+        for name in names.values():
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+def _wait_for_listener(namespace: str) -> None:
+    deadline = time.monotonic() + 10
+    command = [*_inside(namespace), "ss", "-ltnH", f"sport = :{_PORT}"]
+    while not subprocess.run(command, capture_output=True).stdout:
+        if time.monotonic() > deadline:
+            raise TimeoutError("the server of the native measurement does not listen")
+        time.sleep(0.02)
+
+
+def _thread_of(cpu: int) -> Path | None:
+    """The kernel thread that handles packets which a busy CPU could not handle in passing."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() == f"ksoftirqd/{cpu}":
+                return folder
+    return None
+
+
+def _cpu_of(process: Path | None) -> float:
+    if process is None:
+        return 0.0
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

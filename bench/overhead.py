@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""What a run costs besides its packets, taken apart: plans that each do one thing more than the one before."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from bench import lab, scenarios
+from bench.usage import Usage, measured
+from mptcplab.engine.lab import Lab, Stop
+from mptcplab.plan.model import Plan, Program
+from mptcplab.scenario.load import load
+
+_TARGET_SECONDS = 0.7
+_NOTHING = Program("nothing", "client", "client", ("true",), 0, 10**9)
+STAGES = ("kernel", "guest", "set-up", "flow", "counters", "recording")
+"""In the order in which a run goes through them; each is what it adds to the sum of those before."""
+
+
+def measure(repeats: int, say: Callable[[str], None]) -> dict[str, list[Usage]]:
+    """Per stage the usage of everything up to and including it, 0.1 s of MPTCP over two lines."""
+    plan = lab.plan_of(scenarios.two_lines("flow", "100 ms"))
+    bare = replace(plan, setup=(), programs=(_NOTHING,), counters=(), sampled=())
+    runs: dict[str, Callable[[], Usage]] = {
+        "kernel": _boot,
+        "guest": lambda: _usage(bare),
+        "set-up": lambda: _usage(replace(bare, setup=plan.setup)),
+        "flow": lambda: _usage(replace(plan, counters=())),
+        "counters": lambda: _usage(plan),
+        "recording": _whole,
+    }
+    results: dict[str, list[Usage]] = {stage: [] for stage in STAGES}
+    for _ in range(repeats):
+        for stage in STAGES:
+            results[stage].append(runs[stage]())
+    for stage in STAGES:
+        say(f"up to {stage}: {min(usage.wall for usage in results[stage]):.3f} wall s at best")
+    return results
+
+
+def _usage(plan: Plan) -> Usage:
+    return lab.measure(plan).usage
+
+
+def _boot() -> Usage:
+    """To the first instruction of process 1 and off again: that process ends at once, which ends the kernel."""
+
+    def work() -> None:
+        with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
+            options = ["mem=1G", "root=none", "rootfstype=hostfs", "hostfs=/", "ro", "init=/bin/true", "panic=-1"]
+            options += ["time-travel=inf-cpu", "con=null", "con0=null,fd:1", "ssl=null", "quiet", f"uml_dir={folder}/"]
+            command = ["taskset", "--cpu-list", str(lab.cpu()), str(lab.engine().kernel.executable), *options]
+            environment = {"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"}
+            done = subprocess.run([*command, "seccomp=on"], capture_output=True, timeout=60, env=environment)
+            if b"Attempted to kill init" not in done.stdout + done.stderr:
+                raise RuntimeError("the kernel did not get to its process 1")
+
+    _, usage = measured(work)
+    return usage
+
+
+def _whole() -> Usage:
+    """What `mptcplab run` does for one run: identity, lab, recording. Its own Python counts in wall time only."""
+    engine = lab.engine()
+    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
+        file = Path(name, "bench.toml")
+        file.write_text(scenarios.two_lines("flow", "100 ms"))
+
+        def work() -> None:
+            run = load(file, seed=1).runs[0]
+            stop = Stop()
+            done = Lab({run.point.scenario.kernel: engine}, Path(name, "out"), stop=stop)
+            (result,) = done.execute([run], jobs=1, progress=lambda _: None)
+            if result.error:
+                raise result.error
+
+        started = time.monotonic()
+        _, usage = measured(work)
+        return Usage(max(usage.wall, time.monotonic() - started), usage.user, usage.system)
+
+
+def target() -> float:
+    """Wall seconds that a whole run may take."""
+    return _TARGET_SECONDS

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The ratios: to real time, to ns-3, to the native kernel. All parts of a repeat run one after the other."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bench import lab, native, scenarios
+
+_NS3_CASES = {"100 Mbit/s": (100_000_000, 60), "1 Gbit/s": (1_000_000_000, 10)}
+_FRAME = 1514
+_QUEUE_SECONDS = 0.1
+"""The lab's default queue is 100 ms of the rate; ns-3 gets as many full frames."""
+#: Reading rhythms tried on the native kernel and in the lab; the better one counts, on either side.
+_QUANTA_US = (0, 100, 1000)
+_NATIVE_SECONDS = 3.0
+_NS3_TIMEOUT = 600
+
+
+@dataclass
+class Ratio:
+    """One line of the table. ``target``: at least so much. ``detail`` explains what was divided by what."""
+
+    name: str
+    target: float
+    values: list[float] = field(default_factory=list)
+    detail: list[str] = field(default_factory=list)
+    left_out: str | None = None
+
+
+def real_time(kind: str, target: float, repeats: int, say: Callable[[str], None]) -> Ratio:
+    """Virtual seconds per CPU second of MPTCP over two 100 Mbit/s lines for 60 s."""
+    ratio = Ratio(f"times real time, MPTCP 2 x 100 Mbit/s, 60 s, {kind}", target)
+    plan = lab.plan_of(scenarios.two_lines(kind, "60 s"))
+    for _ in range(repeats):
+        run = lab.measure(plan)
+        ratio.values.append(run.times_real_time)
+        ratio.detail.append(f"{run.usage.cpu:.2f} CPU s, {run.usage.wall:.2f} wall s")
+        say(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
+    return ratio
+
+
+def against_ns3(rate: str, repeats: int, say: Callable[[str], None]) -> Ratio:
+    """Payload per CPU second of one TCP flow over one router: the lab's, boot and all, by ns-3's simulation alone."""
+    bits, seconds = _NS3_CASES[rate]
+    ratio = Ratio(f"payload per CPU second against ns-3.44, TCP {rate}, {seconds} s", 8)
+    try:
+        import ns  # noqa: F401
+    except ImportError:
+        ratio.left_out = "needs the package ns3: pip install -e '.[bench]'"
+        return ratio
+    plan = lab.plan_of(scenarios.one_line(rate, f"{seconds} s"))
+    queue = int(bits * _QUEUE_SECONDS / 8 / _FRAME)
+    for _ in range(repeats):
+        ours = lab.measure(plan)
+        theirs = _ns3(bits, seconds, queue)
+        their_rate = theirs["payload_bytes"] / theirs["cpu_seconds"]
+        ratio.values.append(ours.payload_per_cpu_second / their_rate)
+        ratio.detail.append(
+            f"{ours.payload_bytes / 1e6:.0f} MB in {ours.usage.cpu:.2f} CPU s by "
+            f"{theirs['payload_bytes'] / 1e6:.0f} MB in {theirs['cpu_seconds']:.2f} CPU s"
+        )
+        say(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
+    return ratio
+
+
+def _ns3(bits: int, seconds: int, queue: int) -> dict[str, float]:
+    """In a process of its own, on the same CPU; its start-up, which compiles bindings, is not in ``cpu_seconds``."""
+    command = ["taskset", "--cpu-list", str(lab.cpu()), sys.executable, "-m", "bench.ns3_flow"]
+    command += [str(bits), str(seconds), str(queue)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_NS3_TIMEOUT)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def against_native(repeats: int, say: Callable[[str], None]) -> list[Ratio]:
+    """Unshaped TCP through one router, offloads off, by the same on this machine's kernel: payload, and packets.
+
+    The two differ, because a receiver acknowledges less often when whole windows arrive at one virtual instant. The
+    second ratio counts every packet that was moved, so that such savings do not make the lab look better.
+    """
+    payload = Ratio("payload per CPU second against the native kernel, TCP unshaped", 0.5)
+    packets = Ratio("packets x hops per CPU second against the native kernel, TCP unshaped", 0.5)
+    payload.left_out = packets.left_out = native.possible()
+    if payload.left_out:
+        return [payload, packets]
+    for _ in range(repeats):
+        theirs = [_native(quantum) for quantum in _QUANTA_US]
+        ours = [_unshaped(quantum) for quantum in _QUANTA_US]
+        best = [max(run.payload_per_cpu_second for run in side) / 1e6 for side in (ours, theirs)]
+        _note(payload, best, "MB per CPU s", say)
+        best = [max(run.packet_hops_per_cpu_second for run in side) / 1e3 for side in (ours, theirs)]
+        _note(packets, best, "thousand packet-hops per CPU s", say)
+    return [payload, packets]
+
+
+def _note(ratio: Ratio, best: list[float], unit: str, say: Callable[[str], None]) -> None:
+    ratio.values.append(best[0] / best[1])
+    ratio.detail.append(f"{best[0]:.0f} by {best[1]:.0f} {unit}")
+    say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+
+
+def _native(quantum: int) -> native.Native:
+    return native.measure(seconds=_NATIVE_SECONDS, cpu=lab.cpu(), quantum_us=quantum)
+
+
+def _unshaped(quantum: int) -> lab.Lab:
+    return lab.measure(lab.plan_of(scenarios.unshaped("2 s", delay="1 ms", quantum=f"{quantum} us")))
