@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench packages venv kernel clean
+.PHONY: demo test check unit lab bench packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -28,7 +28,7 @@ check: venv
 unit: venv
 	$(BIN)/pytest -q -n $(JOBS) tests/unit
 
-lab: kernel
+lab: kernel kernel-lts
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
 
 bench: kernel
@@ -47,6 +47,10 @@ $(STAMP): pyproject.toml
 
 kernel: venv
 	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
+
+# The tests run on the long-term kernel as well.
+kernel-lts: venv
+	@$(BIN)/mptcplab kernel path 6.12 >/dev/null 2>&1 || $(BIN)/mptcplab kernel build 6.12
 
 clean:
 	rm -rf $(VENV) results build dist

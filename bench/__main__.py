@@ -38,8 +38,10 @@ def _say(text: str) -> None:
 
 def _ratios(parts: tuple[str, ...], repeats: int) -> list[ratios.Ratio]:
     jobs: list[tuple[str, Callable[[], list[ratios.Ratio]]]] = [
-        ("real-time", lambda: [ratios.real_time("flow", 20, repeats, _say)]),
-        ("real-time", lambda: [ratios.real_time("iperf3", 4, repeats, _say)]),
+        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _say)]),
+        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _say)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _say)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _say)]),
         ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _say)]),
         ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _say)]),
         ("native", lambda: ratios.against_native(repeats, _say)),

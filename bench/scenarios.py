@@ -29,6 +29,16 @@ duration = "{duration}"
 """
 
 
+def fast_ethernet(kind: str, duration: str) -> str:
+    """The lines of Subramani's Table 4.1: Fast Ethernet cables before a shaping router each, twice the shapers."""
+    text = two_lines(kind, duration)
+    for number in (1, 2):
+        shaper = f'[links.line{number}]\nburst = "10 KiB"\nqueue = "1 s"\n'
+        cable = f'[links.access{number}]\nrate = "100 Mbit/s"\noverhead = "24 B"\n'
+        text = text.replace(f"[links.line{number}]\n", cable + shaper)
+    return text
+
+
 def one_line(rate: str, duration: str, *, routers: int = 1, connections: int = 1, quantum: str = _QUANTUM) -> str:
     """TCP over a chain of routers; ``line1`` is the bottleneck."""
     return _line(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
