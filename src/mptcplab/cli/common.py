@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from mptcplab.engine.lab import Done, Lab, Stop, prepare_engines
 from mptcplab.engine.virtual import RunInterruptedError
-from mptcplab.errors import LabError
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Run
 
@@ -121,9 +120,3 @@ def check_failures(done: Sequence[Done], command: Callable[[Run], str]) -> None:
         lines.append(f"also failed: {run.label}: {other.message}\n        {command(run)}")
     count = f"{len(failed)} of {len(done)} runs failed, the first being " if len(done) > 1 else ""
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
-
-
-def fail_if_nothing(done: Sequence[Done]) -> None:
-    """:raises LabError: when there is no recording to look at."""
-    if not any(one.recording for one in done):
-        raise LabError("nothing was recorded", hint="see the errors above")

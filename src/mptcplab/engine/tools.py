@@ -55,8 +55,9 @@ _PRELOADED = {"mptcpize": "mptcpize/libmptcpwrap.so*"}
 def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
     """Fingerprints of all shared libraries that the programs at ``paths`` are linked to, by file name."""
     done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
-    found = {Path(word) for line in done.stdout.splitlines() for word in line.split() if word.startswith("/")}
-    libraries = {path.rstrip(":") for path in map(str, found)} - set(map(str, paths))
+    # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
+    libraries = {word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
+    libraries -= set(map(str, paths))
     extra = {str(file) for path in paths if path.name in _PRELOADED for file in _preloaded(_PRELOADED[path.name])}
     return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | extra)}
 

@@ -21,6 +21,9 @@ from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
 
+#: Where the kind of an event stands in a line of ``flow``: {"event":"interval".
+_HEAD = 24
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -29,8 +32,6 @@ class Measured:
     workload: str
     goodput_bps: float
     duration_s: float
-    received_bytes: int
-    asked_for_mptcp: bool
     sockets: Sockets
     scheduler: str
     counts: MptcpCounts
@@ -55,18 +56,16 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
         node: subflows.last_rows(recording.subflows, node=node, program=program if by_flow else None)
         for node, program in zip((sender, receiver), names, strict=True)
     }
-    goodput, duration, received = _READERS[kind](recording, name, described)
+    goodput, duration = _READERS[kind](recording, name, described)
     hosts = recording.manifest["facts"]["scenario"]["hosts"]
     asked = any(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
-    sockets = _sockets(recording, rows[sender], rows[receiver], names[1] if by_flow else None)
+    sockets = _sockets(recording, rows[sender], rows[receiver], names if by_flow else None)
     sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
     return Measured(
         workload=name,
         goodput_bps=goodput,
         duration_s=duration,
-        received_bytes=received,
-        asked_for_mptcp=asked,
         sockets=sockets,
         scheduler=_scheduler(recording, sender) if sockets.use.with_mptcp else "",
         counts=counts,
@@ -74,11 +73,14 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
     )
 
 
-def _sockets(recording: Recording, sending: list[Row], receiving: list[Row], flow_program: str | None) -> Sockets:
+def _sockets(
+    recording: Recording, sending: list[Row], receiving: list[Row], flow_programs: tuple[str, str] | None
+) -> Sockets:
+    """``flow_programs`` are the sending and the receiving one, if both are ``flow`` and tell more than the samples."""
     received = subflows.data_connections(receiving, "bytes_received")
     sent = subflows.data_connections(sending, "bytes_acked")
     rows = [row for connection in sent for row in connection]
-    fell_back = _fallbacks(recording, flow_program) if flow_program else _sampled_fallbacks(received)
+    fell_back = _fallbacks(recording, flow_programs[1]) if flow_programs else _sampled_fallbacks(received)
     with_mptcp = [
         group for group in received if any(row.get("protocol") == "mptcp" or _is_subflow(row) for row in group)
     ]
@@ -92,9 +94,8 @@ def _sockets(recording: Recording, sending: list[Row], receiving: list[Row], flo
         ),
         shares=subflows.shares(received, recording.manifest["addresses"]),
         retransmitted_bytes=sum(row.get("bytes_retrans") or 0 for row in rows),
-        retransmitted_segments=sum(_retransmissions(row) for row in rows),
         sent_bytes=sum(row.get("bytes_sent") or 0 for row in rows),
-        congestion=tuple(sorted(_congestion(recording, rows, flow_program))),
+        congestion=tuple(sorted(_congestion(recording, rows, flow_programs))),
     )
 
 
@@ -104,10 +105,6 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
     if use.with_mptcp or use.fell_back or not counts.fallbacks:
         return sockets
     return replace(sockets, use=replace(use, fell_back=min(use.connections, counts.fallbacks)))
-
-
-def _retransmissions(row: Row) -> int:
-    return int(row.get("retrans") or row.get("total_retrans") or 0)
 
 
 def _is_subflow(row: Row) -> bool:
@@ -128,17 +125,11 @@ def _sampled_fallbacks(received: list[list[Row]]) -> int:
     return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
 
 
-def _congestion(recording: Recording, rows: list[Row], flow_program: str | None) -> set[str]:
+def _congestion(recording: Recording, rows: list[Row], flow_programs: tuple[str, str] | None) -> set[str]:
     """As read back from the sockets of the sending side."""
-    if flow_program is None:
+    if flow_programs is None:
         return {row["congestion"] for row in rows if row.get("congestion")}
-    workload = flow_program.rpartition(".")[0]
-    return {
-        event["congestion"]
-        for side in ("client", "server")
-        for event in _events(recording, f"{workload}.{side}")
-        if event["event"] == "start" and f"{workload}.{side}" != flow_program
-    }
+    return {event["congestion"] for event in _events(recording, flow_programs[0], "start")}
 
 
 def _scheduler(recording: Recording, node: str) -> str:
@@ -178,26 +169,24 @@ def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool, backups: se
         yield f"the subflow by {path} carried less than 1 % of the data"
 
 
-def _events(recording: Recording, program: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in recording.output(program).splitlines()]
+def _events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
+    """Events of one kind, which a line begins with: the many samples are tables already and are passed over."""
+    lines = recording.output(program).splitlines()
+    return [json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD]]
 
 
-def _read_flow(recording: Recording, name: str, described: dict[str, Any]) -> tuple[float, float, int]:
+def _read_flow(recording: Recording, name: str, described: dict[str, Any]) -> tuple[float, float]:
     client, server = f"{name}.client", f"{name}.server"
     receiver = client if described["direction"] == "download" else server
-    events = {program: _events(recording, program) for program in (client, server)}
-    ends = {program: [event for event in events[program] if event["event"] == "end"] for program in events}
-    started = min(event["t_ns"] - (_connect_ns(ends[client], event["conn"])) for event in _starts(events[client]))
+    ends = {program: _events(recording, program, "end") for program in (client, server)}
+    starts = _events(recording, client, "start")
+    started = min(event["t_ns"] - _connect_ns(ends[client], event["conn"]) for event in starts)
     received = sum(event["bytes"] for event in ends[receiver])
     finished = max(event["last_ns"] or started for event in ends[receiver])
     if described["checksum"]:
         _compare_checksums(ends[client], ends[server], name)
     elapsed = (finished - started) / 1e9
-    return (8 * received / elapsed if elapsed else 0.0), elapsed, received
-
-
-def _starts(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [event for event in events if event["event"] == "start"]
+    return (8 * received / elapsed if elapsed else 0.0), elapsed
 
 
 def _connect_ns(ends: list[dict[str, Any]], conn: int) -> int:
@@ -209,24 +198,23 @@ def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]
         raise LabError(f"{name}: the payload arrived damaged", hint="this is a bug of the kernel or of `flow`")
 
 
-def _read_iperf3(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float, int]:
+def _read_iperf3(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float]:
     try:
         report = json.loads(recording.output(f"{name}.client"))
         total = report["end"]["sum_received"]
-        return float(total["bits_per_second"]), float(total["seconds"]), int(total["bytes"])
+        return float(total["bits_per_second"]), float(total["seconds"])
     except (ValueError, KeyError) as error:
         raise LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out") from error
 
 
-def _read_transfer(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float, int]:
+def _read_transfer(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float]:
     sums = {side: _stream(recording, f"{name}.{side}") for side in ("client", "server")}
     if sums["client"] != sums["server"]:
         hint = f"see out/{name}.client.err and out/{name}.server.err"
         raise LabError(f"{name}: what arrived is not what was sent", hint=hint)
     client = recording.program(f"{name}.client")
     elapsed = (client["end_ns"] - client["start_ns"]) / 1e9
-    received = int(sums["server"]["bytes"])
-    return 8 * received / elapsed, elapsed, received
+    return 8 * int(sums["server"]["bytes"]) / elapsed, elapsed
 
 
 def _stream(recording: Recording, program: str) -> dict[str, Any]:

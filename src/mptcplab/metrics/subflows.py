@@ -55,7 +55,6 @@ class Sockets:
     use: MptcpUse
     shares: dict[str, float]
     retransmitted_bytes: int
-    retransmitted_segments: int
     sent_bytes: int
     congestion: tuple[str, ...]
 
