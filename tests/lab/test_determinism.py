@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -84,6 +85,22 @@ def test_ten_times_the_same(bench: Bench) -> None:
     """In folders with names of different lengths: nothing about the host may reach the guest's random numbers."""
     outs = [f"{'long-' * number}{number}" for number in range(10)]
     _assert_same(bench, {out: _hash(bench, FLOW, out) for out in outs})
+
+
+@pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
+def test_another_installation_gives_the_same(bench: Bench, text: str) -> None:
+    """A checkout elsewhere, without compiled Python files: process 1 then has much more to do before it begins."""
+    file, root = bench.write(text), Path(__file__).parents[2]
+    other = bench.folder / "another place" / "with a longer name"
+    shutil.copytree(root / "src", other / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("kernel", "tools", "studies"):
+        (other / name).symlink_to(root / name)
+    for out, source in (("here", root), ("there", other)):
+        env = {"PYTHONPATH": str(source / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = mptcplab("run", file, "--out", bench.folder / out, env=env)
+        assert done.returncode == 0, done.stderr
+    assert not list(other.rglob("*.pyc")), "the other installation was compiled: the test shows nothing"
+    _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("here", "there")})
 
 
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])

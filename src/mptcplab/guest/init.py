@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from mptcplab.guest import system
+from mptcplab.guest import instants, system
 from mptcplab.guest.nodes import GuestError, Nodes
 from mptcplab.guest.timeline import Timeline
 
@@ -26,6 +26,9 @@ def main(results: str, exposed: list[str]) -> None:
     report: dict[str, Any] = {}
     try:
         system.set_up_mounts(results, exposed)
+        instants.take_priority()
+        instants.sleep_until(instants.SET_UP_NS)
+        instants.reseed()
         report = _execute(json.loads(system.read(f"{system.LAB}/plan.json")))
     except GuestError as error:
         report = {"error": str(error)}
@@ -47,6 +50,10 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     os.mkdir(out)
     nodes = Nodes(plan["nodes"], work["tools"])
     nodes.set_up(plan["setup"])
+    if "session" in work:
+        from mptcplab.guest import session  # only now, because most labs have none
+
+        return session.run(nodes, work["session"])
     timeline = Timeline(nodes, plan, out)
     programs = timeline.run()
     _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)

@@ -7,7 +7,7 @@ import itertools
 import os
 import shlex
 
-from mptcplab.guest import direct, system
+from mptcplab.guest import direct, instants, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,6 +84,7 @@ class Nodes:
     def set_up(self, commands: list[dict[str, Any]]) -> None:
         """Run all commands in order. :raises GuestError: with the command that failed and what it said."""
         for node, batch in _batches(commands):
+            instants.sleep_to_next(instants.COMMAND_STEP_NS)
             if len(batch) == 1:
                 status, _, said = self.run(node, batch[0])
                 failed = batch[0]

@@ -2,8 +2,7 @@
 """Programs on their timeline: servers before time zero, clients at their instants, samples in between.
 
 There is no polling and no margin. While anything can run, virtual time stands still; so once this process sleeps and
-wakes again, every server that was started before is waiting for its clients. It runs at a real-time priority, which
-its children do not inherit: that takes the kernel's timer slack (50 us) away, and lets it go first at an instant.
+wakes again, every server that was started before is waiting for its clients.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import os
 import signal
 import time
 
-from mptcplab.guest import system
+from mptcplab.guest import instants, system
 from mptcplab.guest.nodes import GuestError, Nodes
 
 TYPE_CHECKING = False
@@ -63,14 +62,15 @@ class Timeline:
 
     def run(self) -> list[dict[str, Any]]:
         """Run everything; one record per program. :raises GuestError: when a program fails or is late."""
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
         signal.pthread_sigmask(signal.SIG_BLOCK, _WAKE)
-        now = time.monotonic_ns()
+        now = instants.sleep_to_next(_SECOND)
         self.zero_ns = (now // _ZERO_NS + 1) * _ZERO_NS
+        instants.reseed()
         for program in self._plan["programs"]:
             if program["role"] == "server":
                 self._start(program)
-        self._sleep_until(0)
+        instants.sleep_until(self.zero_ns)
+        instants.reseed()
         try:
             self._run_clients()
             self._end_servers()
