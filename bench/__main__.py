@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import curves, overhead, present, ratios
+from bench import curves, overhead, present, ratios, sweep
 from mptcplab.report.files import write_table
 from mptcplab.report.table import Table
 
 _CURVES = ("rate", "flows", "hops")
-_PARTS = ("real-time", "ns3", "native", "overhead", *_CURVES)
+_PARTS = ("real-time", "ns3", "native", "overhead", "sweep", *_CURVES)
 _OVERHEAD_REPEATS = 3
 """Times the other repeats: these runs are short."""
 
@@ -45,6 +45,7 @@ def _ratios(parts: tuple[str, ...], repeats: int) -> list[ratios.Ratio]:
         ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _say)]),
         ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _say)]),
         ("native", lambda: ratios.against_native(repeats, _say)),
+        ("sweep", lambda: [sweep.all_cpus(repeats, _say), sweep.estimates(repeats, _say)]),
     ]
     return [ratio for part, job in jobs if part in parts for ratio in job()]
 

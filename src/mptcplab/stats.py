@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Statistics that a result has to carry. Pure functions of numbers."""
+"""Statistics that a result has to carry. Pure functions of numbers: the same values give the same answer, also those
+of the bootstrap, whose resampling has a fixed seed.
+
+SciPy is imported late, because importing it takes longer than most commands need in all.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 CONFIDENCE = 0.95
+_RESAMPLES = 2000
+#: Numbers that a batch of resamples may hold: bounds the memory for many values.
+_BATCH_NUMBERS = 1_000_000
+_BOOTSTRAP_SEED = 1
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,38 @@ class Interval:
         """Upper end of the interval; the mean itself when there is no interval."""
         return self.mean + (self.half_width or 0.0)
 
+    def is_within(self, share: float) -> bool:
+        """Whether the half width is at most ``share`` of the mean's size. Never for a single value."""
+        return self.half_width is not None and self.half_width <= share * abs(self.mean)
+
+
+@dataclass(frozen=True)
+class QuantileInterval:
+    """A quantile of ``n`` values with the ends of its 95 % confidence interval by the percentile bootstrap.
+
+    The ends are None for a single value.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """By how much the second of two sets of values is larger, in the values' unit.
+
+    ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` how likely at least such a difference
+    would be if there were none; both None when a set is too small to tell. ``n`` are the sizes of the sets.
+    """
+
+    mean: float
+    half_width: float | None
+    p: float | None
+    test: Literal["paired t", "Welch's t"]
+    n: tuple[int, int]
+
 
 def mean_interval(values: Sequence[float]) -> Interval:
     """Mean and 95 % confidence interval of ``values``. :raises ValueError: for none."""
@@ -40,8 +81,113 @@ def mean_interval(values: Sequence[float]) -> Interval:
     mean = math.fsum(values) / n
     if n == 1:
         return Interval(mean, None, 1)
-    from scipy.special import stdtrit  # late, because importing it takes longer than most commands need in all
+    from scipy.special import stdtrit
 
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
-    return Interval(mean, quantile * math.sqrt(variance / n), n)
+    return Interval(mean, quantile * math.sqrt(_variance(values, mean) / n), n)
+
+
+def _variance(values: Sequence[float], mean: float) -> float:
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def median_interval(values: Sequence[float]) -> QuantileInterval:
+    """Median and 95 % confidence interval of ``values``. :raises ValueError: for none."""
+    return quantile_interval(values, 0.5)
+
+
+def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInterval:
+    """A quantile (0 to 1) and its 95 % confidence interval. :raises ValueError: for no values or no such quantile.
+
+    The interval cannot reach beyond the values themselves: with few values it is too narrow for outer quantiles.
+    """
+    n = len(values)
+    if n == 0:
+        raise ValueError("no values")
+    if not 0 <= quantile <= 1:
+        raise ValueError(f"{quantile} is no quantile")
+    import numpy as np
+
+    found = float(np.quantile(values, quantile))
+    if n == 1:
+        return QuantileInterval(found, None, None, 1)
+    if min(values) == max(values):
+        return QuantileInterval(found, found, found, n)
+    from scipy.stats import bootstrap
+
+    done = bootstrap(
+        (np.asarray(values, dtype=float),),
+        lambda sample, axis: np.quantile(sample, quantile, axis=axis),
+        n_resamples=_RESAMPLES,
+        batch=max(1, _BATCH_NUMBERS // n),
+        vectorized=True,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        random_state=np.random.default_rng(_BOOTSTRAP_SEED),
+    ).confidence_interval
+    return QuantileInterval(found, float(done.low), float(done.high), n)
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """``second`` minus ``first``, value by value: for runs on shared seeds. Student's t on the differences.
+
+    Where every difference is the same and not zero, p is 0. :raises ValueError: for no values or unequal numbers.
+    """
+    if len(first) != len(second):
+        raise ValueError("values without a partner")
+    differences = [b - a for a, b in zip(first, second, strict=True)]
+    found, n = mean_interval(differences), len(differences)
+    if found.half_width is None:
+        return Difference(found.mean, None, None, "paired t", (n, n))
+    from scipy.special import stdtr
+
+    error = math.sqrt(_variance(differences, found.mean) / n)
+    certain = 1.0 if found.mean == 0 else 0.0
+    p = 2 * float(stdtr(n - 1, -abs(found.mean) / error)) if error else certain
+    return Difference(found.mean, found.half_width, p, "paired t", (n, n))
+
+
+def welch_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """``second`` minus ``first``, means of independent sets whose variances may differ: Welch's t.
+
+    Where neither set varies, p is 0 or 1. :raises ValueError: for no values.
+    """
+    if not first or not second:
+        raise ValueError("no values")
+    n = (len(first), len(second))
+    means = [math.fsum(values) / len(values) for values in (first, second)]
+    difference = means[1] - means[0]
+    if min(n) < 2:
+        return Difference(difference, None, None, "Welch's t", n)
+    if not any(_variance(values, mean) for values, mean in zip((first, second), means, strict=True)):
+        return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n)
+    from scipy.stats import ttest_ind
+
+    found = ttest_ind(second, first, equal_var=False)
+    ends = found.confidence_interval(CONFIDENCE)
+    return Difference(difference, float(ends.high - ends.low) / 2, float(found.pvalue), "Welch's t", n)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """``p_values`` adjusted by Holm's step-down method, in their order: as many tests, one chance of a false alarm."""
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda number: p_values[number])):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def jain_index(values: Sequence[float]) -> float:
+    """Jain's fairness index of what several got: 1 when all got the same, 1/n when one got everything.
+
+    1 as well when nobody got anything. :raises ValueError: for no values or a negative one.
+    """
+    if not values or min(values) < 0:
+        raise ValueError("shares are zero or more, and at least one")
+    largest = max(values)
+    if largest == 0:
+        return 1.0
+    # Scaled to the largest, because squares of very small and very large numbers leave the range of a float.
+    scaled = [value / largest for value in values]
+    return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +19,8 @@ from typing import Any, ClassVar, Self
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
-_QUANTITY = re.compile(r"([+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?)\s*([^0-9\s].*)?")
+_NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"
+_QUANTITY = re.compile(rf"([+-]?{_NUMBER})\s*([^0-9\s].*)?")
 _LONGEST_TEXT = 64
 _LARGEST = 2**63 - 1
 
@@ -113,7 +115,15 @@ class Quantity(int):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
-        return {"type": "string", "title": cls.noun, "examples": [cls.example]}
+        return {**text_schema(cls.noun, cls.units), "examples": [cls.example]}
+
+
+def text_schema(noun: str, units: Iterable[str]) -> dict[str, Any]:
+    """A number and one of ``units`` in the words of JSON Schema, for editors; values out of range pass it."""
+    choices = "|".join(map(re.escape, units))
+    # A minus is read before zeros only.
+    pattern = rf"^\s*(\+?{_NUMBER}|-[0_.]+(?:[eE][+-]?[0-9]{{1,3}})?)\s*({choices})\s*$"
+    return {"type": "string", "title": noun, "pattern": pattern, "maxLength": _LONGEST_TEXT}
 
 
 def as_pydantic(parse: Any, text: object) -> Any:
@@ -128,7 +138,9 @@ def as_pydantic(parse: Any, text: object) -> Any:
 def _split(text: object) -> tuple[str, str | None] | None:
     """Number and unit of ``text``, without blanks and underscores; None when it does not begin with a number."""
     match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else None
-    return (match[1].replace("_", ""), match[2]) if match else None
+    if match is None or not (match[2] or "").isprintable():
+        return None
+    return match[1].replace("_", ""), match[2]
 
 
 def _near_unit(unit: str, known: dict[str, int]) -> str | None:
@@ -349,4 +361,5 @@ class QueueLength:
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler) -> Any:
-        return {"type": "string", "title": "queue length", "examples": [cls.example, "64 KiB", "50 ms"]}
+        units = [*Packets.units, *Size.units, *Duration.units]
+        return {**text_schema("queue length", units), "examples": [cls.example, "64 KiB", "50 ms"]}

@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""Intervals against SciPy's own."""
+"""Intervals and tests against SciPy's own, against published values, and by their algebra."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import sem, t
+from scipy.stats import false_discovery_control, sem, t, ttest_ind, ttest_rel
 
-from mptcplab.stats import Interval, mean_interval
+from mptcplab.stats import (
+    Interval,
+    QuantileInterval,
+    holm,
+    jain_index,
+    mean_interval,
+    median_interval,
+    paired_difference,
+    quantile_interval,
+    welch_difference,
+)
 
 _VALUES = st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=2, max_size=40)
+_SHARES = st.lists(st.floats(0, 1e9, allow_nan=False), min_size=1, max_size=40)
+_P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+#: Student 1908, "The probable error of a mean": additional hours of sleep by two drugs, ten patients.
+_SLEEP = (
+    [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
+    [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4],
+)
 
 
 @given(_VALUES)
@@ -28,6 +47,15 @@ def test_interval_is_student_s(values: list[float]) -> None:
         assert found.high == pytest.approx(high, rel=1e-6, abs=1e-6 * scale)
 
 
+@given(_VALUES, st.sampled_from([0.5, 2.0, 1024.0]))
+def test_interval_scales_with_its_values(values: list[float], factor: float) -> None:
+    """In another unit, the same interval. Powers of two, so that nothing is rounded."""
+    found, scaled = mean_interval(values), mean_interval([factor * value for value in values])
+    assert found.half_width is not None
+    assert scaled.mean == pytest.approx(factor * found.mean)
+    assert scaled.half_width == pytest.approx(factor * found.half_width)
+
+
 def test_interval_covers_as_often_as_it_says() -> None:
     """95 % of 4,000 samples of five: between 94 and 96 % with a probability of 99.6 %."""
     random = np.random.default_rng(1)
@@ -39,12 +67,141 @@ def test_interval_covers_as_often_as_it_says() -> None:
 def test_one_value_has_no_interval() -> None:
     assert mean_interval([5.0]) == Interval(5.0, None, 1)
     assert (mean_interval([5.0]).low, mean_interval([5.0]).high) == (5.0, 5.0)
+    assert not mean_interval([5.0]).is_within(1.0)
+    assert median_interval([5.0]) == QuantileInterval(5.0, None, None, 1)
+    assert paired_difference([1.0], [2.0]).p is None
+    assert welch_difference([1.0], [2.0, 3.0]).half_width is None
 
 
 def test_equal_values_have_a_narrow_one() -> None:
     assert mean_interval([3.0, 3.0, 3.0]) == Interval(3.0, 0.0, 3)
+    assert median_interval([3.0, 3.0, 3.0]) == QuantileInterval(3.0, 3.0, 3.0, 3)
+    assert mean_interval([3.0, 3.0, 3.0]).is_within(0.0)
 
 
 def test_no_value_is_refused() -> None:
+    for function in (mean_interval, median_interval, jain_index):
+        with pytest.raises(ValueError, match=r"no values|at least one"):
+            function([])
     with pytest.raises(ValueError, match="no values"):
-        mean_interval([])
+        welch_difference([], [1.0])
+    with pytest.raises(ValueError, match="partner"):
+        paired_difference([1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="no quantile"):
+        quantile_interval([1.0], 1.5)
+
+
+def test_is_within_a_share_of_the_mean() -> None:
+    assert Interval(-100.0, 2.0, 5).is_within(0.02)
+    assert not Interval(100.0, 2.1, 5).is_within(0.02)
+
+
+@given(_VALUES, st.floats(0, 1))
+def test_quantile_is_inside_its_interval_and_that_inside_the_values(values: list[float], quantile: float) -> None:
+    found = quantile_interval(values, quantile)
+    assert found.low is not None
+    assert found.high is not None
+    scale = 1e-9 * (max(map(abs, values)) or 1)
+    assert min(values) - scale <= found.low <= found.value + scale
+    assert found.value - scale <= found.high <= max(values) + scale
+
+
+def test_bootstrap_is_reproducible_and_covers() -> None:
+    """The median of 30 exponential values: about 95 % of 400 intervals cover ln 2, at least 91 % (four errors)."""
+    random = np.random.default_rng(2)
+    samples = [list(random.exponential(1, 30)) for _ in range(400)]
+    assert median_interval(samples[0]) == median_interval(samples[0])
+    found = [median_interval(sample) for sample in samples]
+    covering = sum((one.low or 0) <= math.log(2) <= (one.high or 0) for one in found) / len(found)
+    print(f"{covering:.1%} of the bootstrap's intervals cover the median")
+    assert 0.91 < covering < 0.99
+
+
+def test_many_values_are_resampled_in_batches() -> None:
+    found = median_interval(list(map(float, range(50_001))))
+    assert found.value == 25_000
+    assert found.low is not None
+    assert 24_000 < found.low < 25_000
+
+
+def test_paired_difference_of_students_patients() -> None:
+    """Published many times: t = -4.0621 with 9 degrees of freedom, p = 0.00283, interval -2.46 to -0.70 hours."""
+    found = paired_difference(*_SLEEP)
+    assert found.test == "paired t"
+    assert found.mean == pytest.approx(1.58)
+    assert found.half_width is not None
+    assert found.mean - found.half_width == pytest.approx(0.7001, abs=1e-4)
+    assert found.mean + found.half_width == pytest.approx(2.4599, abs=1e-4)
+    assert found.p == pytest.approx(0.002833, abs=1e-6)
+
+
+def test_welch_difference_of_students_patients() -> None:
+    """As if they had been twenty: t = -1.8608, 17.776 degrees of freedom, p = 0.07939, interval -3.365 to 0.205."""
+    found = welch_difference(*_SLEEP)
+    assert found.test == "Welch's t"
+    assert found.half_width is not None
+    assert found.mean - found.half_width == pytest.approx(-0.2054832, abs=1e-6)
+    assert found.mean + found.half_width == pytest.approx(3.3654832, abs=1e-6)
+    assert found.p == pytest.approx(0.07939414, abs=1e-7)
+
+
+@given(st.lists(st.tuples(st.integers(-1000, 1000), st.integers(-1000, 1000)), min_size=2, max_size=30))
+def test_differences_are_scipy_s(pairs: list[tuple[int, int]]) -> None:
+    first, second = ([float(pair[side]) for pair in pairs] for side in (0, 1))
+    assume(len({b - a for a, b in pairs}) > 1)
+    paired, welch = paired_difference(first, second), welch_difference(first, second)
+    assert paired.p == pytest.approx(float(ttest_rel(second, first).pvalue), rel=1e-6, abs=1e-12)
+    assert welch.p == pytest.approx(float(ttest_ind(second, first, equal_var=False).pvalue), rel=1e-6, abs=1e-12)
+    assert paired.mean == pytest.approx(welch.mean, abs=1e-9)
+    for found in (paired, welch):
+        # An interval without zero and a small p are the same statement.
+        assert found.half_width is not None
+        assert found.p is not None
+        assume(abs(found.p - 0.05) > 1e-9)
+        assert (abs(found.mean) > found.half_width) == (found.p < 0.05)
+
+
+@given(_VALUES, st.integers(1, 1000))
+def test_the_same_difference_everywhere_is_certain(values: list[float], shift: int) -> None:
+    whole = [float(round(value)) for value in values]
+    assert paired_difference(whole, whole).p == 1.0
+    assert paired_difference(whole, [value + shift for value in whole]).p == 0.0
+    assert welch_difference([1.0, 1.0], [1.0, 1.0]).p == 1.0
+    assert welch_difference([1.0, 1.0], [2.0, 2.0]).p == 0.0
+
+
+def test_holm_by_hand() -> None:
+    """Holm 1979: the least by 4, the next by 3, ..., never less than the one before."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+@given(_P_VALUES)
+def test_holm_keeps_order_and_lies_between_nothing_and_bonferroni(p_values: list[float]) -> None:
+    adjusted = holm(p_values)
+    for p, q in zip(p_values, adjusted, strict=True):
+        assert p <= q <= min(1.0, len(p_values) * p)
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
+    assert [adjusted[index] for index in order] == sorted(adjusted)
+    # Benjamini's and Hochberg's adjustment is never stricter: it controls less.
+    assert all(q >= b - 1e-12 for q, b in zip(adjusted, false_discovery_control(p_values), strict=True))
+
+
+@given(_SHARES)
+def test_jain_lies_between_one_nth_and_one(shares: list[float]) -> None:
+    assert 1 / len(shares) - 1e-9 <= jain_index(shares) <= 1 + 1e-9
+
+
+@given(_SHARES, st.sampled_from([1e-6, 0.5, 1e6]))
+def test_jain_does_not_depend_on_units_or_order(shares: list[float], factor: float) -> None:
+    assume(min((share for share in shares if share), default=1) > 1e-200)
+    assert jain_index([factor * share for share in reversed(shares)]) == pytest.approx(jain_index(shares))
+
+
+def test_jain_of_jain() -> None:
+    """Jain, Chiu and Hawe 1984: fair to k of n gives k/n."""
+    assert jain_index([1.0] * 3 + [0.0] * 7) == pytest.approx(0.3)
+    assert jain_index([7.0] * 5) == 1.0
+    assert jain_index([0.0, 0.0]) == 1.0
+    with pytest.raises(ValueError, match="zero or more"):
+        jain_index([1.0, -1.0])

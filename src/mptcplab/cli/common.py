@@ -1,26 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""What the commands share: options, the console, and running many runs with their progress shown."""
+"""What the commands share: options, the console, and the failures of many runs told together."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from mptcplab.engine.lab import Done, Lab, Stop, prepare_engines
-from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.engine.lab import Done
+from mptcplab.errors import LabError
+from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _PLAIN_WIDTH = 160
+_SHOWN_FAILURES = 10
+FAILED_FILE = "failed.sh"
+
+
+@dataclass(frozen=True)
+class Running:
+    """What :func:`running_options` were set to."""
+
+    jobs: int | None
+    fresh: bool
+    cluster: str | None
 
 
 def running_options(command: _Command) -> _Command:
@@ -28,6 +40,11 @@ def running_options(command: _Command) -> _Command:
     options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU."),
         click.option("--engine", type=click.Choice(["virtual"]), default="virtual", show_default=True),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Let workers of dask.distributed execute the runs: a scheduler's address, or local[:WORKERS].",
+        ),
         click.option("--fresh", is_flag=True, help="Execute also runs that are recorded already."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
     ]
@@ -56,67 +73,42 @@ def default_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def execute(runs: Sequence[Run], out: Path, *, jobs: int | None, fresh: bool) -> list[Done]:
-    """All runs, with progress on standard error.
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Tell in one sentence what keeps results from being written. :raises LabError: for every OSError inside."""
+    try:
+        yield
+    except OSError as error:
+        hint = "see `df` and `ls -ld`; the same command goes on with what is recorded"
+        raise LabError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}", hint=hint) from error
 
-    :raises KeyboardInterrupt: when the user or the system asked for the end.
+
+def check_failures(done: Sequence[Done], command: Callable[[Run], str], folder: Path) -> None:
+    """Leave the commands that repeat failed runs in FOLDER/failed.sh, or remove that file when none failed.
+
+    :raises LabError: naming the failed runs and the commands that repeat each alone.
     """
-    engines = prepare_engines(runs)
-    stop = Stop()
-    lab = Lab(engines, out, stop=stop, fresh=fresh)
-    started = time.monotonic()
-    with stop.on_signals(), _progress() as progress:
-        task = progress.add_task("", total=len(runs))
-
-        def show(done: Done) -> None:
-            progress.update(task, advance=1, description=done.run.label)
-            if not progress.console.is_terminal:
-                progress.console.print(f"{_line(done)}", markup=False)
-
-        try:
-            done = lab.execute(runs, jobs=jobs or default_jobs(), progress=show)
-        except RunInterruptedError as error:
-            raise KeyboardInterrupt from error
-    _summary(done, time.monotonic() - started)
-    return done
-
-
-def _progress() -> Progress:
-    shown = console(stderr=True)
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    return Progress(
-        *columns, TextColumn("{task.description}"), console=shown, transient=True, disable=not shown.is_terminal
-    )
-
-
-def _line(done: Done) -> str:
-    if done.error is not None:
-        return f"failed  {done.run.label}: {done.error.message}"
-    if done.wall_seconds is None:
-        return f"there   {done.run.label}"
-    return f"done    {done.run.label}: {done.virtual_ns / 1e9:.1f} s of virtual time in {done.wall_seconds:.1f} s"
-
-
-def _summary(done: Sequence[Done], wall_seconds: float) -> None:
-    executed = [one for one in done if one.wall_seconds is not None]
-    if executed:
-        virtual = sum(one.virtual_ns for one in executed) / 1e9
-        there = f", {len(done) - len(executed)} were recorded already" if len(executed) < len(done) else ""
-        count = f"{len(executed)} run{'s' if len(executed) > 1 else ''}"
-        text = f"{count}: {virtual:.0f} s of virtual time in {wall_seconds:.1f} s{there}"
-        console(stderr=True).print(text, style="dim", markup=False)
-
-
-def check_failures(done: Sequence[Done], command: Callable[[Run], str]) -> None:
-    """:raises LabError: naming every failed run and the command that repeats it alone."""
     failed = [(one.run, one.error) for one in done if one.error is not None]
+    script = folder / FAILED_FILE
     if not failed:
+        script.unlink(missing_ok=True)
         return
+    with writing(folder):
+        write_text(script, "".join(_script((run, error.message, command(run)) for run, error in failed)))
     first, error = failed[0]
     lines = [f"repeat it alone: {command(first)}"]
     if error.hint:
         lines.insert(0, error.hint)
-    for run, other in failed[1:]:
+    for run, other in failed[1:_SHOWN_FAILURES]:
         lines.append(f"also failed: {run.label}: {other.message}\n        {command(run)}")
+    if len(failed) > _SHOWN_FAILURES:
+        lines.append(f"and {len(failed) - _SHOWN_FAILURES} more: {script} has the commands of all")
     count = f"{len(failed)} of {len(done)} runs failed, the first being " if len(done) > 1 else ""
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
+
+
+def _script(failures: Iterable[tuple[Run, str, str]]) -> Iterable[str]:
+    """A shell script; messages are comments, so they keep to one line."""
+    yield "#!/bin/sh\n# Runs that failed: each line repeats one alone.\n"
+    for run, message, command in failures:
+        yield f"\n# {' '.join(f'{run.label}: {message}'.split())}\n{command}\n"

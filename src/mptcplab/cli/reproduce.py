@@ -11,9 +11,11 @@ from typing import Any
 
 import click
 
-from mptcplab.cli.common import check_failures, console, execute, print_table, running_options
+from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
+from mptcplab.cli.sweep import execute
+from mptcplab.engine.rounds import Rounds
 from mptcplab.errors import Exit
-from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.rows import rows_of
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Run, load
@@ -43,6 +45,7 @@ def reproduce(
     out: Path,
     jobs: int | None,
     engine: str,  # noqa: ARG001  the choice of one is checked by click
+    cluster: str | None,
     fresh: bool,
     as_json: bool,
 ) -> int:
@@ -50,7 +53,7 @@ def reproduce(
     documents: list[dict[str, Any]] = []
     good = True
     for selected in select(wanted):
-        document, is_fine = _one(selected, out, quick=quick, jobs=jobs, fresh=fresh, quiet=as_json)
+        document, is_fine = _one(selected, out, Running(jobs, fresh, cluster), quick=quick, quiet=as_json)
         documents.append(document)
         good = good and is_fine
     if as_json:
@@ -58,22 +61,21 @@ def reproduce(
     return Exit.DONE if good else Exit.FAILED
 
 
-def _one(
-    selected: Selected, out: Path, *, quick: bool, jobs: int | None, fresh: bool, quiet: bool
-) -> tuple[dict[str, Any], bool]:
+def _one(selected: Selected, out: Path, running: Running, *, quick: bool, quiet: bool) -> tuple[dict[str, Any], bool]:
     experiment = load(selected.scenario, repeats=1 if quick else None)
     rows_wanted = selected.table.quick if quick and selected.table.quick else tuple(selected.table.published)
-    runs = [run for run in experiment.runs if run.point.settings[selected.table.along] in rows_wanted]
+    points = [point for point in experiment.points if point.settings[selected.table.along] in rows_wanted]
     folder = out / selected.folder.name
-    done = execute(runs, folder, jobs=jobs, fresh=fresh)
-    check_failures(done, _command(selected))
-    measured = index_rows(selected, result_rows(one.recording for one in done if one.recording))
+    done = execute(Rounds(experiment, points), folder, running)
+    check_failures(done, _command(selected), folder)
+    measured = index_rows(selected, rows_of(one.result for one in done if one.result))
     cells, claims = judge_cells(selected, measured), judge_claims(selected, measured)
     table, document = study_table(selected, cells, claims), study_document(selected, cells, claims)
     name = f"table-{selected.number}"
-    write_table(table, folder, name)
-    write_json(document, folder / f"{name}.json")
-    files = save(study_figure(selected, cells), folder, name)
+    with writing(folder):
+        write_table(table, folder, name)
+        write_json(document, folder / f"{name}.json")
+        files = save(study_figure(selected, cells), folder, name)
     if not quiet:
         print_table(table)
         console().print(f"  Figure: {files[0]}, {files[1].name}\n", markup=False)

@@ -3,18 +3,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import check_failures, console, execute, print_table, running_options
-from mptcplab.metrics.rows import ResultRow, result_rows
+from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
+from mptcplab.cli.sweep import execute
+from mptcplab.engine.lab import Done
+from mptcplab.engine.rounds import Rounds
+from mptcplab.metrics.compare import paired_rows
+from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.report.experiment import experiment_document, experiment_figures
 from mptcplab.report.figure import save
-from mptcplab.report.files import write_json, write_table
-from mptcplab.report.table import result_table
+from mptcplab.report.files import write_json, write_table, write_text
+from mptcplab.report.paired import paired_notes
+from mptcplab.report.table import Table, result_table
 from mptcplab.scenario.load import Experiment, Run, load
 
 _EPILOG = """\b
@@ -40,35 +48,97 @@ def run(
     out: Path | None,
     jobs: int | None,
     engine: str,  # noqa: ARG001  the choice of one is checked by click
+    cluster: str | None,
     fresh: bool,
     as_json: bool,
 ) -> None:
     """Run the experiment in FILE and show its table.
 
     Every point of its sweep runs with every seed. Recordings, table (Markdown, CSV), results.json and figure stay in
-    the results folder; a run that is recorded there is not executed again.
+    the results folder; a run that is recorded there is not executed again. While it works, and when it is interrupted,
+    partial.md has what there is so far.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     folder = out or Path("results") / experiment.name
-    done = execute(experiment.runs, folder, jobs=jobs, fresh=fresh)
-    rows = result_rows(one.recording for one in done if one.recording)
-    if rows:
-        _write(experiment, rows, folder, as_json=as_json)
-    check_failures(done, lambda failed: _command(file, overrides, failed))
+    sweep = _Sweep(experiment, folder)
+    done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster), partial=sweep.write_partial)
+    with writing(folder):
+        sweep.write(done, as_json=as_json)
+    check_failures(done, lambda failed: _command(file, overrides, failed), folder)
 
 
-def _write(experiment: Experiment, rows: list[ResultRow], folder: Path, *, as_json: bool) -> None:
-    table = result_table(experiment.title, rows, experiment.changes)
-    write_table(table, folder, "table")
-    document = experiment_document(experiment, rows)
-    write_json(document, folder / "results.json")
-    figures = [file for name, figure in experiment_figures(experiment, rows) for file in save(figure, folder, name)]
-    if as_json:
-        click.echo(json.dumps(document))
-        return
-    print_table(table)
-    names = ", ".join(file.name for file in (folder / "table.md", folder / "results.json", *figures))
-    console().print(f"\nIn {folder}: {names}", markup=False)
+class _Sweep:
+    """What one command leaves in its results folder, besides recordings."""
+
+    def __init__(self, experiment: Experiment, folder: Path) -> None:
+        self.experiment, self.folder = experiment, folder
+        self.rounds = Rounds(experiment)
+
+    def write_partial(self, done: Sequence[Done]) -> None:
+        """What there is so far, if it can be written: this is a service, and recordings are what counts."""
+        with contextlib.suppress(OSError):
+            self._forget()
+            self._write_partial(done)
+
+    def _forget(self) -> None:
+        """Older results are of other runs, and must not pass for this sweep's."""
+        for name in ("table.md", "table.csv", "results.json", "figure.svg", "figure.png"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _write_partial(self, done: Sequence[Done]) -> None:
+        results = [one.result for one in done if one.result]
+        if results:
+            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.most} runs"
+            table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
+            write_text(self.folder / "partial.md", table.to_markdown())
+
+    def write(self, done: Sequence[Done], *, as_json: bool) -> None:
+        """Table, document and figures of the finished sweep."""
+        (self.folder / "partial.md").unlink(missing_ok=True)
+        results = [one.result for one in done if one.result]
+        if not results:
+            self._forget()
+            return
+        rows = rows_of(results)
+        table = self._table(rows, done)
+        write_table(table, self.folder, "table")
+        document = experiment_document(self.experiment, rows)
+        document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
+        document["fairness"] = [fairness.to_json() for fairness in fairness_rows(results)]
+        document["failed"] = [_failure(one) for one in done if one.error]
+        write_json(document, self.folder / "results.json")
+        figures = [
+            file
+            for name, figure in experiment_figures(self.experiment, rows)
+            for file in save(figure, self.folder, name)
+        ]
+        if as_json:
+            click.echo(json.dumps(document))
+            return
+        print_table(table)
+        names = ", ".join(file.name for file in (self.folder / "table.md", self.folder / "results.json", *figures))
+        console().print(f"\nIn {self.folder}: {names}", markup=False)
+        console().print(f"As one page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
+
+    def _table(self, rows: Sequence[ResultRow], done: Sequence[Done]) -> Table:
+        table = result_table(self.experiment.title, rows, self.experiment.changes)
+        notes = paired_notes(paired_rows(rows))
+        until = self.experiment.until
+        if until is not None:
+            width = f"until the interval of {until.of} is at most ± {until.until}"
+            notes.append(f"Runs per point: {until.least} to {until.most}, {width}.")
+        if uncertain := self.rounds.uncertain():
+            notes.append(
+                f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."
+            )
+        if failed := sum(one.result is None for one in done):
+            notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
+        return replace(table, notes=(*table.notes, *notes))
+
+
+def _failure(done: Done) -> dict[str, object]:
+    assert done.error is not None
+    return {"settings": done.run.point.settings, "seed": done.run.seed, "error": done.error.message}
 
 
 def _command(file: Path, overrides: tuple[str, ...], failed: Run) -> str:

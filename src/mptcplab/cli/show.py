@@ -11,6 +11,7 @@ import click
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
+from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.script import script
 from mptcplab.report.table import Table, short_names
 from mptcplab.scenario.load import Experiment, load
@@ -38,7 +39,8 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     out.print_json(json.dumps({key: value for key, value in first.items() if key not in ("title", "question")}))
     print_table(_runs(experiment))
     count = len(experiment.runs)
-    text = f"{count} run{'s' if count > 1 else ''}, about {_duration(seconds)} with {default_jobs()} jobs"
+    at_most = "at most " if experiment.until else ""
+    text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} with {default_jobs()} jobs"
     out.print(text, markup=False)
 
 
@@ -48,6 +50,7 @@ def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
         "question": experiment.question,
         "file": str(experiment.file),
         "repeats": experiment.repeats,
+        "until": experiment.until.model_dump(mode="json") if experiment.until else None,
         "seeds": [experiment.seed + repeat for repeat in range(experiment.repeats)],
         "runs": len(experiment.runs),
         "estimate_seconds": round(seconds, 1),
@@ -64,12 +67,6 @@ def _runs(experiment: Experiment) -> Table:
     seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"
     rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
     return Table("Runs", (*names.values(), "seeds"), rows)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @click.command()

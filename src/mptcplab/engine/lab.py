@@ -1,210 +1,177 @@
 # SPDX-License-Identifier: MIT
 """Run an experiment: every run once, several at a time, nothing twice, nothing lost.
 
-OUT/runs/IDENTITY/   one recording each; a run that is there is not executed again
-    log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
-    .work/           runs under way; what a killed process left there goes when the next command begins
+Several commands may work in one results folder at the same time: a run that another one is making is put off, and is
+there when its turn comes again. Of every finished run only what its table needs stays in memory.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import platform
-import queue
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from mptcplab.engine.identity import Identity, identify
-from mptcplab.engine.machine import check_folder
-from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import Outcome, RunInterruptedError, VirtualEngine
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
-from mptcplab.errors import InputError, LabError
-from mptcplab.kernel import find_kernel
-from mptcplab.kernel.cache import work_dir
-from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.model import Plan, Program
-from mptcplab.recording.record import Recording, finish, is_complete, relabelled
+from mptcplab.engine.record import Executor, LocalExecutor, Took, labels, prepare_engines, prepare_job
+from mptcplab.engine.stop import Stop
+from mptcplab.engine.store import Store
+from mptcplab.engine.virtual import RunInterruptedError, VirtualEngine
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import RunResult, run_result
+from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
-from mptcplab.scenario.network import Network
-from mptcplab.workload.context import FLOW
+
+__all__ = ["Done", "Lab", "Stop", "prepare_engines"]
+
+_LOOK_SECONDS = 0.5
+#: How long to leave a run alone that another command is making.
+_PUT_OFF_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class Done:
-    """One run and its recording, or why there is none.
+    """One run with its recording and what was measured, or why there is none.
 
-    ``wall_seconds`` is None when it was there already; ``virtual_ns`` counts from the plan's time zero.
+    ``wall_seconds`` is from its beginning to the end of its measurement, and None when the recording was there
+    already; ``virtual_ns`` counts from the plan's time zero.
     """
 
     run: Run
-    recording: Recording | None
+    folder: Path | None = None
+    result: RunResult | None = None
     error: LabError | None = None
     wall_seconds: float | None = None
     virtual_ns: int = 0
 
-
-class Stop:
-    """Turns Ctrl-C and SIGTERM into the end of every lab: a descriptor that becomes readable."""
-
-    def __init__(self) -> None:
-        self._event = os.eventfd(0)
-        self.asked = False
-
     @property
-    def descriptor(self) -> int:
-        """Becomes readable, and stays so, when the end was asked for."""
-        return self._event
-
-    def ask(self) -> None:
-        """End everything."""
-        self.asked = True
-        os.eventfd_write(self._event, 1)
-
-    @contextlib.contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """Ask on SIGINT and SIGTERM while inside; must be entered by the main thread."""
-        before = {number: signal.signal(number, lambda *_: self.ask()) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def recording(self) -> Recording | None:
+        """Read anew with every use: thousands of open recordings would fill the memory."""
+        return Recording(self.folder) if self.folder is not None else None
 
 
-def prepare_engines(runs: Iterable[Run], *, stall_seconds: float = DEFAULT_STALL_SECONDS) -> dict[str, VirtualEngine]:
-    """An engine for every kernel version that ``runs`` ask for. :raises MissingError: when one is not built."""
-    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    kernels = {version: find_kernel(version) for version in versions}
-    tools = {FLOW: flow_program()}
-    return {version: VirtualEngine(kernel, tools, stall_seconds) for version, kernel in kernels.items()}
+def _nothing_more(_done: Done) -> Sequence[Run]:
+    return ()
 
 
 class Lab:
     """Executes runs into one results folder. ``engines`` has one for every kernel version that the runs ask for.
 
-    With ``fresh``, recordings that are there already are made again.
+    With ``fresh``, recordings that are there already are made again. ``executor`` is where; None is this machine.
     """
 
-    def __init__(self, engines: Mapping[str, VirtualEngine], out: Path, *, stop: Stop, fresh: bool = False) -> None:
-        self._engines, self._stop, self._fresh = engines, stop, fresh
-        self._out = out.resolve()
-        self._runs = self._out / "runs"
-        self._work = self._out / ".work"
-        self._log = self._out / "log.jsonl"
-        self._log_lock = threading.Lock()
-        check_folder(self._out)
-        try:
-            self._runs.mkdir(parents=True, exist_ok=True)
-            # Removes leftovers, and finds out now whether anything can be written here.
-            with work_dir("start", self._work), self._log.open("a"):
-                pass
-        except OSError as error:
-            hint = "name another folder with --out"
-            raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+    def __init__(
+        self,
+        engines: Mapping[str, VirtualEngine],
+        out: Path,
+        *,
+        stop: Stop,
+        fresh: bool = False,
+        executor: Executor | None = None,
+    ) -> None:
+        self._engines, self._stop, self._fresh = dict(engines), stop, fresh
+        self._store = Store(out)
+        self._executor = executor or LocalExecutor(self._engines)
+        self._met: set[str] = set()
+        self._met_lock = threading.Lock()
 
-    def execute(self, runs: Sequence[Run], *, jobs: int, progress: Callable[[Done], None]) -> list[Done]:
-        """All ``runs``, in their order. Failed runs have an error; the others are not affected.
+    def execute(
+        self,
+        runs: Iterable[Run],
+        *,
+        jobs: int,
+        progress: Callable[[Done], None],
+        more: Callable[[Done], Sequence[Run]] = _nothing_more,
+    ) -> list[Done]:
+        """All ``runs``, in their order, and after them what ``more`` asks for when a run is done.
 
+        Failed runs have an error; the others are not affected.
         :raises RunInterruptedError: when the end was asked for; finished runs are kept.
         """
-        cpus = _cpus(jobs)
-        results: dict[int, Done] = {}
         with ThreadPoolExecutor(max_workers=jobs) as pool:
-            waiting = {pool.submit(self._one, run, cpus): number for number, run in enumerate(runs)}
-            pending: set[Future[Done]] = set(waiting)
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED, timeout=0.5)
-                for future in finished:
-                    done = future.result()
-                    results[waiting[future]] = done
-                    if not self._stop.asked:
-                        progress(done)
+            try:
+                results = self._work_off(pool, deque(runs), jobs, progress, more)
+            except BaseException:
+                self._stop.ask()  # or the pool would first carry out what was given to it
+                raise
         if self._stop.asked:
             raise RunInterruptedError("interrupted", hint="the same command goes on where this one ended")
-        return [results[number] for number in sorted(results)]
+        return results
 
-    def _one(self, run: Run, cpus: queue.SimpleQueue[int]) -> Done:
+    def _work_off(
+        self,
+        pool: ThreadPoolExecutor,
+        todo: deque[Run],
+        jobs: int,
+        progress: Callable[[Done], None],
+        more: Callable[[Done], Sequence[Run]],
+    ) -> list[Done]:
+        results: list[Done] = []
+        put_off: deque[Run] = deque()
+        pending: dict[Future[Done | None], Run] = {}
+        while (todo or put_off or pending) and not self._stop.asked:
+            # Twice as many as can work, so that a thread that becomes free does not wait for this one.
+            while todo and len(pending) < 2 * jobs:
+                run = todo.popleft()
+                pending[pool.submit(self._one, run)] = run
+            seconds = _PUT_OFF_SECONDS if put_off else _LOOK_SECONDS
+            finished, _ = wait(pending, return_when=FIRST_COMPLETED, timeout=seconds)
+            for future in finished:
+                run, done = pending.pop(future), future.result()
+                if done is None:
+                    put_off.append(run)
+                elif not self._stop.asked:
+                    results.append(done)
+                    progress(done)
+                    todo.extend(more(done))
+            if put_off and not todo and not finished:
+                if not pending:
+                    self._stop.wait(_PUT_OFF_SECONDS)
+                todo, put_off = put_off, todo
+        return results
+
+    def _one(self, run: Run) -> Done | None:
+        """None when another thread or command is making this recording."""
         if self._stop.asked:
-            return Done(run, None)
-        cpu = cpus.get()
+            return Done(run)
+        started = time.monotonic()
         try:
-            return self._record(run, cpu)
+            return self._record(run, started)
         except LabError as error:
-            return Done(run, None, error)
+            return Done(run, error=error, wall_seconds=time.monotonic() - started)
         except OSError as error:
-            message = f"{self._out} cannot be written: {(error.strerror or str(error)).lower()}"
-            return Done(run, None, LabError(message, hint="see `df` and `ls -ld`, or name another folder with --out"))
-        finally:
-            cpus.put(cpu)
+            message = f"{self._store.out} cannot be written: {(error.strerror or str(error)).lower()}"
+            hint = "see `df` and `ls -ld`, or name another folder with --out"
+            return Done(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
 
-    def _record(self, run: Run, cpu: int) -> Done:
-        plan = compile_plan(run.point.scenario, seed=run.seed)
-        engine = self._engines[run.point.scenario.kernel]
-        identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
-        target = self._runs / identity.name
-        if is_complete(target) and not self._fresh:
-            return Done(run, relabelled(Recording(target), _labels(run)))
-        with work_dir(identity.name, self._work) as place:
-            folder = place / "run"
-            folder.mkdir()
-            outcome = engine.execute(plan, seed=run.seed, folder=folder, cpu=cpu, stop=self._stop.descriptor)
-            manifest = _manifest(run, plan, identity, outcome)
-            finish(folder, manifest=manifest, zero_ns=outcome.zero_ns, console=outcome.console)
-            with contextlib.suppress(FileNotFoundError):
-                target.rename(place / "replaced")
-            folder.rename(target)
-        self._note(identity, outcome)
-        return Done(run, Recording(target), None, outcome.wall_seconds, outcome.virtual_ns - outcome.zero_ns)
+    def _record(self, run: Run, started: float) -> Done | None:
+        job = prepare_job(run, self._engines[run.point.scenario.kernel])
+        identity = job.identity.name
+        target = self._store.place(identity)
+        with self._store.claimed(identity) as mine:
+            if not mine:
+                return None
+            first = self._is_first(identity)
+            if is_complete(target) and not (self._fresh and first):
+                if first:
+                    relabelled(Recording(target), labels(run))
+                return Done(run, target, _measured(target, run))
+            with self._store.new_folder(identity) as folder:
+                took: Took = self._executor.record(job, folder, self._stop)
+        self._store.note(identity, wall_seconds=took.wall_seconds, virtual_ns=took.virtual_ns, where=took.where)
+        result = _measured(target, run)
+        return Done(run, target, result, None, time.monotonic() - started, took.virtual_ns)
 
-    def _note(self, identity: Identity, outcome: Outcome) -> None:
-        line = {
-            "run": identity.name,
-            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "wall_seconds": round(outcome.wall_seconds, 3),
-            "virtual_seconds": outcome.virtual_ns / 1e9,
-            "host": {"kernel": platform.release(), "machine": platform.machine(), "cpus": os.cpu_count()},
-        }
-        with self._log_lock, self._log.open("a") as log:
-            log.write(json.dumps(line, sort_keys=True) + "\n")
+    def _is_first(self, identity: str) -> bool:
+        """Whether this command meets the recording for the first time: two points of a sweep may be the same run."""
+        with self._met_lock:
+            first = identity not in self._met
+            self._met.add(identity)
+            return first
 
 
-def _cpus(jobs: int) -> queue.SimpleQueue[int]:
-    """One CPU per job, round and round when there are more jobs than CPUs."""
-    mine = sorted(os.sched_getaffinity(0), reverse=True)
-    cpus: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(jobs):
-        cpus.put(mine[number % len(mine)])
-    return cpus
-
-
-def _manifest(run: Run, plan: Plan, identity: Identity, outcome: Outcome) -> dict[str, Any]:
-    itself = {program.name for program in plan.programs if _is_flow(program)}
-    network = Network(run.point.scenario)
-    return {
-        "identity": identity.name,
-        "facts": identity.facts,
-        **_labels(run),
-        "seed": run.seed,
-        "zero_ns": outcome.zero_ns,
-        "virtual_ns": outcome.virtual_ns,
-        "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
-    }
-
-
-def _labels(run: Run) -> dict[str, Any]:
-    """What a run is called in its experiment. It does not change the result: another sweep may have the same run."""
-    return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
-
-
-def _is_flow(program: Program) -> bool:
-    return program.argv[0] == FLOW
+def _measured(folder: Path, run: Run) -> RunResult:
+    """What rows need, by the names of this experiment. :raises LabError: when the recording is damaged."""
+    return run_result(Recording(folder), tuple(run.point.settings.items()))

@@ -1,21 +1,51 @@
 # SPDX-License-Identifier: MIT
-"""Rows of a result: the runs of one point and workload reduced to means with their intervals."""
+"""Rows of a result: the runs of one point and workload reduced to means with their intervals.
+
+Three steps, each pure: :func:`run_result` keeps of a recording what rows need (a sweep of thousands of runs does not
+keep their samples), :func:`group` puts together what belongs together, :func:`reduce` makes one row of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mptcplab.errors import LabError
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import Measured, measure
+from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import Recording
-from mptcplab.stats import Interval, mean_interval
+from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
+
+Settings = tuple[tuple[str, str], ...]
+
+#: What is averaged over seeds: fields of a row.
+METRICS = ("goodput_mbps", "duration_s", "retransmitted_percent")
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run contributes to rows. ``settings`` are the swept keys and values of its point.
+
+    ``jain`` is Jain's fairness index of the goodputs of its workloads, None unless several ran at the same time.
+    """
+
+    settings: Settings
+    seed: int
+    identity: str
+    kernel: str
+    measured: tuple[Measured, ...]
+    jain: float | None = None
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One point of the sweep, one workload, all its repeats. Rates in Mbit/s, times in seconds."""
+    """One point of the sweep, one workload, all its repeats. Rates in Mbit/s, times in seconds.
+
+    ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the recordings, both in
+    the order of ``seeds``.
+    """
 
     settings: dict[str, str]
     workload: str
@@ -30,21 +60,15 @@ class ResultRow:
     kernel: str
     seeds: tuple[int, ...]
     warnings: tuple[str, ...]
+    samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with units in the names."""
-        intervals = {
-            name: {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
-            for name, value in (
-                ("goodput_mbps", self.goodput_mbps),
-                ("duration_s", self.duration_s),
-                ("retransmitted_percent", self.retransmitted_percent),
-            )
-        }
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **intervals,
+            **{name: self._metric(name) for name in METRICS},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
@@ -52,38 +76,123 @@ class ResultRow:
             "scheduler": self.scheduler,
             "kernel": self.kernel,
             "seeds": list(self.seeds),
+            "runs": list(self.runs),
             "warnings": list(self.warnings),
         }
+
+    def _metric(self, name: str) -> dict[str, Any]:
+        interval: Interval = getattr(self, name)
+        document: dict[str, Any] = {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
+        values = self.samples.get(name)
+        if values:
+            median = median_interval(values)
+            ends = None if median.low is None else [median.low, median.high]
+            document |= {"median": median.value, "median_ci95": ends, "values": list(values)}
+        return document
+
+
+@dataclass(frozen=True)
+class FairnessRow:
+    """Jain's index over the workloads of one point that ran at the same time, and its mean over seeds."""
+
+    settings: dict[str, str]
+    jain: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "settings": self.settings,
+            "jain_index": {"mean": self.jain.mean, "ci95_half_width": self.jain.half_width, "n": self.jain.n},
+        }
+
+
+def run_result(recording: Recording, settings: Settings | None = None) -> RunResult:
+    """Measure one run. ``settings`` None means those that its manifest names.
+
+    :raises LabError: when the recording is damaged, or a program's output is broken.
+    """
+    hint = "delete the folder, and the run will be repeated"
+    message = f"the recording {recording.folder} is damaged"
+    try:
+        with damage_told(message, hint=hint):
+            return _run_result(recording, settings)
+    except OSError as error:
+        raise LabError(message, hint=f"{hint} ({error.strerror}: {error.filename})") from error
+
+
+def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
+    manifest = recording.manifest
+    measured = tuple(measure(recording))
+    return RunResult(
+        settings=tuple((key, value) for key, value in manifest["settings"]) if settings is None else settings,
+        seed=manifest["seed"],
+        identity=manifest.get("identity", recording.folder.name),
+        kernel=manifest["facts"]["kernel"]["release"],
+        measured=measured,
+        jain=jain_index([one.goodput_bps for one in measured]) if _together(manifest, measured) else None,
+    )
+
+
+def _together(manifest: dict[str, Any], measured: Sequence[Measured]) -> bool:
+    """Whether there are several workloads, and an instant at which all of them ran."""
+    clients = {f"{one.workload}.client" for one in measured}
+    spans = [(run["start_ns"], run["end_ns"]) for run in manifest.get("programs", ()) if run["name"] in clients]
+    return len(spans) > 1 and max(start for start, _ in spans) < min(end for _, end in spans)
 
 
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:
     """One row per point and workload, in the order in which the points first appear."""
-    groups: dict[tuple[Any, ...], list[tuple[Recording, Measured]]] = {}
-    for recording in recordings:
-        point = tuple(map(tuple, recording.manifest["settings"]))
-        for measured in measure(recording):
-            groups.setdefault((point, measured.workload), []).append((recording, measured))
-    return [_reduce(group) for group in groups.values()]
+    return rows_of(run_result(recording) for recording in recordings)
 
 
-def _reduce(group: list[tuple[Recording, Measured]]) -> ResultRow:
-    manifest, first = group[0][0].manifest, group[0][1]
-    all_measured = [measured for _, measured in group]
+def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
+    """One row per point and workload, in the order in which the points first appear."""
+    return [reduce(members) for members in group(results).values()]
+
+
+def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, Measured]]]:
+    """Runs by point and workload. Nothing is computed here."""
+    groups: dict[tuple[Settings, str], list[tuple[RunResult, Measured]]] = {}
+    for result in results:
+        for measured in result.measured:
+            groups.setdefault((result.settings, measured.workload), []).append((result, measured))
+    return groups
+
+
+def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
+    """One row from all runs of one point and one workload."""
+    first, all_measured = members[0][0], [measured for _, measured in members]
+    samples = {
+        "goodput_mbps": tuple(measured.goodput_bps / 1e6 for measured in all_measured),
+        "duration_s": tuple(measured.duration_s for measured in all_measured),
+        "retransmitted_percent": tuple(_retransmitted(measured) for measured in all_measured),
+    }
     return ResultRow(
-        settings=dict(manifest["settings"]),
-        workload=first.workload,
-        goodput_mbps=mean_interval([measured.goodput_bps / 1e6 for measured in all_measured]),
-        duration_s=mean_interval([measured.duration_s for measured in all_measured]),
-        retransmitted_percent=mean_interval([_retransmitted(measured) for measured in all_measured]),
+        settings=dict(first.settings),
+        workload=all_measured[0].workload,
+        goodput_mbps=mean_interval(samples["goodput_mbps"]),
+        duration_s=mean_interval(samples["duration_s"]),
+        retransmitted_percent=mean_interval(samples["retransmitted_percent"]),
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),
-        kernel=manifest["facts"]["kernel"]["release"],
-        seeds=tuple(recording.manifest["seed"] for recording, _ in group),
+        kernel=first.kernel,
+        seeds=tuple(result.seed for result, _ in members),
         warnings=tuple(dict.fromkeys(warning for measured in all_measured for warning in measured.warnings)),
+        samples=samples,
+        runs=tuple(result.identity for result, _ in members),
     )
+
+
+def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
+    """One row per point whose workloads ran at the same time."""
+    found: dict[Settings, list[float]] = {}
+    for result in results:
+        if result.jain is not None:
+            found.setdefault(result.settings, []).append(result.jain)
+    return [FairnessRow(dict(settings), mean_interval(values)) for settings, values in found.items()]
 
 
 def _retransmitted(measured: Measured) -> float:

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Roughly how long a run will take. The figures are those that ``bench/`` measures on a slow core."""
+"""Roughly how long a run will take. The figures were measured on one slow core; :mod:`mptcplab.plan.forecast` corrects
+them by what runs really take."""
 
 from __future__ import annotations
 
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.schema import Direction, Flow, Scenario, Workload
+from mptcplab.scenario.schema import Direction, Flow, Iperf3, Scenario, Workload
 
-_OVERHEAD_SECONDS = 0.6
+_OVERHEAD_SECONDS = 0.5
 _PAYLOAD = 1448
-#: Seconds of CPU per packet: through the network, and more when the application wakes up for every one.
-_PER_PACKET = 4e-6
-_PER_WAKEUP = 20e-6
+#: Seconds of CPU per packet of payload: when the receiver reads now and then, when it wakes up for every packet, and
+#: when it asks for the time with each.
+_PER_QUIET_PACKET = 2.8e-6
+_PER_WAKEUP = 13.5e-6
+_PER_IPERF3_PACKET = 25e-6
 #: What TCP reaches where nothing but delay limits it: a window of some MB per round trip.
 _UNSHAPED_BPS = 1e9
 
@@ -22,12 +25,36 @@ def estimate_seconds(scenario: Scenario) -> float:
 
 
 def _cost(network: Network, workload: Workload) -> float:
-    capacity = sum(_rate(network, port.link) for port in network.ports_of(workload.receiver))
     size, duration = getattr(workload, "size", None), getattr(workload, "duration", None)
-    payload = int(size) if size else capacity / 8 * (duration.seconds if duration else 0.0)
-    packets = payload / _PAYLOAD
+    if size:
+        payload = float(size) * getattr(workload, "connections", 1)
+    else:
+        payload = _capacity(network, workload) / 8 * (duration.seconds if duration else 0.0)
+    return payload / _PAYLOAD * _per_packet(workload)
+
+
+def _per_packet(workload: Workload) -> float:
+    if isinstance(workload, Iperf3):
+        return _PER_IPERF3_PACKET
     quiet = isinstance(workload, Flow) and workload.read_quantum > 0
-    return packets * (_PER_PACKET if quiet else _PER_WAKEUP)
+    return _PER_QUIET_PACKET if quiet else _PER_WAKEUP
+
+
+def _capacity(network: Network, workload: Workload) -> float:
+    """Bits per second between the two hosts: of one path for TCP, of all that do not share a bottleneck for MPTCP."""
+    hosts = network.scenario.hosts
+    ends = (workload.sender, workload.receiver)
+    target = network.target(workload)
+    if target is not None and any(hosts[node].transport.protocol == "tcp" for node in ends):
+        return min((_rate(network, link) for link in network.way(workload.sender, target)), default=_UNSHAPED_BPS)
+    return max(_sum_of_ways(network, *ends), _sum_of_ways(network, *reversed(ends)))
+
+
+def _sum_of_ways(network: Network, start: str, end: str) -> float:
+    """Over all links of ``end`` the bottlenecks on the shortest paths to them, each counted once."""
+    ways = (network.way(start, port) for port in network.ports_of(end))
+    bottlenecks = {min(way, key=lambda link: _rate(network, link)) for way in ways if way}
+    return sum(_rate(network, link) for link in bottlenecks)
 
 
 def _rate(network: Network, link: str) -> float:

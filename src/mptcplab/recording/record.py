@@ -13,16 +13,34 @@ from typing import Any
 import polars as pl
 
 from mptcplab.errors import LabError
-from mptcplab.recording import samples
+from mptcplab.recording import captures, samples
+from mptcplab.recording.damage import damage_told
 
 _SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl")
 
 
 def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str) -> None:
-    """Turn what an engine left in ``folder`` into a recording; the manifest comes last and makes it one."""
+    """Turn what an engine left in ``folder`` into a recording; the manifest comes last and makes it one.
+
+    :raises LabError: when a program wrote something else than its format.
+    """
+    with damage_told("what the run left cannot be read", hint="a program wrote something else than its format"):
+        _write_samples(folder, manifest["programs"], zero_ns)
+    captures.collect(folder, [program["name"] for program in manifest["programs"]])
+    (folder / "console.txt").write_text(console)
+    for name in _SCRATCH:
+        path = folder / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    _write_manifest(folder, manifest)
+
+
+def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -> None:
     subflows: list[samples.Row] = []
     connections: list[samples.Row] = []
-    for program in manifest["programs"]:
+    for program in programs:
         if program["samples_itself"]:
             text = (folder / "out" / f"{program['name']}.out").read_text()
             node, name = program["node"], program["name"]
@@ -34,14 +52,6 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str
         subflows += samples.from_sampler(sampled.read_text())
     samples.write(subflows, folder / "subflows.parquet")
     samples.write(connections, folder / "connections.parquet")
-    (folder / "console.txt").write_text(console)
-    for name in _SCRATCH:
-        path = folder / name
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-    _write_manifest(folder, manifest)
 
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
@@ -90,6 +100,11 @@ class Recording:
         """A counter file of ``node``: parsed when it is JSON."""
         text = (self.folder / "counters" / node / name).read_text()
         return json.loads(text or "null") if name.endswith(".json") else text
+
+    @property
+    def captures(self) -> dict[str, Path]:
+        """The captures of the run by ``NODE-LINK``, as files that any tool reads."""
+        return {file.stem: file for file in sorted((self.folder / "captures").glob("*.pcap"))}
 
     def program(self, name: str) -> dict[str, Any]:
         """Start, end (ns from time zero) and exit status of one program."""

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable
 
 from mptcplab.scenario.document import Document, name_hint, nearest
-from mptcplab.scenario.network import Interface, Network, Subnet
+from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Link, Scenario, WorkloadBase
 
@@ -28,6 +28,7 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_workloads(document, scenario)
     _check_endpoints(document, scenario)
     _check_durations(document, scenario)
+    _check_captures(document, scenario)
 
 
 def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
@@ -200,3 +201,23 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "is there twice", hint="give one endpoint all the flags")
             seen.add((endpoint.link, endpoint.port))
+
+
+def _check_captures(document: Document, scenario: Scenario) -> None:
+    network = Network(scenario)
+    files: dict[str, int] = {}
+    for index, capture in enumerate(scenario.record.captures):
+        path: KeyPath = ("record", "captures", index)
+        _check_known(document, (*path, "node"), capture.node, (*scenario.hosts, *scenario.routers), "node")
+        links = network.links_of(capture.node)
+        if capture.link is not None:
+            _check_known(document, (*path, "link"), capture.link, scenario.links, "link")
+            if capture.link not in links:
+                hint = f"use a link of '{capture.node}': {', '.join(links)}"
+                raise document.error((*path, "link"), f"does not end at '{capture.node}'", hint=hint)
+        for file, _ in capture_points(network, capture):
+            if file in files:
+                hint = "one file per interface: name every one once, or give one of the nodes or links another name"
+                message = f"would write {file}, as captures[{files[file]}] does"
+                raise document.error((*path, "node"), message, hint=hint)
+            files[file] = index

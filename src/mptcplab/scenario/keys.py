@@ -16,6 +16,8 @@ from pydantic.fields import FieldInfo
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.record import Capture, Record
+from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import (
     Direction,
     Endpoint,
@@ -24,7 +26,6 @@ from mptcplab.scenario.schema import (
     Iperf3,
     Limits,
     Link,
-    Record,
     Scenario,
     Transfer,
     Transport,
@@ -44,12 +45,16 @@ Written = create_model(
     topology=(Topology | None, Field(default=None, description="a network by name")),
     transport=(Transport | None, Field(default=None, description="for every host")),
     sweep=(dict[str, Any], Field(default={}, description="keys and the values they take")),
-    seed=(Whole, Field(default=1, description="seed of the first repeat", examples=[1])),
-    repeats=(Whole, Field(default=1, description="runs per point, with seeds one apart", examples=[10])),
+    seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),
+    repeats=(
+        Annotated[Whole, Field(ge=1, le=MOST_REPEATS)] | Repeats,
+        Field(default=1, description="runs per point, with seeds one apart", examples=[10, {"until": "2 %"}]),
+    ),
     extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
 )
 
-_KINDS: dict[str, type[BaseModel]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
+#: The model of each kind of workload.
+KINDS: dict[str, type[BaseModel]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
 #: Where a key belongs that was written in another table; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
@@ -62,6 +67,8 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
     (Host, "in [hosts.NAME]"),
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
+    (Capture, "in a capture of [record]"),
+    (Repeats, "in repeats = { ... }"),
 )
 
 
@@ -71,8 +78,8 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
     for index, part in enumerate(path):
         leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
         kind = lookup(tables, (*path[: index + 1], "kind"))
-        if isinstance(kind, str) and _KINDS.get(kind) in leaves:
-            leaves = [_KINDS[kind]]
+        if isinstance(kind, str) and KINDS.get(kind) in leaves:
+            leaves = [KINDS[kind]]
     return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
 
 

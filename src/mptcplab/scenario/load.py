@@ -19,12 +19,12 @@ from mptcplab.scenario.check import check
 from mptcplab.scenario.document import Document, Table, is_wildcard, lookup, nearest, read, split_key
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.place import KeyPath, Place
+from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Direction, Scenario, Transport
 
-_MOST_REPEATS = 10_000
 _LARGEST_SEED = 10**18
 #: Keys that concern the file as a whole, not one point: the range of each.
-_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, _MOST_REPEATS)}
+_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, MOST_REPEATS)}
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -59,7 +59,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of one scenario file. ``changes`` are the keys that the command line set."""
+    """All of one scenario file. ``changes`` are the keys that the command line set.
+
+    With ``until``, points end when their results are certain enough, and ``repeats`` is the most that one may need.
+    """
 
     file: Path
     name: str
@@ -69,15 +72,16 @@ class Experiment:
     repeats: int
     seed: int
     changes: tuple[str, ...] = ()
+    until: Repeats | None = None
 
     @property
     def runs(self) -> list[Run]:
-        """Every point with every seed; repeats of a point stand together."""
-        return [
-            Run(point=point, repeat=repeat, seed=self.seed + repeat)
-            for point in self.points
-            for repeat in range(self.repeats)
-        ]
+        """Every point with every seed that it may need; repeats of a point stand together."""
+        return [run for point in self.points for run in self.runs_of(point, 0, self.repeats)]
+
+    def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
+        """The repeats ``first`` to ``end`` (excluded) of one point."""
+        return [Run(point=point, repeat=repeat, seed=self.seed + repeat) for repeat in range(first, end)]
 
 
 def load(
@@ -92,6 +96,7 @@ def load(
     settings = [_override(text) for text in overrides]
     settings += [_option(key, value) for key, value in (("seed", seed), ("repeats", repeats)) if value is not None]
     sweep.apply(document, [setting for setting in settings if setting.pattern[0] in _WHOLE_FILE])
+    until = _take_until(document)
     whole_file = {key: _take_whole(document, key) for key in _WHOLE_FILE}
     fixed = tuple(setting for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
     choices = sweep.take_choices(document, fixed=fixed)
@@ -100,8 +105,8 @@ def load(
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
     changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
-    repeats, seed = whole_file["repeats"], whole_file["seed"]
-    return Experiment(file, file.stem, title, question, points, repeats, seed, changes)
+    repeats, seed = until.most if until else whole_file["repeats"], whole_file["seed"]
+    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until)
 
 
 def _override(text: str) -> sweep.Setting:
@@ -136,12 +141,26 @@ def _option(key: str, value: int) -> sweep.Setting:
     return sweep.Setting((key,), value, Place(Path(f"--{key}"), 0, (key,)))
 
 
+def _take_until(document: Document) -> Repeats | None:
+    """Remove ``repeats`` from the file if it is a table; None if it is a number or not there."""
+    table = document.tables.get("repeats")
+    if not isinstance(table, dict):
+        return None
+    try:
+        repeats = Repeats.model_validate(table)
+    except ValidationError as error:
+        raise first_error(document, error, below=("repeats",)) from error
+    document.tables.pop("repeats")
+    return repeats
+
+
 def _take_whole(document: Document, key: str) -> int:
     """Remove ``key`` from the file and return its value, 1 by default."""
     least, most = _WHOLE_FILE[key]
     value = document.tables.get(key, 1)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1")
+        also = ', or repeats = { until = "2 %", most = 30 }' if key == "repeats" else ""
+        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1{also}")
     if not least <= value <= most:
         raise document.error((key,), "is out of range", hint=f"use a whole number from {least} to {most}")
     document.tables.pop(key, None)

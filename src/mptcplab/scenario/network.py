@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario, WorkloadBase
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
@@ -134,3 +136,10 @@ class Network:
                     seen.add(port.peer)
                     queue.append((port.peer, hops + 1))
         return None
+
+
+def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, Port]]:
+    """The interfaces that ``capture`` means, each with the name of its file in a recording."""
+    for port in network.ports_of(capture.node):
+        if capture.link in (None, port.link):
+            yield f"{port.node}-{port.link}.pcap", port

@@ -20,6 +20,8 @@ from pydantic.fields import FieldInfo
 from mptcplab.errors import InputError
 from mptcplab.scenario.keys import Written, fields_of
 from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.record import Capture, Record
+from mptcplab.scenario.repeats import Repeats
 from mptcplab.scenario.schema import (
     Direction,
     Endpoint,
@@ -27,7 +29,6 @@ from mptcplab.scenario.schema import (
     Iperf3,
     Limits,
     Link,
-    Record,
     Router,
     Transfer,
     Transport,
@@ -42,7 +43,7 @@ _WORDS = {str: "text", int: "whole number", bool: "true or false"}
 #: Tables that have a section of their own.
 _TABLES = ("hosts", "routers", "links", "workloads", "record", "topology", "transport", "sweep")
 #: For keys that their model does not describe.
-_MEANINGS = {
+MEANINGS = {
     "family": "addresses that the lab gives to links, and the only ones that it accepts",
     "preset": "which network",
     "between": "the two nodes that it joins",
@@ -58,6 +59,7 @@ def reference() -> str:
 
 def _sections() -> Iterator[str]:
     yield _section("At the top of the file", Written, leave_out=_TABLES)
+    yield _section("`repeats` as a table", Repeats)
     yield _section("`[topology]`", Topology)
     yield _section("`[transport]`, `[hosts.NAME.transport]`", Transport, leave_out=("limits",))
     yield _section("`[transport.limits]`, `[hosts.NAME.transport.limits]`", Limits)
@@ -71,6 +73,7 @@ def _sections() -> Iterator[str]:
         kind = get_args(model.model_fields["kind"].annotation)[0]
         yield _section(f'`[workloads.NAME]` with `kind = "{kind}"`', model, leave_out=shared)
     yield _section("`[record]`", Record)
+    yield _section("A member of `captures`", Capture)
 
 
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
@@ -144,7 +147,7 @@ def _toml(value: Any) -> str:
 
 def meaning(key: str, field: FieldInfo) -> str:
     """What a key is for, as a table's cell."""
-    return (field.description or _MEANINGS.get(key, "")).replace("|", "\\|")
+    return (field.description or MEANINGS.get(key, "")).replace("|", "\\|")
 
 
 def replace(document: str) -> str:

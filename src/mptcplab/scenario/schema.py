@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
+from mptcplab.scenario.record import Record
 from mptcplab.scenario.types import (
     Algorithm,
     Flag,
@@ -114,7 +115,12 @@ def _of_network(name: str) -> str:
     return name
 
 
-Sysctl = dict[Annotated[str, AfterValidator(_of_network)], Annotated[str | int, BeforeValidator(_setting)]]
+#: What editors are told of a setting's name.
+_SYSCTL_SHAPE = {"type": "string", "pattern": r"^[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$"}
+Sysctl = dict[
+    Annotated[str, AfterValidator(_of_network), WithJsonSchema(_SYSCTL_SHAPE)],
+    Annotated[str | int, BeforeValidator(_setting)],
+]
 _SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
 
 
@@ -254,20 +260,6 @@ class Link(Part):
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
             if idle and not (shared and len(idle) == 1):
                 raise fault("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', idle[0], key)
-        return self
-
-
-class Record(Part):
-    """What is sampled while the workloads run."""
-
-    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
-        default=Duration(10**9), description="time between samples of every socket"
-    )
-
-    @model_validator(mode="after")
-    def _possible(self) -> Record:
-        if self.interval == 0:
-            raise fault("is no interval", 'sample at most every "1 ms"', "interval")
         return self
 
 

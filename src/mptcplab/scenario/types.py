@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Strict
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mptcplab.units import Duration
 
+_END = r"\Z"
 #: Names become network namespaces, interfaces and files, so they keep to what all of these allow.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _LONGEST_LINK_NAME = 15  # IFNAMSIZ - 1
@@ -29,6 +32,25 @@ def fault(message: str, hint: str, *key: str | int) -> PydanticCustomError:
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key})
 
 
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """Text that ``check`` accepts; ``shape`` says the same to editors, in the words of JSON Schema."""
+
+    check: Callable[[str], str]
+    shape: dict[str, Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), **self.shape}
+
+
+def _ecma(pattern: re.Pattern[str]) -> str:
+    """``pattern``, which matches whole texts, as editors read it."""
+    return f"^{pattern.pattern.removesuffix(_END)}$"
+
+
 def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
     def check(name: str) -> str:
         if not _NAME.match(name):
@@ -39,7 +61,8 @@ def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
             raise fault(f"is a reserved name, not one for a {noun}", f"Linux uses it otherwise: try {name}1")
         return name
 
-    return AfterValidator(check)
+    words = {"not": {"enum": list(reserved)}} if reserved else {}
+    return _Text(check, {"pattern": _ecma(_NAME), "maxLength": length, **words})
 
 
 def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
@@ -48,7 +71,7 @@ def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
             raise fault(message, hint)
         return text
 
-    return AfterValidator(check)
+    return _Text(check, {"pattern": _ecma(pattern)})
 
 
 def whole_units(unit: Duration, word: str) -> Any:
@@ -74,7 +97,7 @@ Version = Annotated[str, matching(_VERSION, "is not a version", 'for example ker
 Line = Annotated[
     str,
     matching(
-        re.compile(r"[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*\Z"),
+        re.compile(r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"),
         "is not a line of text",
         "say in one line what the scenario is about",
     ),

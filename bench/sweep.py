@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""A sweep as a whole: what it makes of all CPUs, and how right its estimates of the remaining time are."""
+
+from __future__ import annotations
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import scenarios
+from bench.ratios import Ratio
+from bench.usage import measured
+
+_RUNS = 500
+_TICKS = os.sysconf("SC_CLK_TCK")
+#: Points that cost from half a second to several, so that runs are no measure of time.
+_MIXED = """
+[sweep]
+"workloads.load.duration" = ["100 ms", "5 s", "40 s"]
+"transport.protocol" = ["tcp", "mptcp"]
+"""
+_LEFT = re.compile(r"about ([0-9.]+) (s|min|h) left")
+_SECONDS = {"s": 1, "min": 60, "h": 3600}
+
+
+def all_cpus(repeats: int, say: Callable[[str], None]) -> Ratio:
+    """CPU time of a sweep of short runs, everything from the start of the command to its end, by wall time x CPUs.
+
+    What other programs on the machine use is given beside it, since it cannot be had.
+    """
+    ratio = Ratio(f"CPU time by wall time x CPUs, a sweep of {_RUNS} runs of 0.1 s", 0.9)
+    cpus = len(os.sched_getaffinity(0))
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
+            file = Path(name, "bench.toml")
+            file.write_text(f"repeats = {_RUNS}{scenarios.two_lines('flow', '100 ms')}")
+            busy = _busy()
+            _, usage = measured(lambda file=file: _run(file))  # type: ignore[misc]
+            others = max(0.0, _busy() - busy - usage.cpu)
+        ratio.values.append(usage.cpu / (usage.wall * cpus))
+        left = usage.cpu / (usage.wall * cpus - others)
+        ratio.detail.append(
+            f"{usage.cpu:.0f} CPU s in {usage.wall:.0f} wall s on {cpus} CPUs; others used {others:.0f} CPU s, "
+            f"{left:.0%} of what these left"
+        )
+        say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+    return ratio
+
+
+def _run(file: Path) -> None:
+    command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(file.parent / "out")]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _busy() -> float:
+    """CPU seconds of everything on this machine since it was started."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    idle, waiting = ticks[3:5]
+    return (sum(ticks) - idle - waiting) / _TICKS
+
+
+def estimates(repeats: int, say: Callable[[str], None]) -> Ratio:
+    """Remaining time as it was estimated by what it really was, from a tenth to nine tenths of a mixed sweep."""
+    ratio = Ratio("remaining time, estimated by real, a sweep of runs of 0.1 to 40 s, median", 0.5)
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
+            file = Path(name, "bench.toml")
+            file.write_text(f"repeats = 6{scenarios.two_lines('flow', '1 s')}{_MIXED}")
+            factors = estimate_factors(file)
+        ratio.values.append(statistics.median(factors))
+        ratio.detail.append(f"{min(factors):.2f} to {max(factors):.2f} in {len(factors)} estimates")
+        say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+    return ratio
+
+
+def estimate_factors(file: Path) -> list[float]:
+    """Estimated by real remaining time, whenever a run of the sweep in ``file`` ends in its middle eight tenths."""
+    started = time.monotonic()
+    told: list[tuple[float, float]] = []
+    command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(file.parent / "out")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
+        assert process.stderr is not None
+        ended = started
+        for line in process.stderr:
+            if found := _LEFT.search(line):
+                told.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
+            if line.startswith(("done ", "there ", "failed ")):
+                ended = time.monotonic()
+    if process.returncode:
+        raise RuntimeError(f"the sweep ended with status {process.returncode}")
+    span = ended - started
+    middle = [(at, left) for at, left in told if 0.1 * span <= at - started <= 0.9 * span]
+    return [left / (ended - at) for at, left in middle]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab compare``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mptcplab.cli.common import print_table
+from mptcplab.errors import Exit, InputError
+from mptcplab.metrics.compare import Comparison, Key, Side, sides, split
+from mptcplab.metrics.compare import compare as compare_rows
+from mptcplab.report.comparison import comparison_table
+
+_METRICS = {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}
+_RESULTS = "results.json"
+_EPILOG = """\b
+Examples:
+  mptcplab compare results/before results/after
+  mptcplab compare results/kernels --by kernel
+  git bisect run sh -c 'make-and-run && mptcplab compare good new --fail-if-different --at-least 1'
+
+\b
+Exit status 0 says that they were compared, whatever was found. With --fail-if-different, 1 says that a row differs.
+"""
+
+Named = tuple[str, dict[Key, Side]]
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path), required=False)
+@click.option("--by", metavar="KEY", help="Compare the values of this swept key inside of A, each with the first.")
+@click.option(
+    "--metric", type=click.Choice(list(_METRICS)), default="goodput", show_default=True, help="What is compared."
+)
+@click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs.")
+@click.option(
+    "--at-least",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    default=0.0,
+    help="With --fail-if-different: let smaller differences pass.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def compare(
+    a: Path, b: Path | None, by: str | None, metric: str, fail_if_different: bool, at_least: float, as_json: bool
+) -> int:
+    """Test whether the results in folder B differ from those in folder A.
+
+    Rows are matched by their settings and workload. Runs with the same seed are compared in pairs (Student's t),
+    others as independent sets (Welch's t). Holm's correction keeps the chance of one false alarm in all rows at 5 %.
+    """
+    if (b is None) == (by is None):
+        raise click.UsageError("name a second folder, or a swept key with --by")
+    found = [
+        (first[0], second[0], compare_rows(first[1], second[1], _METRICS[metric]))
+        for first, second in _pairs(a, b, by, _METRICS[metric])
+    ]
+    if as_json:
+        click.echo(json.dumps(_document(found)))
+    else:
+        for first_name, second_name, comparison in found:
+            print_table(comparison_table(first_name, second_name, comparison))
+    failed = fail_if_different and any(_differs(comparison, at_least) for _, _, comparison in found)
+    return Exit.FAILED if failed else Exit.DONE
+
+
+def _pairs(a: Path, b: Path | None, by: str | None, metric: str) -> Iterator[tuple[Named, Named]]:
+    document = _read(a)
+    if by is not None:
+        (first, *others) = split(document, by, metric)
+        for other in others:
+            yield (f"{by} {first[0]}", first[1]), (f"{by} {other[0]}", other[1])
+    elif b is not None:
+        yield (str(a), sides(document, metric)), (str(b), sides(_read(b), metric))
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    file = folder if folder.is_file() else folder / _RESULTS
+    try:
+        document = json.loads(file.read_text())
+    except OSError as error:
+        hint = "run its scenario to the end; what is recorded is not executed again"
+        raise InputError(f"{folder} has no {_RESULTS}", hint=hint) from error
+    except ValueError as error:
+        raise InputError(f"{file} is not JSON", hint="run its scenario again, or name a results folder") from error
+    if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
+        raise InputError(f"{file} is not the result of `mptcplab run`", hint="name a results folder")
+    return document
+
+
+def _differs(comparison: Comparison, at_least: float) -> bool:
+    """A row that differs by at least so many percent. Where A's mean is zero, any difference counts."""
+    return any(
+        match.verdict == "differ" and (match.percent is None or abs(match.percent) >= at_least)
+        for match in comparison.matches
+    )
+
+
+def _document(found: Iterable[tuple[str, str, Comparison]]) -> dict[str, Any]:
+    return {
+        "comparisons": [
+            {
+                "a": first,
+                "b": second,
+                "metric": comparison.metric,
+                "rows": [match.to_json() for match in comparison.matches],
+                "only_a": list(comparison.only_a),
+                "only_b": list(comparison.only_b),
+            }
+            for first, second, comparison in found
+        ]
+    }

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""The executor for more than one machine: runs are tasks of dask.distributed, recordings come back as bytes.
+
+A worker needs mptcplab, the lab kernel and, to be of use, a CPU of its own. It works out the identity of a run by
+itself and executes it only if that is the client's: then its kernel and programs are the same, and so are the bytes of
+the recording. Nothing is shared but the connection to the scheduler. A worker that dies loses its runs to the others;
+a run that takes several workers with it fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mptcplab.engine.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
+from mptcplab.engine.stop import Stop
+from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel.cache import cache_root, work_dir
+from mptcplab.scenario.load import Run
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_CONNECT_SECONDS = 15
+_LOOK_SECONDS = 0.25
+#: Workers that may die with a run before it is the run that is suspected.
+_DEATHS = 3
+_LOCAL = "local"
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a worker answers: the files of the recording by name, or why there is none."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    took: Took | None = None
+    error: LabError | None = None
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[tuple[Executor, int]]:
+    """An executor for the cluster at ``address``, and how many runs to give it at a time.
+
+    ``local`` and ``local:N`` start workers on this machine, which end with the block.
+    :raises MissingError: without dask.distributed. :raises InputError: when there is no cluster.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        hint = "pip install 'mptcplab[cluster]'"
+        raise MissingError("--cluster needs dask.distributed, which is not installed", hint=hint) from error
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        if address == _LOCAL or address.startswith(f"{_LOCAL}:"):
+            address = stack.enter_context(_local(address)).scheduler_address
+        try:
+            client = stack.enter_context(distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False))
+        except (OSError, ValueError, TimeoutError) as error:
+            hint = "start one with `dask scheduler`, then name its address, like tcp://192.0.2.1:8786"
+            raise InputError(f"--cluster {address}: there is no scheduler", hint=hint) from error
+        threads = _threads(client)
+        if not threads:
+            raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
+        # Some more than can work, so that a worker that becomes free finds the next run waiting.
+        yield ClusterExecutor(client), threads + max(1, threads // 4)
+
+
+@contextlib.contextmanager
+def _local(address: str) -> Iterator[Any]:
+    """Worker processes on this machine, one run each, reachable from this machine only."""
+    import distributed
+
+    _, _, count = address.partition(":")
+    if count and not (count.isascii() and count.isdigit() and 0 < int(count) <= 1024):
+        raise InputError(f"--cluster {address}: '{count}' is not a number of workers", hint="for example local:2")
+    workers = int(count) if count else len(os.sched_getaffinity(0))
+    with distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+        yield cluster
+
+
+def _threads(client: Client) -> int:
+    return sum(client.nthreads().values())
+
+
+class ClusterExecutor:
+    """Sends jobs to workers. See :class:`mptcplab.engine.record.Executor`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+        """See :class:`mptcplab.engine.record.Executor`. :raises LabError: when workers died with this run as well."""
+        key = f"mptcplab-{job.identity.name}-{time.monotonic_ns()}"
+        try:
+            future = self._client.submit(execute, job.run, job.identity.facts, pure=False, key=key)
+            try:
+                sent = self._wait(future, stop)
+            finally:
+                future.cancel()
+        except LabError:
+            raise
+        except Exception as error:  # What is raised when a connection or a scheduler ends has no base in common.
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise LabError(f"the cluster lost this run: {text}", hint="is the scheduler still there?") from error
+        if sent.error is not None:
+            raise sent.error
+        assert sent.took is not None
+        _write(sent.files, folder)
+        return sent.took
+
+    def _wait(self, future: Future[Any], stop: Stop) -> Sent:
+        from distributed import KilledWorker
+
+        over = threading.Event()
+        future.add_done_callback(lambda _: over.set())
+        while not over.wait(_LOOK_SECONDS):
+            if stop.asked:
+                raise RunInterruptedError("interrupted")
+            # A task that was submitted just as the connection broke is never heard of again.
+            if self._client.status == "closed" and not over.is_set():
+                raise ConnectionError("the connection to the scheduler is closed")
+        try:
+            sent = future.result()
+        except KilledWorker as error:
+            hint = "see the workers' logs: this run may need more memory than they have"
+            raise LabError(f"{_DEATHS + 1} workers died with this run", hint=hint) from error
+        except ImportError as error:
+            hint = "install the same mptcplab on every worker"
+            raise LabError(f"a worker cannot execute runs: {error}", hint=hint) from error
+        if not isinstance(sent, Sent):
+            raise LabError("a worker answered what is no recording", hint="install the same mptcplab on every worker")
+        return sent
+
+
+def execute(run: Run, facts: dict[str, Any]) -> Sent:
+    """On a worker: make the recording of ``run``, whose identity has to consist of ``facts``."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    try:
+        engines = prepare_engines([run])
+        job = prepare_job(run, engines[run.point.scenario.kernel])
+        if job.identity.facts != facts:
+            raise _difference(job.identity.facts, facts, worker.address)
+        with _until_cancelled() as stop, work_dir(job.identity.name, cache_root() / "cluster") as place:
+            folder = place / "run"
+            folder.mkdir()
+            took = LocalExecutor(engines).record(job, folder, stop)
+            return Sent(_read(folder), Took(took.virtual_ns, took.wall_seconds, worker.address))
+    except MissingError as error:
+        return Sent(error=MissingError(f"worker {worker.address}: {error.message}", hint=error.hint))
+    except LabError as error:
+        return Sent(error=error)
+    except OSError as error:
+        text = (error.strerror or str(error)).lower()
+        return Sent(error=LabError(f"worker {worker.address} cannot work: {text}", hint="see `df` there"))
+
+
+def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> LabError:
+    """One sentence: in what the worker differs from the client."""
+    names = []
+    for key in sorted(here.keys() | there.keys()):
+        mine, other = here.get(key), there.get(key)
+        if isinstance(mine, dict) and isinstance(other, dict) and key in ("programs", "libraries"):
+            names += [name for name in sorted(mine.keys() | other.keys()) if mine.get(name) != other.get(name)]
+        elif mine != other:
+            names.append({"guest": "mptcplab", "plan_sha256": "mptcplab"}.get(key, key))
+    text = ", ".join(dict.fromkeys(names))
+    hint = "runs on it would not be the same runs: install the same versions there, and the same kernel"
+    return LabError(f"worker {address} has another {text} than this machine", hint=hint)
+
+
+@contextlib.contextmanager
+def _until_cancelled() -> Iterator[Stop]:
+    """A wish to end that comes true when the client cancels the task that calls this, or goes away."""
+    from distributed import get_worker
+
+    worker, stop, over = get_worker(), Stop(), threading.Event()
+    key = worker.get_current_task()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            task = worker.state.tasks.get(key)
+            if task is None or task.state != "executing":
+                stop.ask()
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield stop
+    finally:
+        over.set()
+        watcher.join()
+        stop.close()
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    """All files below ``folder``, by their names in it."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def _write(files: dict[str, bytes], folder: Path) -> None:
+    """:raises LabError: when a name leads out of ``folder``."""
+    for name, data in files.items():
+        path = Path(name)
+        if path.is_absolute() or ".." in path.parts:
+            raise LabError(f"a worker sent a file named {name!r}", hint="it is no worker of mptcplab: look at it")
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""One run, from its plan to its recording: what every executor does, here or on another machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mptcplab.engine.identity import Identity, identify
+from mptcplab.engine.locks import leased_cpu
+from mptcplab.engine.stop import Stop
+from mptcplab.engine.tools import flow_program
+from mptcplab.engine.virtual import Outcome, VirtualEngine
+from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
+from mptcplab.kernel import find_kernel
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan, Program
+from mptcplab.recording.record import finish
+from mptcplab.scenario.load import Run
+from mptcplab.scenario.network import Network
+from mptcplab.workload.context import FLOW
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run with all that it needs to be executed, and its identity on this machine."""
+
+    run: Run
+    plan: Plan
+    identity: Identity
+
+
+@dataclass(frozen=True)
+class Took:
+    """What an executed run took: virtual time from time zero, wall time, and the worker that did it, if not we."""
+
+    virtual_ns: int
+    wall_seconds: float
+    where: str = ""
+
+
+class Executor(Protocol):
+    """Carries out jobs: in this process, or on other machines."""
+
+    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+        """Make the recording of ``job`` in ``folder``, an empty one.
+
+        :raises LabError: when the run failed. :raises RunInterruptedError: when ``stop`` was asked for.
+        """
+
+
+def prepare_engines(runs: Iterable[Run], *, stall_seconds: float = DEFAULT_STALL_SECONDS) -> dict[str, VirtualEngine]:
+    """An engine for every kernel version that ``runs`` ask for. :raises MissingError: when one is not built."""
+    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
+    kernels = {version: find_kernel(version) for version in versions}
+    tools = {FLOW: flow_program()}
+    return {version: VirtualEngine(kernel, tools, stall_seconds) for version, kernel in kernels.items()}
+
+
+def prepare_job(run: Run, engine: VirtualEngine) -> Job:
+    """Plan and identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
+    plan = compile_plan(run.point.scenario, seed=run.seed)
+    identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
+    return Job(run, plan, identity)
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Runs labs on this machine, each pinned to a CPU of its own as long as there are enough."""
+
+    engines: dict[str, VirtualEngine]
+
+    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+        """See :class:`Executor`."""
+        engine = self.engines[job.run.point.scenario.kernel]
+        with leased_cpu() as cpu:
+            outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
+        # As the guest had it, it names the places of this machine's tools, which are no part of a recording.
+        (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
+        finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns, console=outcome.console)
+        return Took(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
+
+
+def labels(run: Run) -> dict[str, Any]:
+    """What a run is called in its experiment. It does not change the result: another sweep may have the same run."""
+    return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
+
+
+def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
+    run = job.run
+    itself = {program.name for program in job.plan.programs if _is_flow(program)}
+    network = Network(run.point.scenario)
+    return {
+        "identity": job.identity.name,
+        "facts": job.identity.facts,
+        **labels(run),
+        "seed": run.seed,
+        "zero_ns": outcome.zero_ns,
+        "virtual_ns": outcome.virtual_ns,
+        "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
+    }
+
+
+def _is_flow(program: Program) -> bool:
+    return program.argv[0] == FLOW

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""A results folder: recordings under the names of their identities, and what is under way.
+
+OUT/runs/IDENTITY/   one recording each; it appears whole, by one rename, or not at all
+    log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
+    .work/           runs under way; what a killed process left there goes when the next command begins
+    .work/lock       held at the place that an identity names by whoever makes that recording
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from mptcplab.engine.locks import locked_place
+from mptcplab.engine.machine import check_folder
+from mptcplab.errors import InputError
+from mptcplab.kernel.cache import work_dir
+
+_PLACES = 1 << 62
+
+
+class Store:
+    """One results folder, made if need be. :raises InputError: when a lab cannot have its files there."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out.resolve()
+        self._runs = self.out / "runs"
+        self._work = self.out / ".work"
+        self._log = self.out / "log.jsonl"
+        self._log_lock = threading.Lock()
+        check_folder(self.out)
+        try:
+            self._runs.mkdir(parents=True, exist_ok=True)
+            # Removes leftovers, and finds out now whether anything can be written here.
+            with work_dir("start", self._work), self._log.open("a"):
+                pass
+        except OSError as error:
+            hint = "name another folder with --out"
+            raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+
+    def place(self, identity: str) -> Path:
+        """The folder of a recording, there or not."""
+        return self._runs / identity
+
+    def claimed(self, identity: str) -> AbstractContextManager[bool]:
+        """Hold the right to make or rename this recording; False when someone else, in any process, has it."""
+        return locked_place(self._work / "lock", int(identity, 16) % _PLACES)
+
+    @contextlib.contextmanager
+    def new_folder(self, identity: str) -> Iterator[Path]:
+        """An empty folder to record in; becomes the recording when the block ends well, and is removed otherwise."""
+        target = self.place(identity)
+        with work_dir(identity, self._work) as place:
+            folder = place / "run"
+            folder.mkdir()
+            yield folder
+            with contextlib.suppress(FileNotFoundError):
+                target.rename(place / "replaced")
+            folder.rename(target)
+
+    def note(self, identity: str, *, wall_seconds: float, virtual_ns: int, where: str = "") -> None:
+        """Append a line about an executed run to the log. ``where`` names another machine."""
+        host = {"kernel": platform.release(), "machine": platform.machine(), "cpus": os.cpu_count()}
+        line = {
+            "run": identity,
+            "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "wall_seconds": round(wall_seconds, 3),
+            "virtual_seconds": virtual_ns / 1e9,
+            "host": {"worker": where} if where else host,
+        }
+        with self._log_lock, self._log.open("a") as log:
+            log.write(json.dumps(line, sort_keys=True) + "\n")

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""A comparison of two results as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
+from mptcplab.report.table import Table, number, short_names
+
+_UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
+_MOST_NAMED = 10
+_LEAST_P = 0.0001
+
+
+def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
+    """One line per row that both have; what only one has, and how it was tested, below."""
+    matches = comparison.matches
+    names = short_names(list(matches[0].settings)) if matches else {}
+    several = len({match.workload for match in matches}) > 1
+    columns = (*names.values(), *(["workload"] if several else []), "A", "B", "B - A", "%", "p (Holm)", "test", "n")
+    rows = tuple(_cells(match, several) for match in matches)
+    numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)"})
+    styles = tuple(
+        (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.verdict == "differ"
+    )
+    title = f"{_UNITS[comparison.metric]}: A = {a}, B = {b}"
+    return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
+
+
+def _cells(match: Match, several: bool) -> tuple[str, ...]:
+    difference = match.difference
+    width = f" ± {number(difference.half_width)}" if difference.half_width is not None else ""
+    return (
+        *match.settings.values(),
+        *([match.workload] if several else []),
+        number(match.means[0]),
+        number(match.means[1]),
+        f"{_sign(difference.mean)}{number(difference.mean)}{width}",
+        _percent(match),
+        "" if match.adjusted is None else _p_text(match.adjusted),
+        difference.test,
+        str(difference.n[0]) if difference.n[0] == difference.n[1] else f"{difference.n[0]}, {difference.n[1]}",
+        match.verdict,
+    )
+
+
+def _sign(value: float) -> str:
+    return "+" if value > 0 else ""
+
+
+def _percent(match: Match) -> str:
+    if match.percent is None:
+        return ""
+    width = f" ± {match.percent_half_width:.2f}" if match.percent_half_width is not None else ""
+    return f"{match.percent:+.2f}{width}"
+
+
+def _p_text(p: float) -> str:
+    return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.4f}"
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    matches = comparison.matches
+    tested = sum(match.adjusted is not None for match in matches)
+    if not matches:
+        yield "[!] Nothing is in both: no row has the same settings and workload."
+    if tested:
+        yield "B - A with its 95 % confidence interval. Paired t: Student's t on runs with the same seed."
+        if any(match.difference.test == "Welch's t" for match in matches):
+            yield "Welch's t: on independent runs whose variances may differ."
+        yield f"p after Holm's correction for {tested} test{'s' if tested > 1 else ''}; differ: p < {SIGNIFICANCE}."
+    if any(match.verdict == "same runs" for match in matches):
+        yield "Same runs: both have the same recordings."
+    if any(match.verdict == "identical" for match in matches):
+        yield "Identical: different runs, equal values with every seed."
+    if any(match.verdict == "too few runs" for match in matches):
+        yield "Too few runs: a test needs two runs of each. Use --repeats."
+    for side, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+        if names:
+            more = f"; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            yield f"Only in {side}: {'; '.join(names[:_MOST_NAMED])}{more}."

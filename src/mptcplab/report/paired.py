@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Paired differences in words: what stands below a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mptcplab.metrics.compare import Paired
+from mptcplab.report.table import number, short_names
+
+_PROTOCOL = "transport.protocol"
+_MOST_LINES = 6
+
+
+def paired_notes(pairs: Sequence[Paired]) -> list[str]:
+    """MPTCP against TCP, one line per point; other keys are in results.json only."""
+    lines = [_line(pair, pairs) for pair in pairs if pair.key == _PROTOCOL]
+    if len(lines) > _MOST_LINES:
+        left_out = len(lines) - _MOST_LINES
+        lines[_MOST_LINES:] = [f"MPTCP - TCP: {left_out} more in results.json (paired)."]
+    return lines
+
+
+def _line(pair: Paired, pairs: Sequence[Paired]) -> str:
+    names = short_names(list(pair.settings))
+    where = ", ".join(f"{names[key]} {value}" for key, value in pair.settings.items())
+    if len({one.workload for one in pairs}) > 1:
+        where = f"{where}, {pair.workload}" if where else pair.workload
+    difference = pair.difference
+    percent = f" ({pair.percent:+.1f} %)" if pair.percent is not None else ""
+    width = f" ± {number(difference.half_width)}" if difference.half_width is not None else ""
+    sign = "+" if difference.mean >= 0 else ""
+    text = f"{pair.second.upper()} - {pair.first.upper()}{f', {where}' if where else ''}:"
+    return f"{text} {sign}{number(difference.mean)}{width} Mbit/s{percent}, paired over {difference.n[0]} seeds."

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""What a scenario may say about what is written down: samples of sockets, and captures of packets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Time, fault, whole_units
+from mptcplab.units import Duration, Size
+
+#: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump writes no longer packets than the other.
+_LEAST_SNAPLEN, _MOST_SNAPLEN = 128, 262144
+
+
+class Capture(Part):
+    """Packets of one interface, or of all of a node's, written to ``captures/NODE-LINK.pcap`` by ``tcpdump``."""
+
+    node: NodeName = Field(description="host or router on which the packets are seen", examples=["client"])
+    link: LinkName | None = Field(
+        default=None,
+        description="the link at whose end they are seen; default every link of the node",
+        examples=["line1"],
+    )
+    snaplen: Size = Field(
+        default=Size(_LEAST_SNAPLEN),
+        description="bytes kept of every packet; all headers fit the default",
+        examples=["256 KiB"],
+    )
+    filter: Line | None = Field(
+        default=None, description="keep only these packets, as in pcap-filter(7)", examples=["tcp port 5001"]
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Capture:
+        if not _LEAST_SNAPLEN <= self.snaplen <= _MOST_SNAPLEN:
+            word = "cuts headers off" if self.snaplen < _LEAST_SNAPLEN else "is longer than any packet"
+            hint = f'use from "{_LEAST_SNAPLEN} B" to "{_MOST_SNAPLEN // 1024} KiB", which keeps whole packets'
+            raise fault(word, hint, "snaplen")
+        if self.filter is not None and self.filter.lstrip().startswith("-"):
+            raise fault("is an option of tcpdump, not a filter", 'for example filter = "tcp port 5001"', "filter")
+        return self
+
+
+class Record(Part):
+    """What is sampled and captured while the workloads run."""
+
+    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
+        default=Duration(10**9), description="time between samples of every socket"
+    )
+    captures: tuple[Capture, ...] = Field(
+        default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "line1"}]]
+    )
+
+    @model_validator(mode="after")
+    def _possible(self) -> Record:
+        if self.interval == 0:
+            raise fault("is no interval", 'sample at most every "1 ms"', "interval")
+        return self

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""``repeats`` as a table: run a point again until its result is certain enough, or a cap is reached."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.scenario.types import Part, Whole, fault
+from mptcplab.units import Probability
+
+MOST_REPEATS = 10_000
+
+
+class Repeats(Part):
+    """How many runs a point gets: more until every workload's interval is narrow enough."""
+
+    until: Probability = Field(
+        description="end a point when the half width of the 95 % confidence interval is at most this share of the mean",
+        examples=["2 %"],
+    )
+    of: Literal["goodput", "duration", "retransmitted"] = Field(default="goodput", description="the mean that counts")
+    least: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
+    most: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
+
+    @model_validator(mode="after")
+    def _possible(self) -> Repeats:
+        if self.until == 0:
+            raise fault("is never reached", 'for example until = "2 %"', "until")
+        if self.least > self.most:
+            raise fault(f"is more than the {self.most} runs of `most`", "raise most, or lower least", "least")
+        return self
+
+    @property
+    def share(self) -> float:
+        """Largest half width, as a share of the mean."""
+        return int(self.until) / 1e9
+
+    @property
+    def metric(self) -> str:
+        """The field of a result's row that counts."""
+        return {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}[self.of]
+
+    def next_total(self, runs: int) -> int:
+        """How many runs a point has after the next round: half as many again, so that several can run side by side.
+
+        Depends on the number of runs only, so that a sweep with more jobs, or one that was resumed, makes the same.
+        """
+        return self.least if runs < self.least else min(self.most, runs + (runs + 1) // 2)

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Runs on workers of dask.distributed: the same bytes, whoever makes them and whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import distributed
+import pytest
+
+import mptcplab as package
+
+from .bench import CLI, Bench, alive, lab_processes, mptcplab, wait_until_gone
+from .test_life_and_death import LONG
+from .test_sweep import SHORT, assert_equal_results, assert_nothing_left
+
+TEXT = SHORT.replace("repeats = 20", "repeats = 8")
+
+
+class Cluster:
+    """A scheduler and workers on this machine, reachable from it only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self._file = folder / "scheduler.json"
+        self._processes = [self._start("scheduler", "--port", "0", "--no-dashboard")]
+        end = time.monotonic() + 60
+        while not self._file.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.address = next(word.strip('",') for word in self._file.read_text().split() if word.startswith('"tcp://'))
+
+    def worker(self, **environment: str) -> subprocess.Popen[bytes]:
+        """One more worker, for one run at a time."""
+        place = self.folder / f"worker{len(self._processes)}"
+        place.mkdir()
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(place)]
+        self._processes.append(self._start("worker", *options, **environment))
+        return self._processes[-1]
+
+    def _start(self, what: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--host", "127.0.0.1"]
+        command += ["--scheduler-file", str(self._file), *options]
+        with (self.folder / f"{what}.log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **environment})
+
+    def kill_scheduler(self) -> None:
+        """As when its machine goes away."""
+        self._processes[0].kill()
+        self._processes[0].wait()
+
+    def end(self) -> None:
+        """Every process of it."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path / "cluster")
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def _labs(cache: Path) -> dict[int, str]:
+    return lab_processes(cache / "mptcplab" / "cluster")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A cache of the test's own with this machine's kernels, so that its workers' labs can be told from others'."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mptcplab"
+    (tmp_path / "cache" / "mptcplab").mkdir(parents=True)
+    for name in ("kernels", "sources"):
+        (tmp_path / "cache" / "mptcplab" / name).symlink_to(root / name)
+    shutil.copytree(root / "tools", tmp_path / "cache" / "mptcplab" / "tools")
+    return tmp_path / "cache"
+
+
+def test_a_worker_dies_and_the_table_is_the_same(bench: Bench, cluster: Cluster, cache: Path) -> None:
+    """Two workers, one killed with SIGKILL while its lab runs: the other does its runs too."""
+    file, here, there = bench.write(TEXT), bench.folder / "here", bench.folder / "there"
+    assert mptcplab("run", file, "--out", here).returncode == 0
+    doomed = cluster.worker(XDG_CACHE_HOME=str(cache))
+    command = [*CLI, "run", str(file), "--out", str(there), "--cluster", cluster.address]
+    _wait_for_workers(cluster, file, bench.folder / "warm-up")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        _wait_for(lambda: len(list(there.glob("runs/*/manifest.json"))) >= 3 and bool(_labs(cache)))
+        labs = _labs(cache)
+        doomed.kill()
+        doomed.wait()
+        wait_until_gone(list(labs), 5)
+        recorded = len(list(there.glob("runs/*/manifest.json")))
+        cluster.worker(XDG_CACHE_HOME=str(cache))
+        _, said = client.communicate(timeout=120)
+    print(f"the worker was killed after {recorded} of 16 runs; its lab's {len(labs)} processes ended with it")
+    assert client.returncode == 0, said
+    assert 3 <= recorded < 16
+    assert_equal_results(here, there)
+    assert_nothing_left(there)
+    assert not _labs(cache)
+
+
+def _wait_for(condition: object, seconds: float = 60) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def _when_there_are_workers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command, again and again until it finds a worker."""
+    end = time.monotonic() + 60
+    while "has no workers" in (done := mptcplab(*arguments)).stderr:
+        assert time.monotonic() < end, "no worker after 60 s"
+    return done
+
+
+def _wait_for_workers(cluster: Cluster, file: Path, out: Path, *, workers: int = 1) -> None:
+    """Until that many are there, and a first run came back from them."""
+    options = ("--repeats", "1", "--set", "transport.protocol=tcp", "--cluster", cluster.address)
+    done = _when_there_are_workers("run", file, "--out", out, *options)
+    assert done.returncode == 0, done.stderr
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        client.wait_for_workers(workers, timeout=60)
+
+
+def test_two_workers_beside_each_other(bench: Bench, cluster: Cluster, cache: Path) -> None:
+    file, here, there = bench.write(TEXT), bench.folder / "here", bench.folder / "there"
+    assert mptcplab("run", file, "--out", here).returncode == 0
+    for _ in range(2):
+        cluster.worker(XDG_CACHE_HOME=str(cache))
+    _wait_for_workers(cluster, file, bench.folder / "warm-up", workers=2)
+    done = mptcplab("run", file, "--out", there, "--cluster", cluster.address)
+    assert done.returncode == 0, done.stderr
+    assert_equal_results(here, there)
+    places = {line.split('"worker": "')[1].split('"')[0] for line in (there / "log.jsonl").read_text().splitlines()}
+    assert len(places) == 2, f"all runs were made by {places}"
+
+
+def test_a_worker_with_another_guest_is_refused(bench: Bench, cluster: Cluster) -> None:
+    """Its runs would not be the same runs: one sentence says in what it differs, and nothing is recorded."""
+    source = bench.folder / "source"
+    checkout = Path(package.__file__).parents[2]
+    for name in ("src/mptcplab", "kernel", "tools/flow"):
+        shutil.copytree(checkout / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (source / "src" / "mptcplab" / "guest" / "init.py").open("a") as init:
+        init.write("# another guest\n")
+    cluster.worker(PYTHONPATH=str(source / "src"))
+    file, out = bench.write(TEXT), bench.folder / "out"
+    done = _when_there_are_workers("run", file, "--out", out, "--repeats", "1", "--cluster", cluster.address)
+    assert done.returncode == 1
+    assert "has another mptcplab than this machine" in done.stderr
+    assert list((out / "runs").iterdir()) == []
+
+
+def test_the_scheduler_dies_and_what_is_recorded_stays(bench: Bench, cluster: Cluster, cache: Path) -> None:
+    """The rest fails in plain words; the same command without the cluster goes on."""
+    cluster.worker(XDG_CACHE_HOME=str(cache))
+    file, out = bench.write(TEXT), bench.folder / "out"
+    _wait_for_workers(cluster, file, bench.folder / "warm-up")
+    command = [*CLI, "run", str(file), "--out", str(out), "--cluster", cluster.address]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as client:
+        _wait_for(lambda: len(list(out.glob("runs/*/manifest.json"))) >= 2)
+        cluster.kill_scheduler()
+        _, text = client.communicate(timeout=120)
+    recorded = len(list(out.glob("runs/*/manifest.json")))
+    assert client.returncode == 1, text
+    assert "the cluster lost this run" in text
+    assert "Traceback" not in text, text
+    done = mptcplab("run", file, "--out", out)
+    assert (done.returncode, done.stderr.count("there ")) == (0, recorded), done.stderr
+    assert_nothing_left(out)
+
+
+def test_interrupt_ends_the_labs_of_the_workers(bench: Bench, cluster: Cluster, cache: Path) -> None:
+    worker = cluster.worker(XDG_CACHE_HOME=str(cache))
+    _wait_for_workers(cluster, bench.write(TEXT), bench.folder / "warm-up")
+    out = bench.folder / "out"
+    command = [*CLI, "run", str(bench.write(LONG)), "--out", str(out), "--cluster", cluster.address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        _wait_for(lambda: bool(_labs(cache)))
+        labs = _labs(cache)
+        client.send_signal(signal.SIGINT)
+        _, text = client.communicate(timeout=30)
+    assert client.returncode == 130, text
+    assert "Traceback" not in text, text
+    took = wait_until_gone(list(labs), 5)
+    print(f"the worker's lab was gone {took:.2f} s after the client")
+    assert alive([worker.pid]), "the worker goes on"
+    _wait_for(lambda: not list((cache / "mptcplab" / "cluster" / "tmp").iterdir()), 5)
+
+
+def test_local_cluster_ends_with_the_command(bench: Bench, cache: Path) -> None:
+    """Killed with SIGKILL, its workers and their labs end as well; a signal to all of the terminal is no traceback."""
+    out = bench.folder / "out"
+    command = [*CLI, "run", str(bench.write(LONG)), "--out", str(out), "--cluster", "local:1"]
+    for number, status in ((signal.SIGINT, 130), (signal.SIGKILL, -9)):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, start_new_session=True, env=environment
+        ) as client:
+            _wait_for(lambda: bool(_labs(cache)))
+            family = [*_session(client.pid), *_labs(cache)]
+            if number == signal.SIGINT:
+                os.killpg(client.pid, number)
+            else:
+                client.kill()
+            assert client.wait(timeout=30) == status
+            took = wait_until_gone(family, 10)
+            assert client.stderr is not None
+            text = client.stderr.read()
+        print(f"{number.name}: {len(family)} processes were gone after {took:.1f} s")
+        assert "Traceback" not in text, text
+
+
+def _session(leader: int) -> list[int]:
+    """Its processes, and those of sessions that these lead: labs."""
+    found: set[int] = {leader}
+    while True:
+        more = set(found)
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (place / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if int(fields[1]) in found or int(fields[3]) == leader:
+                more.add(int(place.name))
+        if more == found:
+            return sorted(found)
+        found = more
