@@ -26,6 +26,8 @@ PACKAGES = {
     "mptcpize": "mptcpize",
     "socat": "socat",
     "ping": "iputils-ping",
+    "tcpdump": "tcpdump",
+    "tshark": "tshark",
     "gcc": "gcc",
     "make": "make",
 }

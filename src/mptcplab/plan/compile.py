@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab import workload
+from mptcplab.plan.capture import capture_programs
 from mptcplab.plan.links import interface_commands, offload_commands, shaping_commands, wire_commands
 from mptcplab.plan.model import Command, Counter, Plan, Program
 from mptcplab.plan.routes import route_commands
@@ -32,7 +33,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     return Plan(
         nodes=(*scenario.hosts, *scenario.routers),
         setup=tuple(_setup(network)),
-        programs=tuple(_programs(network, seed)),
+        programs=(*capture_programs(network), *_programs(network, seed)),
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
         sample_interval_ns=int(scenario.record.interval),

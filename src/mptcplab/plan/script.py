@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from mptcplab.plan.capture import PREFIX
 from mptcplab.plan.model import Command, Plan, Program
 from mptcplab.units import Duration
 
@@ -25,15 +26,23 @@ def _lines(plan: Plan, title: str) -> Iterator[str]:
     yield from ("", "# -- the network")
     yield from (_inside(command) for command in plan.setup)
     yield from ("", "# -- servers, waiting")
-    for program in plan.programs:
-        if program.role == "server":
-            yield f"{_run(program)} &"
+    servers = [program for program in plan.programs if program.role == "server"]
+    yield from (f"{_run(program)} & s{number}=$!" for number, program in enumerate(servers, start=1))
     yield from ("sleep 1  # in real time nothing says that a server is ready; an engine does not need this", "")
     yield "# -- clients, by their time of start"
     yield from _clients(plan)
+    yield from _end_of_captures(servers)
     yield from ("", "# -- what the kernel counted")
     for counter in plan.counters:
         yield f"echo '== {counter.node} {counter.name}'; {_inside(Command(counter.node, counter.argv))}"
+
+
+def _end_of_captures(servers: list[Program]) -> Iterator[str]:
+    """Every other server ends when its clients have."""
+    captures = [number for number, program in enumerate(servers, start=1) if program.name.startswith(PREFIX)]
+    if captures:
+        yield from ("", "# -- captures, which have to be told to end", "sleep 1")
+        yield from (f"kill $s{number}; wait $s{number} || true" for number in captures)
 
 
 def _clients(plan: Plan) -> Iterator[str]:

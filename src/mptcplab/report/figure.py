@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 
 
@@ -66,7 +66,7 @@ def _draw(figure: Figure, axes: Axes) -> None:
     places = _places(figure.positions)
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
-        colour, marker = _COLOURS[number % len(_COLOURS)], _MARKERS[number % len(_MARKERS)]
+        colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
         _draw_measured(axes, places, series, colour, marker, " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""From packets to connections: which TCP connections are subflows of which MPTCP connection, and what was said on them.
+
+A connection begins with MP_CAPABLE, whose keys give its tokens; MP_JOIN names it by the receiver's token. In a capture
+that begins later, subflows belong together when their 64-bit data sequence numbers lie within 2^31 of each other,
+which happens by chance once in four billion pairs.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from mptcplab.capture import options as mp
+from mptcplab.capture.connection import Connection, Event
+from mptcplab.capture.packet import ACK, SYN, Endpoint, Packet
+from mptcplab.capture.tcp import Flow
+
+#: More TCP connections, or more MPTCP connections that have ended, are counted but no longer told apart.
+_MOST_FLOWS = 50_000
+_MOST_CONNECTIONS = 5_000
+#: Of how many connections the data sequence numbers are compared with those of a subflow that nothing else names.
+_COMPARED = 500
+_LOOKED_AT = 100
+_KINDS: dict[type, str] = {
+    mp.AddAddress: "ADD_ADDR",
+    mp.RemoveAddress: "REMOVE_ADDR",
+    mp.Priority: "MP_PRIO",
+    mp.Fail: "MP_FAIL",
+    mp.FastClose: "MP_FASTCLOSE",
+    mp.Reset: "MP_TCPRST",
+}
+
+
+@dataclass
+class Forgotten:
+    """What is only counted: how many, and their payload."""
+
+    count: int = 0
+    payload: int = 0
+
+    def add(self, flows: list[Flow]) -> None:
+        """One more, with these TCP connections."""
+        self.count += 1
+        self.payload += sum(half.fresh for flow in flows for half in flow.halves)
+
+
+class Analysis:
+    """Feed it packets in the order of their times; then read ``connections`` and ``plain``."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self.start_ns: int | None = None
+        self.end_ns = 0
+        self.connections: dict[int, Connection] = {}
+        self.plain: dict[int, Flow] = {}
+        self.forgotten_plain = Forgotten()
+        self.forgotten_connections = Forgotten()
+        self._flows: dict[tuple[Endpoint, Endpoint], tuple[Flow, int]] = {}
+        self._members: dict[int, tuple[Connection, int]] = {}
+        self._tokens: dict[int, tuple[Connection, int]] = {}
+        self._waiting: dict[int, list[Flow]] = {}
+        self._first_seen: dict[tuple[object, ...], object] = {}
+        self._count = 0
+
+    def add(self, packet: Packet) -> None:
+        """One packet."""
+        self.packets += 1
+        if self.start_ns is None or packet.time_ns < self.start_ns:
+            self.start_ns = packet.time_ns
+        self.end_ns = max(self.end_ns, packet.time_ns)
+        found = self._flows.get((packet.source, packet.target))
+        if found is None or found[0].is_another(packet, found[1]):
+            found = self._new_flow(packet)
+        flow, direction = found
+        position, fresh = flow.add(packet, direction)
+        has_option = False
+        for option in mp.mptcp_options(packet.options):
+            has_option = True
+            self._take(option, packet, flow, direction, position)
+        if packet.flags & SYN:
+            view = flow.halves[direction].views[packet.vantage]
+            view.with_option += has_option
+            view.without_option += not has_option
+        member = self._members.get(flow.number)
+        if fresh and member is not None:
+            connection, side = member
+            connection.add_data(flow, direction, side ^ direction, fresh, packet.time_ns)
+
+    def _new_flow(self, packet: Packet) -> tuple[Flow, int]:
+        self._count += 1
+        is_answer = packet.flags & (SYN | ACK) == SYN | ACK
+        ends = (packet.target, packet.source) if is_answer else (packet.source, packet.target)
+        flow = Flow(self._count, ends, packet.time_ns, packet.time_ns, initiated=bool(packet.flags & SYN))
+        self._flows[ends[0], ends[1]] = flow, 0
+        self._flows[ends[1], ends[0]] = flow, 1
+        self.plain[flow.number] = flow
+        if len(self.plain) > _MOST_FLOWS:
+            self._forget_plain()
+        return flow, int(is_answer)
+
+    def _forget_plain(self) -> None:
+        """One of the oldest, if possible one that has ended."""
+        oldest = list(itertools.islice(self.plain.values(), _LOOKED_AT))
+        gone = next((flow for flow in oldest if flow.ended != "open"), oldest[0])
+        del self.plain[gone.number]
+        self.forgotten_plain.add([gone])
+        self._drop(gone)
+
+    def _drop(self, flow: Flow) -> None:
+        for key in (flow.ends, flow.ends[::-1]):
+            found = self._flows.get((key[0], key[1]))
+            if found is not None and found[0] is flow:
+                del self._flows[key[0], key[1]]
+        self._members.pop(flow.number, None)
+
+    def _take(self, option: mp.Option, packet: Packet, flow: Flow, direction: int, position: int) -> None:
+        if isinstance(option, mp.Dss):
+            self._take_dss(option, packet, flow, direction, position)
+        elif isinstance(option, mp.Capable):
+            self._take_capable(option, packet, flow, direction)
+        elif isinstance(option, mp.Join):
+            self._take_join(option, packet, flow, direction)
+        else:
+            self._say(option, packet, flow, direction)
+
+    # -- how connections and subflows begin
+
+    def _take_capable(self, option: mp.Capable, packet: Packet, flow: Flow, direction: int) -> None:
+        flow.is_capable = True
+        connection, first_side = self._members.get(flow.number) or self._new_connection(flow)
+        is_syn, is_ack = packet.flags & SYN, packet.flags & ACK
+        if not is_syn and option.receiver_key is not None and not flow.initiated:
+            # Only the one who opened the connection sends both keys.
+            flow.initiated, first_side = True, direction
+            self._join(flow, connection, first_side)
+        side = first_side ^ direction
+        connection.version = option.version if connection.version is None or is_ack else connection.version
+        connection.checksum_asked = connection.checksum_asked or option.checksum
+        flow.answered = flow.answered or bool(is_ack)
+        flow.confirmed = flow.confirmed or bool(is_ack and not is_syn)
+        for owner, key in ((side, option.sender_key), (1 - side, option.receiver_key)):
+            if key is not None and connection.keys[owner] is None:
+                self._learn_token(connection, owner, connection.learn_key(owner, key, option.version))
+        connection.map_first_data(flow.halves[direction], option)
+
+    def _learn_token(self, connection: Connection, side: int, token: int) -> None:
+        self._tokens[token] = connection, side
+        connection.tokens[side] = token
+        for flow in self._waiting.pop(token, []):
+            if flow.number not in self._members:
+                self._join(flow, connection, 1 - side)
+
+    def _new_connection(self, flow: Flow) -> tuple[Connection, int]:
+        number = len(self.connections) + self.forgotten_connections.count + 1
+        connection = self.connections[number] = Connection(number)
+        self._join(flow, connection, 0)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            self._forget_connection()
+        return connection, 0
+
+    def _forget_connection(self) -> None:
+        """One of the oldest, if possible one that has ended."""
+        oldest = list(itertools.islice(self.connections.values(), _LOOKED_AT))
+        gone = next((one for one in oldest if one.ended), oldest[0])
+        del self.connections[gone.number]
+        self.forgotten_connections.add([flow for flow, _ in gone.flows])
+        for flow, _ in gone.flows:
+            self._drop(flow)
+        for token in gone.tokens:
+            if token is not None and self._tokens.get(token, (None, 0))[0] is gone:
+                del self._tokens[token]
+
+    def _join(self, flow: Flow, connection: Connection, first_side: int) -> None:
+        """``flow`` is a subflow of ``connection``; ``first_side`` sends in its direction 0."""
+        connection.flows = [member for member in connection.flows if member[0] is not flow]
+        connection.flows.append((flow, first_side))
+        self._members[flow.number] = connection, first_side
+        self.plain.pop(flow.number, None)
+
+    def _take_join(self, option: mp.Join, packet: Packet, flow: Flow, direction: int) -> None:
+        flow.is_join = True
+        if option.is_third:
+            flow.confirmed = True
+            return
+        flow.address_ids[direction], flow.backup[direction] = option.address_id, option.backup
+        if option.token is None:
+            flow.answered = flow.answered or bool(packet.flags & ACK)
+            return
+        flow.join_token = option.token
+        if flow.number in self._members:
+            return
+        known = self._tokens.get(option.token)
+        if known is not None:
+            connection, owner = known
+            self._join(flow, connection, (1 - owner) ^ direction)
+        else:
+            self._waiting.setdefault(option.token, []).append(flow)
+
+    # -- data
+
+    def _take_dss(self, dss: mp.Dss, packet: Packet, flow: Flow, direction: int, position: int) -> None:
+        flow.has_dss = True
+        flow.has_checksum = flow.has_checksum or dss.has_checksum
+        member = self._members.get(flow.number) or self._nearest(dss, flow, direction)
+        if member is None:
+            return
+        connection, first_side = member
+        side = first_side ^ direction
+        connection.map_data(flow.halves[direction], side, dss, position)
+        if dss.ack is not None:
+            space = connection.spaces[1 - side]
+            acked = space.position(dss.ack, dss.ack_bits)
+            space.acked = acked if space.acked is None else max(space.acked, acked)
+        space = connection.spaces[side]
+        if dss.fin and dss.sequence is not None and space.fin is None:
+            space.fin = space.position(dss.sequence, dss.sequence_bits) + dss.length - 1
+            # In a capture that begins later, nobody knows how much there was before.
+            whole = None if connection.keys[side] is None else space.fin
+            self._note(packet, connection, flow, direction, "DATA_FIN", {"data_bytes": whole})
+
+    def _nearest(self, dss: mp.Dss, flow: Flow, direction: int) -> tuple[Connection, int] | None:
+        """The connection that the numbers fit, or a new one; None while there are too few numbers to tell."""
+        if dss.sequence is None or (dss.ack is None and dss.sequence_bits == 32):
+            return None
+        for connection in list(self.connections.values())[-_COMPARED:]:
+            for side in (0, 1):
+                own, other = connection.spaces[side], connection.spaces[1 - side]
+                is_own = own.is_near(dss.sequence, dss.sequence_bits)
+                is_other = dss.ack is not None and other.is_near(dss.ack, dss.ack_bits)
+                if is_own and (is_other or (dss.sequence_bits == 64 and own.origin_bits == 64)):
+                    self._join(flow, connection, side ^ direction)
+                    self._learn_by_join(flow, connection, side ^ direction)
+                    return connection, side ^ direction
+        connection, first_side = self._new_connection(flow)
+        connection.inferred = True
+        self._learn_by_join(flow, connection, first_side)
+        return connection, first_side
+
+    def _learn_by_join(self, flow: Flow, connection: Connection, first_side: int) -> None:
+        if flow.join_token is not None:
+            self._learn_token(connection, 1 - first_side, flow.join_token)
+
+    # -- what is said
+
+    def _say(self, option: mp.Option, packet: Packet, flow: Flow, direction: int) -> None:
+        member = self._members.get(flow.number)
+        if member is None:
+            return
+        connection = member[0]
+        about = option._asdict()
+        if isinstance(option, mp.FastClose):
+            about = {}
+        if isinstance(option, mp.Fail):
+            connection.failed = True
+        if isinstance(option, mp.Priority) and option.address_id is None:
+            flow.backup[direction] = option.backup
+        self._note(packet, connection, flow, direction, _KINDS[type(option)], about)
+
+    def _note(
+        self, packet: Packet, connection: Connection, flow: Flow, direction: int, kind: str, about: dict[str, object]
+    ) -> None:
+        """Of a packet that passes several vantage points, the first one tells."""
+        key = (flow.number, direction, kind, repr(about), packet.sequence, packet.acknowledgment)
+        if self._first_seen.setdefault(key, packet.vantage) == packet.vantage:
+            connection.note(Event(packet.time_ns, flow, direction, kind, about, packet.vantage))
+        if len(self._first_seen) > _MOST_FLOWS:
+            self._first_seen.clear()
+
+    @property
+    def lost_joins(self) -> dict[int, list[Flow]]:
+        """Subflows whose MP_JOIN names a connection of which nothing else was seen, by token."""
+        found: dict[int, list[Flow]] = {}
+        for flow in self.plain.values():
+            if flow.join_token is not None:
+                found.setdefault(flow.join_token, []).append(flow)
+        return found

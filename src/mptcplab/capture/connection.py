@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""One MPTCP connection: its keys, its subflows, and the data sequence space of each direction.
+
+A data byte is *reinjected* when it is sent again under a new subflow sequence number. A retransmission of TCP's keeps
+its subflow sequence number, and is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from mptcplab.capture.options import Capable, Dss
+from mptcplab.capture.points import Thinned
+from mptcplab.capture.sequence import IntervalSet, Span, unwrap
+from mptcplab.capture.tcp import Flow, Half, Mapping
+
+#: Intervals of a data sequence space that are told apart; what is older than the lowest counts as sent.
+_DATA_INTERVALS = 65536
+_MOST_EVENTS = 500
+#: Numbers of one connection lie within a window of each other, which is less than this.
+_NEAR = {64: 1 << 31, 32: 1 << 24}
+_INFINITE = 1 << 62
+#: Points of a figure per subflow and direction; the many connections of a busy server get few.
+_POINTS, _FEW_POINTS, _WITH_MANY_POINTS = 4000, 100, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that one end said on one subflow. ``about`` are the option's values."""
+
+    time_ns: int
+    flow: Flow
+    direction: int
+    kind: str
+    about: dict[str, Any]
+    vantage: Any
+
+
+@dataclass(slots=True, eq=False)
+class DataSpace:
+    """The data that one side of a connection sends. Positions count from its first byte, or from the first one seen."""
+
+    origin: int | None = None
+    origin_bits: int = 0
+    last: int = 0
+    seen: IntervalSet = field(default_factory=lambda: IntervalSet(_DATA_INTERVALS))
+    total: int = 0
+    acked: int | None = None
+    fin: int | None = None
+    reinjected: dict[int, int] = field(default_factory=dict)
+    by_flow: dict[int, int] = field(default_factory=dict)
+    points: dict[tuple[int, bool], Thinned] = field(default_factory=dict)
+
+    def begin(self, key: bytes, version: int) -> None:
+        """The first byte's number follows from the sender's key."""
+        if self.origin is None:
+            self.origin, self.origin_bits = (initial_sequence(key, version) + 1) & 0xFFFFFFFFFFFFFFFF, 64
+
+    def position(self, number: int, bits: int) -> int:
+        """``number`` as a position. Of 32 bits, or while the origin has only 32, the one nearest to the last counts."""
+        if self.origin is None:
+            self.origin, self.origin_bits = number, bits
+        if bits == 64 and self.origin_bits == 64:
+            found = unwrap(number - self.origin, 0, 64)
+        else:
+            found = unwrap((number - self.origin) & 0xFFFFFFFF, self.last, 32)
+            if bits == 64:
+                self.origin, self.origin_bits = (number - found) & 0xFFFFFFFFFFFFFFFF, 64
+        return found
+
+    def is_near(self, number: int, bits: int) -> bool:
+        """Whether ``number`` can be one of this space's, by its distance from the last."""
+        if self.origin is None:
+            return False
+        bits = min(bits, self.origin_bits)
+        mask = (1 << bits) - 1
+        return abs(unwrap((number - self.origin) & mask, self.last, bits) - self.last) < _NEAR[bits]
+
+    def add(self, span: Span, flow: int, time_ns: int, points: int) -> None:
+        """``span`` was sent on ``flow``, for the first time there."""
+        start, end = span
+        new = sum(stop - begin for begin, stop in self.seen.add(start, end))
+        again = end - start - new
+        self.last = max(self.last, end)
+        self.total += new
+        self.by_flow[flow] = self.by_flow.get(flow, 0) + end - start
+        if again:
+            self.reinjected[flow] = self.reinjected.get(flow, 0) + again
+        key = (flow, bool(again))
+        if key not in self.points:
+            self.points[key] = Thinned(points)
+        self.points[key].add(time_ns, start)
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow, as far as was seen.
+
+    ``flows`` are its subflows, each with the side that sends in the flow's direction 0.
+    """
+
+    number: int
+    version: int | None = None
+    keys: list[bytes | None] = field(default_factory=lambda: [None, None])
+    tokens: list[int | None] = field(default_factory=lambda: [None, None])
+    spaces: tuple[DataSpace, DataSpace] = field(default_factory=lambda: (DataSpace(), DataSpace()))
+    flows: list[tuple[Flow, int]] = field(default_factory=list)
+    checksum_asked: bool = False
+    infinite: bool = False
+    failed: bool = False
+    inferred: bool = False
+    events: list[Event] = field(default_factory=list)
+    more_events: int = 0
+
+    def learn_key(self, side: int, key: bytes, version: int) -> int:
+        """Note the key of one side; its token."""
+        self.version = version
+        self.keys[side] = key
+        token = self.tokens[side] = token_of(key, version)
+        self.spaces[side].begin(key, version)
+        return token
+
+    def note(self, event: Event) -> None:
+        """Keep ``event``, or count it when there are very many."""
+        if len(self.events) < _MOST_EVENTS:
+            self.events.append(event)
+        else:
+            self.more_events += 1
+
+    def map_data(self, half: Half, side: int, dss: Dss, position: int) -> None:
+        """Note the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
+        space = self.spaces[side]
+        if dss.sequence is None:
+            return
+        data = space.position(dss.sequence, dss.sequence_bits)
+        length = dss.length - dss.fin if dss.length else _INFINITE
+        self.infinite = self.infinite or not dss.length
+        if length <= 0 or (not dss.subflow_sequence and dss.fin):
+            return
+        self._find_zero(half, dss.subflow_sequence, position)
+        assert half.zero is not None
+        start = unwrap(dss.subflow_sequence, position - half.zero, 32)
+        if not half.mappings or half.mappings[-1].start != start or half.mappings[-1].data != data:
+            half.mappings.append(Mapping(start, start + length, data))
+
+    @staticmethod
+    def _find_zero(half: Half, subflow_sequence: int, position: int) -> None:
+        """Without the SYN: a packet begins where its mapping begins, or later, so the least difference is it."""
+        if half.has_syn:
+            return
+        zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
+        half.zero = zero if half.zero is None else min(half.zero, zero)
+
+    def map_first_data(self, half: Half, capable: Capable) -> None:
+        """An MP_CAPABLE with a data length maps the first bytes."""
+        if capable.data_length and not half.mappings:
+            half.mappings.append(Mapping(1, 1 + capable.data_length, 0))
+
+    def add_data(self, flow: Flow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
+        """Fresh payload of a subflow, translated to the data sequence space by the mappings seen so far."""
+        half = flow.halves[direction]
+        points = _POINTS if self.number <= _WITH_MANY_POINTS else _FEW_POINTS
+        for start, end in fresh:
+            for span in _translate(half, start, end):
+                self.spaces[side].add(span, flow.number, time_ns, points)
+                half.unmapped -= span[1] - span[0]
+            half.unmapped += end - start
+
+    @property
+    def ended(self) -> bool:
+        """Whether no subflow is open."""
+        return all(flow.ended != "open" for flow, _ in self.flows)
+
+
+def _translate(half: Half, start: int, end: int) -> list[Span]:
+    """Data positions of subflow positions, as far as mappings are known; the newest mapping counts."""
+    if half.zero is None:
+        return []
+    found: list[Span] = []
+    at, stop = start - half.zero, end - half.zero
+    while at < stop:
+        mapping = next((known for known in reversed(half.mappings) if known.start <= at < known.end), None)
+        if mapping is None:
+            later = [known.start for known in half.mappings if at < known.start < stop]
+            if not later:
+                break
+            at = min(later)
+            continue
+        upto = min(stop, mapping.end)
+        found.append((mapping.data + at - mapping.start, mapping.data + upto - mapping.start))
+        at = upto
+    return found
+
+
+def token_of(key: bytes, version: int) -> int:
+    """The token by which MP_JOIN names a connection: the first 32 bits of the hash of a key."""
+    return int.from_bytes(_digest(key, version)[:4])
+
+
+def initial_sequence(key: bytes, version: int) -> int:
+    """The initial data sequence number: the last 64 bits of the hash of a key."""
+    return int.from_bytes(_digest(key, version)[-8:])
+
+
+def _digest(key: bytes, version: int) -> bytes:
+    return hashlib.sha256(key).digest() if version else hashlib.sha1(key, usedforsecurity=False).digest()

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""MPTCP's options in the bytes of a TCP header: RFC 8684 (version 1) and RFC 6824 (version 0).
+
+tshark shows every field of every option, but not which value belongs to which of several options in one packet
+(a DSS beside an ADD_ADDR, two REMOVE_ADDR). So the bytes are read here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+_MPTCP, _MSS, _END, _NOP = 30, 2, 0, 1
+
+
+class Capable(NamedTuple):
+    """MP_CAPABLE. ``data_length`` is that of the payload that it maps (version 1, first data)."""
+
+    version: int
+    checksum: bool
+    sender_key: bytes | None
+    receiver_key: bytes | None
+    data_length: int | None
+
+
+class Join(NamedTuple):
+    """MP_JOIN: ``token`` in a SYN; ``is_third`` in the acknowledgment that ends the handshake."""
+
+    backup: bool
+    address_id: int
+    token: int | None
+    is_third: bool
+
+
+class Dss(NamedTuple):
+    """DSS. Numbers as they stand, with their bits; ``length`` 0 with a data sequence number is an infinite mapping."""
+
+    ack: int | None
+    ack_bits: int
+    sequence: int | None
+    sequence_bits: int
+    subflow_sequence: int
+    length: int
+    has_checksum: bool
+    fin: bool
+
+
+class AddAddress(NamedTuple):
+    """ADD_ADDR."""
+
+    address_id: int
+    address: str
+    port: int | None
+    echo: bool
+
+
+class RemoveAddress(NamedTuple):
+    """REMOVE_ADDR."""
+
+    address_ids: tuple[int, ...]
+
+
+class Priority(NamedTuple):
+    """MP_PRIO: this subflow, or with version 0 perhaps another one, becomes a backup or stops being one."""
+
+    backup: bool
+    address_id: int | None
+
+
+class Fail(NamedTuple):
+    """MP_FAIL: the checksum of the data from this data sequence number on was wrong."""
+
+    sequence: int
+
+
+class FastClose(NamedTuple):
+    """MP_FASTCLOSE: the whole connection ends at once."""
+
+    receiver_key: bytes
+
+
+class Reset(NamedTuple):
+    """MP_TCPRST: why a subflow is reset."""
+
+    reason: int
+    transient: bool
+
+
+Option = Capable | Join | Dss | AddAddress | RemoveAddress | Priority | Fail | FastClose | Reset
+
+
+def mptcp_options(header: bytes) -> Iterator[Option]:
+    """The MPTCP options among the options of a TCP header. What is cut off or unknown is passed over."""
+    for kind, body in _options(header):
+        if kind == _MPTCP and body:
+            option = _read(body)
+            if option is not None:
+                yield option
+
+
+def maximum_segment(header: bytes) -> int | None:
+    """The MSS option."""
+    return next((int.from_bytes(body) for kind, body in _options(header) if kind == _MSS and len(body) == 2), None)
+
+
+def _options(header: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(header) and header[at] != _END:
+        if header[at] == _NOP:
+            at += 1
+            continue
+        size = header[at + 1] if at + 1 < len(header) else 0
+        if size < 2 or at + size > len(header):
+            return
+        yield header[at], header[at + 2 : at + size]
+        at += size
+
+
+def _read(body: bytes) -> Option | None:
+    """``body`` is the option without kind and length: its first half byte is the subtype."""
+    reader = _READERS.get(body[0] >> 4)
+    try:
+        return reader(body) if reader is not None else None
+    except (IndexError, ValueError):
+        return None
+
+
+def _need(body: bytes, *sizes: int) -> int:
+    if len(body) not in sizes:
+        raise ValueError(len(body))
+    return len(body)
+
+
+def _capable(body: bytes) -> Capable:
+    """Lengths: 2 (SYN, version 1), 10 (one key), 18 (both), 20 and 22 (with data, and with its checksum)."""
+    size = _need(body, 2, 10, 18, 20, 22)
+    sender = body[2:10] if size >= 10 else None
+    receiver = body[10:18] if size >= 18 else None
+    length = int.from_bytes(body[18:20]) if size >= 20 else None
+    return Capable(body[0] & 0x0F, bool(body[1] & 0x80), sender, receiver, length)
+
+
+def _join(body: bytes) -> Join:
+    size = _need(body, 10, 14, 22)
+    token = int.from_bytes(body[2:6]) if size == 10 else None
+    return Join(size != 22 and bool(body[0] & 0x01), 0 if size == 22 else body[1], token, size == 22)
+
+
+def _dss(body: bytes) -> Dss:
+    flags, at = body[1], 2
+    ack = sequence = None
+    ack_bits = sequence_bits = 0
+    subflow = length = 0
+    if flags & 0x01:
+        ack_bits = 64 if flags & 0x02 else 32
+        ack, at = int.from_bytes(body[at : at + ack_bits // 8]), at + ack_bits // 8
+    has_checksum = False
+    if flags & 0x04:
+        sequence_bits = 64 if flags & 0x08 else 32
+        sequence, at = int.from_bytes(body[at : at + sequence_bits // 8]), at + sequence_bits // 8
+        subflow, length = int.from_bytes(body[at : at + 4]), int.from_bytes(body[at + 4 : at + 6])
+        at += 6
+        has_checksum = len(body) == at + 2
+        at += 2 * has_checksum
+    _need(body, at)
+    return Dss(ack, ack_bits, sequence, sequence_bits, subflow, length, has_checksum, bool(flags & 0x10))
+
+
+def _add_address(body: bytes) -> AddAddress:
+    """Version 0 says the family in its flags; version 1 has an HMAC of 8 bytes unless the option is an echo."""
+    flags = body[0] & 0x0F
+    echo = flags == 1
+    rest = body[2:]
+    if flags in (0, 1):
+        rest = rest if echo else rest[:-8]
+        size = 4 if len(rest) in (4, 6) else 16
+    else:
+        size = {4: 4, 6: 16}[flags] if flags in (4, 6) else 0
+        rest = rest[: size + 2] if len(rest) in (size + 2, size + 10) else rest[:size]
+    _need(rest, size, size + 2)
+    port = int.from_bytes(rest[size:]) if len(rest) > size else None
+    return AddAddress(body[1], str(ipaddress.ip_address(rest[:size])), port, echo)
+
+
+def _remove_address(body: bytes) -> RemoveAddress:
+    return RemoveAddress(tuple(body[1:]))
+
+
+def _priority(body: bytes) -> Priority:
+    return Priority(bool(body[0] & 0x01), body[1] if _need(body, 1, 2) == 2 else None)
+
+
+def _fail(body: bytes) -> Fail:
+    _need(body, 10)
+    return Fail(int.from_bytes(body[2:]))
+
+
+def _fast_close(body: bytes) -> FastClose:
+    _need(body, 10)
+    return FastClose(body[2:])
+
+
+def _reset(body: bytes) -> Reset:
+    _need(body, 2)
+    return Reset(body[1], bool(body[0] & 0x01))
+
+
+_READERS: dict[int, Callable[[bytes], Option]] = {
+    0: _capable,
+    1: _join,
+    2: _dss,
+    3: _add_address,
+    4: _remove_address,
+    5: _priority,
+    6: _fail,
+    7: _fast_close,
+    8: _reset,
+}

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""One TCP packet as the analysis sees it, read from a line of tshark's output."""
+
+from __future__ import annotations
+
+import datetime
+from typing import NamedTuple
+
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+#: In this order in every line; of a field that occurs several times (tunnels), the innermost. All exist since
+#: Wireshark 3.4. Sequence numbers are those of the packet, since relative ones are switched off.
+FIELDS = (
+    "frame.time_epoch",
+    "frame.interface_id",
+    "sll.ifindex",
+    "sll.pkttype",
+    "ip.src",
+    "ip.dst",
+    "ip.proto",
+    "ipv6.src",
+    "ipv6.dst",
+    "tcp.srcport",
+    "tcp.dstport",
+    "tcp.seq",
+    "tcp.ack",
+    "tcp.flags",
+    "tcp.len",
+    "tcp.options",
+)
+_NANOSECONDS = 1_000_000_000
+_TCP = "6"
+
+
+class Endpoint(NamedTuple):
+    """An address and a port."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
+
+
+class Vantage(NamedTuple):
+    """Where packets were seen: file, interface of a pcapng file or of Linux, and on ``any`` coming or going."""
+
+    file: int
+    interface: str = ""
+    device: str = ""
+    way: str = ""
+
+
+class Packet(NamedTuple):
+    """``length`` is that of the payload by the packet's headers, however much of it was kept. Numbers are raw."""
+
+    time_ns: int
+    source: Endpoint
+    target: Endpoint
+    sequence: int
+    acknowledgment: int
+    flags: int
+    length: int
+    options: bytes
+    vantage: Vantage
+
+
+class Lines:
+    """Reads the lines of one file. Endpoints and vantage points that come again are the same objects."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._endpoints: dict[tuple[str, str], Endpoint] = {}
+        self._vantages: dict[tuple[str, str, str], Vantage] = {}
+
+    def packet(self, line: str) -> Packet | None:
+        """None for what is not TCP, or cut before the end of the TCP header's fixed part.
+
+        :raises ValueError: for a line that tshark does not write.
+        """
+        columns = line.rstrip("\n").split("\t")
+        (time, interface, device, way, source4, target4, protocol, source6, target6, *tcp) = columns
+        source_port, target_port, sequence, acknowledgment, flags, length, options = tcp
+        if not length or not flags:
+            return None
+        # With one IP in another, the inner one is the one that carries TCP.
+        is_v4 = bool(source4) and (protocol == _TCP or not source6)
+        return Packet(
+            time_ns=nanoseconds(time),
+            source=self._endpoint(source4 if is_v4 else source6, source_port),
+            target=self._endpoint(target4 if is_v4 else target6, target_port),
+            sequence=int(sequence),
+            acknowledgment=int(acknowledgment or 0),
+            flags=int(flags, 16),
+            length=int(length),
+            options=bytes.fromhex(options.replace(":", "")),
+            vantage=self._vantage(interface, device, way),
+        )
+
+    def _endpoint(self, address: str, port: str) -> Endpoint:
+        found = self._endpoints.get((address, port))
+        if found is None:
+            if len(self._endpoints) > 1 << 16:
+                self._endpoints.clear()
+            found = self._endpoints[address, port] = Endpoint(address, int(port))
+        return found
+
+    def _vantage(self, interface: str, device: str, way: str) -> Vantage:
+        key = (interface, device, way)
+        found = self._vantages.get(key)
+        if found is None:
+            found = self._vantages[key] = Vantage(self._file, *key)
+        return found
+
+
+def nanoseconds(text: str) -> int:
+    """A time of tshark's: seconds since 1970 up to version 4.2, a date in UTC from 4.4 on."""
+    seconds, _, fraction = text.rstrip("Z").partition(".")
+    if "T" in seconds:
+        moment = datetime.datetime.fromisoformat(seconds).replace(tzinfo=datetime.UTC)
+        seconds = str(int(moment.timestamp()))
+    return int(seconds) * _NANOSECONDS + int(f"{fraction:0<9}"[:9])

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Sequence spaces: numbers that wrap, and the parts of a space that have been seen."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+
+def unwrap(value: int, near: int, bits: int) -> int:
+    """The number that is ``value`` modulo 2^bits and lies nearest to ``near``: within 2^(bits-1) of it."""
+    half = 1 << (bits - 1)
+    return near + ((value - near + half) & ((1 << bits) - 1)) - half
+
+
+class IntervalSet:
+    """Half-open intervals of whole numbers. ``most`` bounds its memory: beyond it, the lowest gaps count as seen.
+
+    ``total`` is how many numbers were added; numbers in gaps that were closed are not in it.
+    """
+
+    __slots__ = ("_ends", "_most", "_starts", "total")
+
+    def __init__(self, most: int = 4096) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._most = most
+        self.total = 0
+
+    def __iter__(self) -> Iterator[Span]:
+        return iter(zip(self._starts, self._ends, strict=True))
+
+    def add(self, start: int, end: int) -> list[Span]:
+        """Add ``start`` to ``end``; the parts that were not in the set before, in order."""
+        starts, ends = self._starts, self._ends
+        if ends and start == ends[-1] and start < end:  # by far the most frequent case
+            ends[-1] = end
+            self.total += end - start
+            return [(start, end)]
+        if start >= end:
+            return []
+        first = bisect_left(ends, start)
+        last = bisect_right(starts, end)
+        fresh: list[Span] = []
+        at = start
+        for index in range(first, last):
+            if at < starts[index]:
+                fresh.append((at, min(starts[index], end)))
+            at = max(at, ends[index])
+        if at < end:
+            fresh.append((at, end))
+        if first < last:
+            start, end = min(start, starts[first]), max(end, ends[last - 1])
+        starts[first:last], ends[first:last] = [start], [end]
+        self.total += sum(stop - begin for begin, stop in fresh)
+        if len(starts) > self._most:
+            self._close_gaps()
+        return fresh
+
+    def _close_gaps(self) -> None:
+        """Join the lower half of the intervals into one, at least two."""
+        middle = len(self._starts) // 2 + 1
+        del self._starts[1:middle], self._ends[: middle - 1]
+
+    def copy(self) -> IntervalSet:
+        """An independent copy."""
+        other = IntervalSet(self._most)
+        other._starts, other._ends, other.total = self._starts.copy(), self._ends.copy(), self.total
+        return other
+
+    @property
+    def span(self) -> Span | None:
+        """From the lowest to beyond the highest number; None when empty."""
+        return (self._starts[0], self._ends[-1]) if self._starts else None
+
+    @property
+    def missing(self) -> int:
+        """Numbers of the span that were never added."""
+        return self._ends[-1] - self._starts[0] - self.total if self._starts else 0

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab capture``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from mptcplab.capture.analysis import Analysis
+from mptcplab.capture.read import read_packets
+from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
+from mptcplab.cli.common import console, print_table
+from mptcplab.errors import InputError
+from mptcplab.report.capture import connection_table, headline
+from mptcplab.report.capture_figure import save_data_sequence
+from mptcplab.report.files import write_json, write_table
+
+_MOST_SHOWN = 10
+_FIGURES = (".svg", ".png")
+_EPILOG = """\b
+Examples:
+  mptcplab capture laptop.pcapng
+  mptcplab capture wifi.pcap lte.pcap --figure data.svg
+  mptcplab capture results/my/runs/*/captures/client-*.pcap --json | jq '.connections[].subflows'
+
+\b
+Several files are one capture: interfaces of one host, or both ends. A packet that passes several of them counts once;
+what a direction sent is read where most of it was seen.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--figure", type=click.Path(path_type=Path), metavar="OUT.svg|png", help="Draw data sequence over time by subflow."
+)
+@click.option(
+    "--connection", type=click.IntRange(min=1), metavar="N", help="Which one to draw. Default: the one with most data."
+)
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write tables, JSON and figures there.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def capture(
+    files: tuple[Path, ...], figure: Path | None, connection: int | None, out: Path | None, as_json: bool
+) -> None:
+    """Say what MPTCP did in capture files: connections, subflows and their shares, reinjections, fallbacks.
+
+    Reads what tshark reads: pcap and pcapng, of Ethernet, Linux cooked (-i any) and raw IP. Packets may be cut, as long
+    as their TCP headers are whole.
+    """
+    if figure is not None and figure.suffix not in _FIGURES:
+        raise click.BadParameter(f"'{figure}' does not end with .svg or .png", param_hint="--figure")
+    analysis = Analysis()
+    for packet in read_packets(files):
+        analysis.add(packet)
+    summary = summarise(analysis, [str(file) for file in files])
+    drawn = _to_draw(summary, connection) if figure or out else None
+    try:
+        written = _write(analysis, summary, drawn, figure, out)
+    except OSError as error:
+        hint = "name another place"
+        raise InputError(f"{error.filename or out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+    if as_json:
+        click.echo(json.dumps(summary.document()))
+        return
+    _show(summary)
+    if written:
+        console().print(f"Written: {', '.join(map(str, written))}", markup=False)
+
+
+def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:
+    """:raises InputError: when there is no such connection."""
+    if number is None:
+        return max(summary.connections, key=lambda one: (sum(one.data_bytes), -one.number), default=None)
+    found = next((one for one in summary.connections if one.number == number), None)
+    if found is None:
+        hint = f"there are {len(summary.connections)} in the capture"
+        raise InputError(f"there is no MPTCP connection {number} to draw", hint=hint)
+    return found
+
+
+def _write(
+    analysis: Analysis, summary: Summary, drawn: ConnectionSummary | None, figure: Path | None, out: Path | None
+) -> list[Path]:
+    """Everything that was asked for; the files."""
+    written: list[Path] = []
+    figures = [figure] if figure is not None else []
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(summary.document(), out / "capture.json")
+        written.append(out / "capture.json")
+        for one in _largest(summary):
+            write_table(connection_table(one), out, f"connection-{one.number}")
+            written.append(out / f"connection-{one.number}.md")
+        figures += [out / f"data-sequence{suffix}" for suffix in _FIGURES]
+    connection = analysis.connections.get(drawn.number) if drawn is not None else None
+    if drawn is None or connection is None:
+        if figure is not None:
+            raise InputError("there is no MPTCP connection to draw", hint="leave --figure out to see what there is")
+        return written
+    for file in figures:
+        save_data_sequence(connection, drawn, summary.start_ns or 0, file)
+    return written + figures
+
+
+def _largest(summary: Summary) -> list[ConnectionSummary]:
+    """Those with most data, in the order of their numbers."""
+    chosen = sorted(summary.connections, key=lambda one: -sum(one.data_bytes))[:_MOST_SHOWN]
+    return sorted(chosen, key=lambda one: one.number)
+
+
+def _show(summary: Summary) -> None:
+    console().print(headline(summary), style="bold", markup=False)
+    for connection in _largest(summary):
+        print_table(connection_table(connection))
+    left_out = len(summary.connections) + summary.connections_only_counted - min(len(summary.connections), _MOST_SHOWN)
+    if left_out:
+        text = f"... and {left_out} MPTCP connections with less data: see --json"
+        console().print(text, style="dim", markup=False)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What ``tcpdump`` left becomes files of a recording, if nothing was lost."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from mptcplab.errors import LabError
+from mptcplab.plan.capture import PREFIX
+
+_SAID = re.compile(r"^(\d+) packets? (captured|dropped by kernel)$", re.MULTILINE)
+
+
+def collect(folder: Path, programs: Iterable[str]) -> None:
+    """Move the captures among the outputs of ``programs`` to ``captures/``.
+
+    :raises LabError: when the kernel dropped packets, since a capture with holes says wrong things about TCP.
+    """
+    for name in programs:
+        if not name.startswith(PREFIX):
+            continue
+        _check(name.removeprefix(PREFIX), (folder / "out" / f"{name}.err").read_text(errors="replace"))
+        target = folder / "captures" / f"{name.removeprefix(PREFIX)}.pcap"
+        target.parent.mkdir(exist_ok=True)
+        (folder / "out" / f"{name}.out").rename(target)
+
+
+def _check(name: str, said: str) -> None:
+    counts = {what: int(count) for count, what in _SAID.findall(said)}
+    if "captured" not in counts:
+        raise LabError(
+            f"the capture {name} did not end as it should", hint=f"tcpdump said: {said.strip() or 'nothing'}"
+        )
+    # More packets "received" than captured are no loss: they passed when the capture had ended.
+    lost = counts.get("dropped by kernel", 0)
+    if lost:
+        hint = "keep less of every packet (snaplen) or fewer packets (filter)"
+        raise LabError(f"the capture {name} lost {lost} of {lost + counts['captured']} packets", hint=hint)

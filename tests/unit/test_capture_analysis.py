@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: MIT
+"""What an analysis finds in hand-made packets, against what was put in."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.capture_packets import (
+    CLIENT,
+    HERE,
+    SERVER,
+    THERE,
+    Pipe,
+    analyse,
+    capable,
+    dss,
+    first_data,
+    join_syn,
+    option,
+    second,
+    token,
+)
+
+from mptcplab.capture import analysis as module
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, nanoseconds
+from mptcplab.capture.summary import ConnectionSummary, Summary
+
+DATA = first_data(CLIENT)
+
+
+def only(summary: Summary) -> ConnectionSummary:
+    (connection,) = summary.connections
+    return connection
+
+
+def payloads(connection: ConnectionSummary, way: int = 0) -> list[int]:
+    return [subflow.directions[way].payload_bytes for subflow in connection.subflows]
+
+
+def test_two_subflows_of_one_connection() -> None:
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.open_capable()
+    two.open_join()
+    one.data(0, DATA, 1000)
+    two.data(0, DATA + 1000, 1500)
+    two.data(0, DATA + 2500, 1500)
+    one.data(1, first_data(SERVER), 500)
+    one.send(0, ACK, dss(DATA + 4000, 0, 1, ack=0, fin=True))
+    one.close()
+    two.close()
+    connection = only(analyse(packets))
+    assert connection.version == 1
+    assert connection.tokens == (token(CLIENT).hex(), token(SERVER).hex())
+    assert (connection.data_bytes, connection.reinjected_bytes) == ((4000, 500), (0, 0))
+    assert [subflow.began for subflow in connection.subflows] == ["capable", "join"]
+    assert [subflow.directions[0].share for subflow in connection.subflows] == [0.25, 0.75]
+    assert [subflow.state for subflow in connection.subflows] == ["closed", "closed"]
+    assert connection.subflows[1].address_ids == (1, 1)
+    assert [(event.kind, event.side, event.about) for event in connection.events] == [
+        ("DATA_FIN", 0, {"data_bytes": 4000})
+    ]
+    assert (connection.fallback, connection.notes) == (None, ())
+
+
+def test_a_join_from_the_server() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    other = Pipe(packets, ends=(Endpoint("10.0.4.2", 1), Endpoint("10.0.3.1", 2)))
+    other.open_join(of=CLIENT, backup=True)
+    other.data(1, DATA, 700)
+    subflow = only(analyse(packets)).subflows[1]
+    assert subflow.ends == ("10.0.3.1:2", "10.0.4.2:1"), "the connection's side 0 comes first"
+    assert (subflow.initiator, subflow.backup) == (1, (False, True))
+    assert [direction.payload_bytes for direction in subflow.directions] == [700, 0]
+
+
+def test_a_join_that_is_seen_before_its_connection() -> None:
+    """Clocks of two files that differ."""
+    packets: list[Packet] = []
+    two, one = second(packets), Pipe(packets)
+    two.open_join()
+    one.open_capable()
+    two.data(0, DATA, 10)
+    assert payloads(only(analyse(packets))) == [10, 0]
+
+
+def test_retransmissions_are_not_reinjections() -> None:
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.open_capable()
+    two.open_join()
+    mapping = dss(DATA, 1, 1000, ack=0)
+    one.send(0, ACK, mapping, length=1000)
+    one.send(0, ACK, mapping, at=1, length=1000)  # TCP sends it again
+    one.send(0, ACK, mapping, at=501, length=500)  # and half of it
+    two.data(0, DATA + 400, 300)  # MPTCP sends a part on the other subflow
+    one.send(0, FIN | ACK)
+    one.send(0, FIN | ACK, at=1001)
+    connection = only(analyse(packets))
+    first, other = (subflow.directions[0] for subflow in connection.subflows)
+    assert (first.payload_bytes, first.sent_bytes, first.retransmitted_bytes) == (1000, 2500, 1500)
+    assert first.retransmitted_packets == 3, "two with data, and the FIN"
+    assert (other.payload_bytes, other.reinjected_bytes) == (300, 300)
+    assert (connection.data_bytes[0], connection.reinjected_bytes[0]) == (1000, 300)
+
+
+def test_a_probe_for_life_is_no_retransmission() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.data(0, DATA, 100)
+    one.send(0, ACK, at=100, length=1)  # not yet acknowledged: sent again
+    one.send(1)
+    one.send(0, ACK, at=100, length=1)  # acknowledged: only asks
+    assert only(analyse(packets)).subflows[0].directions[0].retransmitted_packets == 1
+
+
+def test_one_mapping_for_many_packets() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    mapping = dss(DATA, 1, 3000, ack=0)
+    one.send(0, ACK, mapping, length=1000)
+    one.send(0, ACK, length=1000)  # without an option of its own
+    one.send(0, ACK, mapping, length=1000)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes[0], connection.notes) == (3000, ())
+
+
+def test_first_data_with_mp_capable() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.send(0, ACK, capable(CLIENT, SERVER, length=40), length=40)
+    one.data(0, DATA + 40, 60)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes[0], connection.fallback) == (100, None)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_numbers_wrap(bits: int) -> None:
+    """The data sequence at 2^64 (or 2^32) and the subflow's at 2^32, both in the middle of the data."""
+    packets: list[Packet] = []
+    one = Pipe(packets, starts=(2**32 - 5000, 2**32 - 1))
+    start = 2**64 - 7000
+    one.send(0, SYN, capable())
+    one.send(1, SYN | ACK, capable(SERVER))
+    for number in range(20):
+        one.data(0, start + 1000 * number, 1000, bits=bits)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes[0], connection.reinjected_bytes[0], connection.notes) == (20_000, 0, ())
+    assert connection.subflows[0].directions[0].retransmitted_bytes == 0
+
+
+def test_a_capture_that_begins_later() -> None:
+    """Nothing but data of two subflows: the numbers say that they belong together, and another one does not."""
+    packets: list[Packet] = []
+    one, two = Pipe(packets, sent=[50_001, 1]), second(packets, sent=[20_001, 1])
+    other = Pipe(packets, ends=(Endpoint("10.0.1.9", 1), Endpoint("10.0.2.2", 5001)), sent=[7, 1])
+    for number in range(5):
+        one.data(0, DATA + 2000 * number, 1000)
+        two.data(0, DATA + 2000 * number + 1000, 1000)
+        other.data(0, DATA + 2**40 + 100 * number, 100)
+    summary = analyse(packets)
+    first, last = summary.connections
+    assert (len(first.subflows), len(last.subflows)) == (2, 1)
+    assert (first.data_bytes[0], last.data_bytes[0]) == (10_000, 500)
+    assert first.subflows[0].began == "before"
+    assert "begins before" in first.notes[0]
+    assert first.reinjected_bytes[0] == 0
+
+
+def test_a_capture_that_begins_inside_of_a_mapping() -> None:
+    """The first packets do not begin where their mapping does; later ones do."""
+    packets: list[Packet] = []
+    one = Pipe(packets, sent=[10_001, 1])
+    for start in (9_001, 12_001):
+        mapping = dss(DATA + start, start, 3000, ack=0)
+        while one.sent[0] < start + 3000:
+            one.send(0, ACK, mapping, length=1000)
+    assert only(analyse(packets)).data_bytes[0] == 5000
+
+
+def test_a_join_after_the_beginning_of_the_capture() -> None:
+    """Its token is of a key that was never seen: the data sequence tells."""
+    packets: list[Packet] = []
+    one, two, three = Pipe(packets, sent=[9, 1]), second(packets), Pipe(packets, ends=(Endpoint("10.0.5.1", 1),) * 2)
+    one.data(0, DATA, 1000)
+    two.open_join()
+    two.data(0, DATA + 1000, 1000)
+    three.ends = (Endpoint("10.0.5.1", 1), Endpoint("10.0.6.2", 5001))
+    three.open_join()  # carries nothing, but the token is known by now
+    connection = only(analyse(packets))
+    assert [subflow.began for subflow in connection.subflows] == ["before", "join", "join"]
+    assert connection.tokens[1] == token(SERVER).hex()
+
+
+def test_the_same_packets_in_two_files() -> None:
+    """Each vantage point sees every packet but one; payload counts once, and sending as the nearer one saw it."""
+    packets: list[Packet] = []
+    one = Pipe(packets, vantages=(HERE, THERE))
+    one.open_capable()
+    one.data(0, DATA, 1000)
+    mapping = dss(DATA + 1000, 1001, 1000, ack=0)
+    one.send(0, ACK, mapping, length=1000, vantages=[HERE])  # lost on the way
+    one.data(0, DATA + 2000, 1000)
+    one.send(0, ACK, mapping, at=1001, length=1000)
+    add = option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8)
+    one.send(1, ACK, add)
+    connection = only(analyse(packets))
+    direction = connection.subflows[0].directions[0]
+    assert (direction.payload_bytes, direction.sent_bytes, direction.retransmitted_bytes) == (3000, 4000, 1000)
+    assert direction.seen_in == "a.pcap"
+    assert (connection.data_bytes[0], connection.reinjected_bytes[0]) == (3000, 0)
+    assert [event.kind for event in connection.events] == ["ADD_ADDR"], "told once"
+
+
+def test_what_the_capture_lacks() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.data(0, DATA, 1000)
+    one.sent[0] += 500  # not in the capture
+    one.data(0, DATA + 1500, 1000)
+    one.sent[0] += 200  # nor this, at the end
+    one.send(1)
+    connection = only(analyse(packets))
+    assert connection.subflows[0].directions[0].unseen_bytes == 700
+    assert connection.notes == ("700 bytes were acknowledged that are not in the capture",)
+
+
+def test_nothing_is_lacking_after_a_fin() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.data(0, DATA, 1000)
+    one.close()
+    assert only(analyse(packets)).subflows[0].directions[0].unseen_bytes == 0
+
+
+def test_super_packets() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    mss = bytes.fromhex("020405b4")
+    one.send(0, SYN, mss + capable())
+    one.send(1, SYN | ACK, mss + capable(SERVER))
+    one.data(0, DATA, 60_000)
+    connection = only(analyse(packets))
+    assert connection.subflows[0].has_super_packets
+    assert connection.data_bytes[0] == 60_000
+    assert any("before segmentation" in note for note in connection.notes)
+
+
+def _handshake(first: bytes, answer: bytes, third: bytes) -> list[Packet]:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.send(0, SYN, first)
+    one.send(1, SYN | ACK, answer)
+    one.send(0, ACK, third)
+    one.send(0, ACK, length=100)
+    return packets
+
+
+@pytest.mark.parametrize(
+    ("packets", "said"),
+    [
+        (_handshake(capable(), b"", b""), "the SYN/ACK has none"),
+        (_handshake(capable(), capable(SERVER), b""), "data came without DSS"),
+        (_handshake(capable(), capable(SERVER), capable(CLIENT, SERVER)), "data came without DSS"),
+    ],
+)
+def test_fallback_at_the_beginning(packets: list[Packet], said: str) -> None:
+    connection = only(analyse(packets))
+    assert said in str(connection.fallback)
+    assert connection.data_bytes == (100, 0), "what TCP carried"
+
+
+def test_fallback_by_a_box_on_the_way() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.send(0, SYN, capable(), vantages=[HERE])
+    one.send(0, SYN, b"", vantages=[THERE])
+    one.send(1, SYN | ACK, b"", vantages=[THERE, HERE])
+    one.send(0, ACK, length=10, vantages=[HERE, THERE])
+    said = str(only(analyse(packets)).fallback)
+    assert "the SYN has it in a.pcap, not in b.pcap" in said
+
+
+def test_infinite_mapping_and_mp_fail() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable(flags=0x81)
+    one.data(0, DATA, 100, checksum=True)
+    one.send(1, ACK, option(bytes([0x60, 0]) + DATA.to_bytes(8)))
+    one.send(0, ACK, dss(DATA + 100, 101, 0, ack=0), length=100)
+    one.send(0, ACK, length=900)
+    connection = only(analyse(packets))
+    assert "infinite mapping" in str(connection.fallback)
+    assert connection.data_bytes[0] == 1100
+    assert connection.checksum
+    assert "MP_FAIL" in " ".join(connection.notes)
+    assert connection.events[0].about == {"sequence": DATA}
+
+
+def test_what_is_said() -> None:
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.open_capable()
+    two.open_join()
+    two.send(1, ACK, option(b"\x51"))
+    one.send(0, ACK, option(bytes([0x40, 1])))
+    two.send(0, RST | ACK, option(bytes([0x81, 6])))
+    one.send(1, RST | ACK, option(bytes([0x70, 0]) + CLIENT))
+    connection = only(analyse(packets))
+    assert [(event.subflow, event.side, event.kind) for event in connection.events] == [
+        (2, 1, "MP_PRIO"),
+        (1, 0, "REMOVE_ADDR"),
+        (2, 0, "MP_TCPRST"),
+        (1, 1, "MP_FASTCLOSE"),
+    ]
+    assert connection.subflows[1].backup == (False, True)
+    assert [subflow.state for subflow in connection.subflows] == ["reset", "reset"]
+
+
+def test_joins_that_fail() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    refused, silent = second(packets), Pipe(packets, ends=(Endpoint("10.0.5.1", 3), Endpoint("10.0.6.2", 5001)))
+    refused.send(0, SYN, join_syn(SERVER))
+    refused.reset(1)
+    silent.send(0, SYN, join_syn(SERVER))
+    silent.send(0, SYN, join_syn(SERVER))
+    states = [subflow.state for subflow in only(analyse(packets)).subflows]
+    assert states == ["open", "refused", "no answer"]
+
+
+def test_a_join_of_a_connection_that_nobody_saw() -> None:
+    packets: list[Packet] = []
+    Pipe(packets).send(0, SYN, join_syn(SERVER))
+    summary = analyse(packets)
+    assert (only(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
+
+
+def test_plain_tcp_is_told_apart() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.send(0, SYN)
+    one.send(1, SYN | ACK)
+    one.send(1, ACK, length=5000)
+    one.close()
+    summary = analyse(packets)
+    assert (summary.connections, len(summary.tcp), summary.tcp_payload_bytes) == ((), 1, 5000)
+    assert summary.tcp[0].state == "closed"
+
+
+def test_a_port_that_is_used_again() -> None:
+    packets: list[Packet] = []
+    for start in (1000, 500_000):
+        one = Pipe(packets, starts=(start, start))
+        one.send(0, SYN)
+        one.send(0, SYN, at=0)  # the same SYN again is the same connection
+        one.send(1, SYN | ACK)
+        one.send(0, ACK, length=100)
+        one.reset()
+    summary = analyse(packets)
+    assert [one.directions[0].payload_bytes for one in summary.tcp] == [100, 100]
+    assert [one.directions[0].retransmitted_packets for one in summary.tcp] == [1, 1]
+
+
+def test_many_connections_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_FLOWS", 10)
+    monkeypatch.setattr(module, "_MOST_CONNECTIONS", 5)
+    packets: list[Packet] = []
+    for port in range(1, 41):
+        one = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))
+        if port % 2:
+            one.send(0, SYN)
+        else:
+            one.open_capable()
+        one.send(0, ACK, length=10)
+        one.reset()
+    summary = analyse(packets)
+    assert len(summary.connections) + summary.connections_only_counted == 20
+    assert len(summary.tcp) + summary.tcp_only_counted == 20
+    assert (len(summary.connections), len(summary.tcp) <= 10) == (5, True)
+    assert summary.tcp_payload_bytes == 200
+    assert [one.number for one in summary.connections] == [16, 17, 18, 19, 20]
+
+
+def test_times() -> None:
+    assert nanoseconds("1735689610.000004864") == 1735689610000004864
+    assert nanoseconds("1735689610.5") == 1735689610500000000
+    assert nanoseconds("2025-01-01T00:00:10.000004864Z") == 1735689610000004864

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Captures of a scenario: which programs they become, and what becomes of what these wrote."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mptcplab.engine import tools
+from mptcplab.errors import LabError, MissingError
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.plan.script import script
+from mptcplab.recording.captures import collect
+from mptcplab.recording.record import Recording
+from mptcplab.scenario.load import load
+
+SCENARIO = """
+title = "captures"
+topology = { preset = "disjoint-lines" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }
+"""
+SAID = "tcpdump: listening on a\n%d packets captured\n%d packets received by filter\n%d packets dropped by kernel\n"
+
+
+def plan(tmp_path: Path, captures: str) -> Plan:
+    file = tmp_path / "scenario.toml"
+    file.write_text(f"{SCENARIO}record.captures = {captures}\n")
+    return compile_plan(load(file).points[0].scenario, seed=1)
+
+
+def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
+    programs = plan(tmp_path, '[{ node = "client", link = "access2" }, { node = "r1" }]').programs
+    names = [program.name for program in programs if program.name.startswith("capture.")]
+    assert names == ["capture.client-access2", "capture.r1-access1", "capture.r1-line1"]
+    assert {program.role for program in programs[:3]} == {"server"}
+    assert [program.node for program in programs[:3]] == ["client", "r1", "r1"]
+    assert "tcpdump -i access2 -n -p -s 128 " in programs[0].argv[-1]
+    assert programs[3].name == "bulk.server", "captures run before anything else does"
+
+
+def test_no_capture_no_change(tmp_path: Path) -> None:
+    assert all("tcpdump" not in word for command in plan(tmp_path, "[]").commands for word in command)
+
+
+def test_filter_and_length(tmp_path: Path) -> None:
+    chosen = """[{ node = "server", link = "line1", snaplen = "256 KiB", filter = "tcp and not host '10.0.0.1'" }]"""
+    line = plan(tmp_path, chosen).programs[0].argv[-1]
+    assert " -s 262144 " in line
+    assert """'tcp and not host '"'"'10.0.0.1'"'"''""" in line, "one word for the shell"
+
+
+def test_the_script_runs_and_ends_captures(tmp_path: Path) -> None:
+    text = script(plan(tmp_path, '[{ node = "client" }]'), title="t")
+    assert "> capture.client-access1.out 2> capture.client-access1.err & s1=$!" in text
+    assert "kill $s1" in text
+    checked = subprocess.run(["sh", "-n"], input=text, text=True, capture_output=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tools.programs_of(plan(tmp_path, '[{ node = "client" }]').commands)
+    assert "tcpdump" in names
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(MissingError) as missing:
+        tools.find_program("tcpdump")
+    assert (missing.value.message, missing.value.hint) == (
+        "this machine has no 'tcpdump'",
+        "sudo apt-get install tcpdump",
+    )
+
+
+def _left(folder: Path, said: str) -> Path:
+    (folder / "out").mkdir()
+    (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
+    (folder / "out" / "capture.client-access1.err").write_text(said)
+    return folder
+
+
+def test_captures_become_files(tmp_path: Path) -> None:
+    collect(_left(tmp_path, SAID % (7, 9, 0)), ["capture.client-access1", "bulk.server"])
+    (found,) = Recording(tmp_path).captures.items()
+    assert (found[0], found[1].read_bytes()) == ("client-access1", b"pcap")
+    assert not (tmp_path / "out" / "capture.client-access1.out").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (SAID % (90, 100, 10), "the capture client-access1 lost 10 of 100 packets"),
+        ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end as it should"),
+        ("", "the capture client-access1 did not end as it should"),
+    ],
+)
+def test_captures_with_holes_fail(tmp_path: Path, said: str, message: str) -> None:
+    with pytest.raises(LabError) as error:
+        collect(_left(tmp_path, said), ["capture.client-access1"])
+    assert error.value.message == message
