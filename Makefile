@@ -13,7 +13,7 @@ JOBS ?= $(shell nproc)
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench packages venv kernel kernel-lts clean
+.PHONY: demo test check unit lab bench packages test-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -25,7 +25,7 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-unit: venv
+unit: venv test-packages
 	$(BIN)/pytest -q -n $(JOBS) tests/unit
 
 lab: kernel kernel-lts
@@ -37,6 +37,9 @@ bench: kernel
 
 packages:
 	@scripts/install-packages
+
+test-packages:
+	@scripts/install-packages --tests
 
 venv: packages $(STAMP)
 

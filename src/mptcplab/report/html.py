@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""One self-contained HTML file from a results folder: it opens without a network, and asks for nothing.
+
+recordings -> :class:`~mptcplab.report.html_model.Report` -> HTML. The figures are drawn by plotly.js when they come
+into view; until then it and their data are inert text, so that a page with thousands of numbers opens at once. The
+page's own content security policy names the hashes of our two scripts: nothing else in it can run or load.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+import mptcplab
+from mptcplab.report.files import write_text
+from mptcplab.report.html_build import experiment
+from mptcplab.report.html_model import Report
+from mptcplab.report.html_study import study_sections
+from mptcplab.report.table import Table
+from mptcplab.results import open_every
+
+#: The beginning of docs/limitations.md, shortened.
+LIMITATIONS = (
+    ("CPU cost", "Computing takes no virtual time: nothing here says how many cycles MPTCP needs."),
+    ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
+    ("Network cards", "TSO, GSO and GRO are off; there are no driver queues and no byte queue limits."),
+    ("Radios", "A link called lte or wifi is a line with rate, delay, jitter and loss."),
+    ("Other traffic", "Only the workloads of the scenario use the network."),
+    ("Middleboxes", "Routers forward; nothing removes or changes MPTCP options."),
+    ("Loss is random and comes before the bottleneck", "Drops by a full queue come on top."),
+    ("Queues drop at the tail", "There is no active queue management."),
+    ("No coupled congestion control", "LIA, OLIA, BALIA and wVegas are not in mainline Linux."),
+)
+#: Colours of a table's cells on a terminal, as classes of the style sheet.
+_CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad"}
+#: In ``line2.delay``, ``congestion_control`` and ``access1>line1``, before the last word.
+_PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
+
+
+def build_report(folder: Path) -> Report:
+    """What there is to say of a results folder. :raises InputError: when it has no recordings."""
+    results = open_every(folder)
+    sections = study_sections(results)
+    if sections:
+        return Report(f"Study {folder.resolve().name}", tuple(sections))
+    one = experiment(results.of_experiment())
+    return Report(one.title, (one,))
+
+
+def to_html(report: Report) -> str:
+    """The page."""
+    import jinja2  # late: only a report needs it
+
+    loader = jinja2.PackageLoader("mptcplab.report")
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"styles_of": _styles_of, "breakable": _breakable}
+    script, library = _own("report.js"), _plotly()
+    data = [[drawing.data | {"kind": drawing.kind} for drawing in one.drawings] for one in report.experiments]
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        version=mptcplab.__version__,
+        style=_own("report.css"),
+        script=script,
+        library=library,
+        policy=f"'sha256-{_sha256(script)}' 'sha256-{_sha256(library)}'",
+        data=_inert_json(data),
+        limitations=LIMITATIONS,
+    )
+
+
+def write_report(folder: Path, file: Path) -> Report:
+    """Build the report of ``folder`` and write it to ``file``."""
+    report = build_report(folder)
+    write_text(file, to_html(report))
+    return report
+
+
+def _inert_json(data: Any) -> str:
+    """JSON that cannot end the script element that it stands in."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+
+
+def _own(name: str) -> str:
+    return (resources.files("mptcplab.report") / "templates" / name).read_text("utf-8")
+
+
+def _breakable(text: str) -> Markup:
+    """Text whose long names may be broken over lines where their parts end."""
+    return Markup("<wbr>").join(_PART_END.split(text))
+
+
+def _styles_of(table: Table) -> dict[tuple[int, int], str]:
+    return {(row, column): _CLASSES.get(style, "") for row, column, style in table.styles}
+
+
+@cache
+def _plotly() -> str:
+    """plotly.js, as a script element can hold it."""
+    text = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
+    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""What a reader has to know before the numbers: warnings, and what the numbers cannot say."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.html_model import Notice
+from mptcplab.report.table import short_names
+from mptcplab.results import Results
+
+_FEW = 5
+_LISTED = 12
+
+
+def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
+    """Everything to be said of an experiment; ``command`` runs it, and is extended to run a part of it."""
+    # A folder that does not say which runs failed is asked for gaps instead.
+    lost = _failed(results, command) if "failed" in results.document else _missing(rows, command)
+    found = [*_of_rows(rows), *lost, *_of_folder(results), *_spread(rows)]
+    return tuple(sorted(found, key=lambda notice: notice.level != "warning"))
+
+
+def row_name(row: ResultRow, *, with_workload: bool) -> str:
+    """A row's settings in one line."""
+    names = short_names(list(row.settings))
+    parts = [f"{names[key]} {value}" for key, value in row.settings.items()]
+    return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
+
+
+def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> str:
+    """The command that repeats one run alone."""
+    words = [*command, "--seed", str(seed), "--repeats", "1"]
+    for key, value in settings.items():
+        words += ["--set", f"{key}={value}"]
+    return shlex.join(words)
+
+
+def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    """MPTCP that was not what was asked for: each sentence once, with the rows that it is about."""
+    several = len({row.workload for row in rows}) > 1
+    where: dict[str, list[str]] = {}
+    for row in rows:
+        for warning in row.warnings:
+            where.setdefault(warning, []).append(row_name(row, with_workload=several))
+    for warning, names in where.items():
+        yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
+    if len({row.kernel for row in rows}) > 1 and not any("kernel" in row.settings for row in rows):
+        yield Notice("warning", f"The rows were measured on different kernels: {', '.join(_kernels(rows))}.")
+
+
+def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+    """Runs that ended in an error, with what it was."""
+    failed = [run for run in results.document["failed"] if isinstance(run, dict)]
+    if not failed:
+        return
+    names = []
+    for run in failed:
+        short = short_names(list(run["settings"]))
+        point = "".join(f"{short[key]} {value}, " for key, value in run["settings"].items())
+        names.append(f"{point}seed {run['seed']}: {run['error']}")
+    first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the others."
+    yield Notice(
+        "warning", text, _shortened(names), single_run(command, first["settings"], first["seed"]) if command else ""
+    )
+
+
+def _missing(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
+    """Points with fewer seeds than others: runs that failed, or that an interrupted sweep did not reach."""
+    seeds = sorted({seed for row in rows for seed in row.seeds})
+    gaps = {tuple(row.settings.items()): (row, [seed for seed in seeds if seed not in row.seeds]) for row in rows}
+    lines = [(row, seed) for row, absent in gaps.values() for seed in absent]
+    if not lines:
+        return
+    row, seed = lines[0]
+    names = [f"{row_name(row, with_workload=False)}, seed {seed}" for row, seed in lines]
+    runs = "run is" if len(lines) == 1 else "runs are"
+    text = f"{len(lines)} {runs} missing: failed, or not executed yet. Means of these rows are over fewer seeds."
+    yield Notice("warning", text, _shortened(names), single_run(command, row.settings, seed) if command else "")
+
+
+def _of_folder(results: Results) -> Iterator[Notice]:
+    if results.damaged:
+        count = len(results.damaged)
+        noun = "recordings" if count > 1 else "recording"
+        text = f"{count} {noun} could not be read, and nothing here is about {'them' if count > 1 else 'it'}."
+        yield Notice("warning", text, _shortened(results.damaged))
+    if results.absent > len(results.damaged):
+        text = (
+            f"{results.absent} recordings that results.json names are not in the folder: the rows are over fewer runs."
+        )
+        yield Notice("warning", text)
+    if not results.document:
+        text = "The folder has no results.json: the experiment did not end, and its title and question are not known."
+        yield Notice("warning", text)
+    if results.older:
+        text = (
+            f"{results.older} recordings have the same settings and seed as others here, made with another kernel, "
+            "other programs or other keys. Of each, the one executed last is shown."
+        )
+        yield Notice("warning", text)
+    if results.others:
+        yield Notice("note", f"{results.others} other recordings in this folder belong to other experiments.")
+
+
+def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    counts = [row.goodput_mbps.n for row in rows]
+    if not counts:
+        return
+    least = min(counts)
+    if max(counts) == 1:
+        yield Notice(
+            "note", "One run only of every point, so there is no interval: nothing says how much a result varies."
+        )
+    elif least == 1:
+        yield Notice("note", f"{counts.count(1)} rows have one run only, and so no interval.")
+    elif least < _FEW:
+        text = f"Intervals of n = {least} are wide by construction (Student's t). Use at least {_FEW} seeds to compare."
+        yield Notice("note", text)
+
+
+def _kernels(rows: Sequence[ResultRow]) -> list[str]:
+    return sorted({row.kernel for row in rows})
+
+
+def _shortened(names: Sequence[str]) -> tuple[str, ...]:
+    """A reader looks at some; the table marks all."""
+    if len(names) <= _LISTED:
+        return tuple(names)
+    return (*names[: _LISTED - 1], f"and {len(names) - _LISTED + 1} more")

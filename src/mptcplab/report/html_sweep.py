@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Sweep curves: every row by its place on the axes, for a figure whose horizontal axis the reader chooses."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.figure import Figure
+from mptcplab.report.html_model import Axis, Drawing
+from mptcplab.report.table import short_names
+from mptcplab.stats import Interval
+from mptcplab.units import Duration, Probability, Rate, Size, UnitError
+
+#: Labels closer than this part of an axis would overlap.
+_CLOSEST = 14
+_DIGITS = 6
+#: What can be drawn: name, unit, and where it stands in a row.
+_MEASURES = (
+    ("goodput", "Mbit/s", "goodput_mbps"),
+    ("duration", "s", "duration_s"),
+    ("retransmitted", "%", "retransmitted_percent"),
+)
+#: Quantities by the factor from their smallest unit to a readable one.
+_READERS: tuple[Callable[[str], float], ...] = (
+    lambda text: Rate.parse(text) / 1e6,
+    lambda text: Duration.parse(text) / 1e6,
+    lambda text: float(Size.parse(text)),
+    lambda text: Probability.parse(text) / 1e7,
+    float,
+)
+
+
+def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
+    """The swept keys that have more than one value, in the order of the sweep."""
+    labels: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for key, value in row.settings.items():
+            labels.setdefault(key, {})[value] = None
+    names = short_names(list(labels))
+    return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
+
+
+def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
+    numbers = _numbers(labels)
+    if numbers is None:
+        return Axis(key, name, labels, None)
+    if _readable(numbers):
+        return Axis(key, name, labels, numbers)
+    if min(numbers) > 0 and _readable([math.log(number) for number in numbers]):
+        return Axis(key, name, labels, numbers, scale="log")
+    ordered = sorted(numbers)
+    return Axis(key, name, labels, tuple(float(ordered.index(number)) for number in numbers), scale="even")
+
+
+def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
+    """The labels as quantities of one kind, or None when they are words."""
+    for read in _READERS:
+        with contextlib.suppress(UnitError, ValueError):
+            return tuple(read(label) for label in labels)
+    return None
+
+
+def _readable(numbers: Sequence[float]) -> bool:
+    """Whether all labels have room on a linear axis."""
+    ordered = sorted(numbers)
+    return min(right - left for left, right in pairwise(ordered)) * _CLOSEST >= ordered[-1] - ordered[0]
+
+
+def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
+    """Goodput, duration or retransmissions along any axis, a line per combination of the others."""
+    workloads = list(dict.fromkeys(row.workload for row in rows))
+    # A curve needs numbers; among these, and else, the longest axis shows most.
+    worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
+    along = worth.index(max(worth))
+    data = {
+        "axes": [axis.to_json() for axis in axes],
+        "along": along,
+        "workloads": workloads,
+        "measures": [{"name": name, "unit": unit} for name, unit, _ in _MEASURES],
+        "rows": [_row(row, axes, workloads) for row in rows],
+    }
+    choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
+    choices.append(("Value", tuple(f"{name}, {unit}" for name, unit, _ in _MEASURES)))
+    return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
+
+
+def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str]) -> list[Any]:
+    place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
+    values = [_pair(getattr(row, field)) for _, _, field in _MEASURES]
+    return [place, workloads.index(row.workload), values, row.goodput_mbps.n]
+
+
+def _pair(interval: Interval | None) -> list[float | None]:
+    """Mean and half width of the interval."""
+    if interval is None:
+        return [None, None]
+    half = interval.half_width
+    return [round(interval.mean, _DIGITS), round(half, _DIGITS) if half is not None else None]
+
+
+def spread_note(rows: Sequence[ResultRow]) -> str:
+    """What the bars and bands are."""
+    counts = sorted({row.goodput_mbps.n for row in rows})
+    if counts == [1]:
+        return "One run each, so no intervals."
+    n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
+    return f"Points are means; bars and bands are 95 % confidence intervals of the mean (Student's t, {n} seeds)."
+
+
+def published_drawing(figure: Figure) -> Drawing:
+    """Published points beside measured lines."""
+    numbers = _axis("", figure.x_label, figure.positions)
+    data = {
+        "axis": numbers.to_json(),
+        "y": figure.y_label,
+        "series": [
+            {
+                "name": series.name,
+                "measured": [_pair(value) for value in series.measured],
+                "published": list(series.published),
+            }
+            for series in figure.series
+        ],
+    }
+    caption = f"Hollow marks: published. {figure.note[:1].upper()}{figure.note[1:]}."
+    return Drawing("lines", "Published and measured", caption, data, ("lines",))

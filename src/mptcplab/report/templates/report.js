@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Draws the figures of a report when they come into view, sorts tables, follows light, dark and print.
+"use strict";
+(() => {
+  // Okabe and Ito's colours, which colour-blind readers can tell apart; lighter ones on dark paper.
+  const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A", "#8C6D1F"];
+  const DARK = ["#3D9BE0", "#F0782A", "#2BC298", "#E39AC6", "#F2B134", "#9AD8FA", "#B0B0B0", "#C9A94F"];
+  const DASHES = ["solid", "dash", "dot", "dashdot"];
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+  const MOST_LINES = 12;
+  const FEW_LINES = 6;
+  const SCALES = { linear: "", log: " (logarithmic)", even: " (not to scale)" };
+  const PRINT_WIDTH = 680;
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const root = document.documentElement;
+  const drawn = new Set();
+  let printing = false;
+
+  function loadPlotly() {
+    if (window.Plotly) return;
+    const script = document.createElement("script");
+    script.textContent = document.getElementById("plotly").textContent;
+    performance.mark("library");
+    document.head.append(script);
+  }
+
+  // ---- colours -------------------------------------------------------------------------------------------------
+
+  function colours() {
+    const paper = getComputedStyle(document.body).backgroundColor;
+    const [r, g, b] = paper.match(/[0-9.]+/g).map(Number);
+    return {
+      paper,
+      ink: getComputedStyle(document.body).color,
+      grid: getComputedStyle(document.querySelector(".bar")).borderBottomColor,
+      lines: r + g + b < 384 ? DARK : LIGHT,
+    };
+  }
+
+  function faded(hex, alpha) {
+    const part = (at) => parseInt(hex.slice(at, at + 2), 16);
+    return `rgba(${part(1)},${part(3)},${part(5)},${alpha})`;
+  }
+
+  // ---- what all figures share ----------------------------------------------------------------------------------
+
+  // Names come from scenarios; Plotly would read tags in them.
+  const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+
+  function show(value) {
+    const size = Math.abs(value);
+    return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4);
+  }
+
+  function plot(div, traces, layout) {
+    const colour = colours();
+    const axis = { gridcolor: colour.grid, linecolor: colour.grid, zerolinecolor: colour.grid, automargin: true };
+    const narrow = div.clientWidth < 480;
+    const full = {
+      margin: { l: 56, r: 14, t: 8, b: 44 },
+      font: { family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif", size: narrow ? 11 : 12.5, color: colour.ink },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      hoverlabel: { bgcolor: colour.paper, bordercolor: colour.grid, font: { color: colour.ink } },
+      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom", traceorder: "normal", ...layout.legend },
+      modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: colour.grid, activecolor: colour.ink },
+      hovermode: layout.hovermode ?? "closest",
+      barmode: "group",
+      bargap: 0.55,
+      showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
+      xaxis: { ...axis, ...layout.xaxis, title: { text: plain(layout.x) } },
+      yaxis: { ...axis, rangemode: "tozero", title: { text: plain(layout.y) } },
+      ...(printing ? { width: PRINT_WIDTH, height: div.clientHeight } : { autosize: true }),
+    };
+    const config = {
+      displaylogo: false,
+      responsive: !printing,
+      modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
+    };
+    loadPlotly();
+    Plotly.react(div, traces, full, config);
+  }
+
+  // ---- curves over a sweep -------------------------------------------------------------------------------------
+
+  // "10 ms", "20 ms" become 10 and 20, and the unit goes to the axis.
+  function ticks(axis) {
+    const parts = axis.labels.map((label) => /^([0-9.]+) (\S+)$/.exec(label));
+    const units = new Set(parts.map((part) => part && part[2]));
+    if (units.size !== 1 || units.has(null)) return { texts: axis.labels, name: axis.name };
+    return { texts: parts.map((part) => part[1]), name: `${axis.name}, ${parts[0][2]}` };
+  }
+
+  function hoverText(name, label, pair, unit, n) {
+    if (pair[0] === null) return "";
+    const spread = pair[1] === null ? "" : ` ± ${show(pair[1])}`;
+    return plain(`${name ? `${name}: ` : ""}${label}, ${show(pair[0])}${spread} ${unit}${n ? ` (n = ${n})` : ""}`);
+  }
+
+  function band(places, pairs, colour, group) {
+    const known = places.map((x, index) => [x, pairs[index]]).filter(([, pair]) => pair[1] !== null);
+    if (known.length < 2) return [];
+    const back = known.slice().reverse();
+    return [{
+      x: [...known, ...back].map(([x]) => x),
+      y: [...known.map(([, pair]) => pair[0] + pair[1]), ...back.map(([, pair]) => pair[0] - pair[1])],
+      fill: "toself", fillcolor: faded(colour, 0.16), line: { width: 0 }, mode: "lines",
+      hoverinfo: "skip", showlegend: false, legendgroup: group,
+    }];
+  }
+
+  // Bands of many lines would hide each other; their bars remain.
+  function curve(series, index, axis, unit, withBand) {
+    const colour = colours().lines[index % LIGHT.length];
+    const order = axis.numbers
+      ? axis.numbers.map((_, at) => at).sort((a, b) => axis.numbers[a] - axis.numbers[b])
+      : axis.labels.map((_, at) => at);
+    const places = order.map((at) => (axis.numbers ? axis.numbers[at] : plain(axis.labels[at])));
+    const pairs = order.map((at) => series.measured[at] ?? [null, null]);
+    const hidden = index >= MOST_LINES ? "legendonly" : true;
+    const common = {
+      x: places, name: plain(series.name), legendgroup: `${index}`, visible: hidden, hoverinfo: "text",
+      hovertext: order.map((at, i) => hoverText(series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
+      y: pairs.map((pair) => pair[0]),
+      error_y: {
+        type: "data", array: pairs.map((pair) => pair[1] ?? 0), visible: pairs.some((pair) => pair[1] !== null),
+        thickness: 1.4, width: 4, color: axis.numbers ? colour : colours().ink,
+      },
+    };
+    const measured = axis.numbers
+      ? {
+          ...common, type: "scatter", mode: "lines+markers", connectgaps: false,
+          line: { color: colour, width: 1.8, dash: DASHES[Math.floor(index / LIGHT.length) % DASHES.length] },
+          marker: { color: colour, size: 7, symbol: SYMBOLS[index % SYMBOLS.length] },
+        }
+      : { ...common, type: "bar", marker: { color: faded(colour, 0.75), line: { color: colour, width: 1 } } };
+    const filled = axis.numbers && withBand ? band(places, pairs, colour, `${index}`) : [];
+    return [...filled, measured, ...published(series, index, order, places, axis, unit, colour)];
+  }
+
+  function published(series, index, order, places, axis, unit, colour) {
+    if (!series.published?.some((value) => value !== null)) return [];
+    const values = order.map((at) => series.published[at]);
+    return [{
+      x: places, y: values, type: "scatter", mode: "markers", name: plain(`${series.name} published`), hoverinfo: "text",
+      hovertext: order.map((at, i) =>
+        values[i] === null ? "" : plain(`${series.name} published: ${axis.labels[at]}, ${show(values[i])} ${unit}`)),
+      marker: { color: colour, size: 13, symbol: `${SYMBOLS[index % SYMBOLS.length]}-open`, line: { width: 2 } },
+    }];
+  }
+
+  function drawCurves(div, axis, series, y, unit, legendTitle) {
+    const { texts, name } = ticks(axis);
+    const xaxis = axis.numbers
+      ? { type: axis.scale === "log" ? "log" : "linear", tickvals: axis.numbers, ticktext: texts.map(plain) }
+      : { type: "category" };
+    const many = series.length > FEW_LINES;
+    const traces = series.flatMap((one, index) => curve(one, index, axis, unit, !many));
+    div.style.height = many ? "34rem" : "";
+    const legend = legendTitle && !many ? { title: { text: plain(`${legendTitle}:`), side: "left" } } : {};
+    plot(div, traces, { x: name + SCALES[axis.scale], y, xaxis, legend });
+  }
+
+  // A line per combination of the axes that are not the horizontal one.
+  function drawSweep(section, drawing) {
+    const picked = [...section.querySelectorAll(".choices select")].map((select) => Number(select.value));
+    const along = drawing.axes.length > 1 ? picked[0] : 0;
+    const measure = picked[picked.length - 1];
+    const others = drawing.axes.map((_, at) => at).filter((at) => at !== along);
+    const several = drawing.workloads.length > 1;
+    const lines = new Map();
+    for (const [place, workload, values, n] of drawing.rows) {
+      const words = others.map((at) => drawing.axes[at].labels[place[at]]);
+      const name = [...words, ...(several ? [drawing.workloads[workload]] : [])].join(", ");
+      if (!lines.has(name)) lines.set(name, { name, measured: [], n: [] });
+      lines.get(name).measured[place[along]] = values[measure];
+      lines.get(name).n[place[along]] = n;
+    }
+    const { name, unit } = drawing.measures[measure];
+    const title = [...others.map((at) => drawing.axes[at].name), ...(several ? ["workload"] : [])].join(", ");
+    const some = lines.size > MOST_LINES ? `${MOST_LINES} of ${lines.size} are shown. ` : "";
+    section.querySelector(".chosen").textContent = lines.size <= FEW_LINES ? ""
+      : `Lines: ${title}. ${some}Click a name to show or hide its line, twice to see it alone.`;
+    const div = section.querySelector(".figure");
+    drawCurves(div, drawing.axes[along], [...lines.values()], `${name}, ${unit}`, unit, lines.size > 1 ? title : "");
+  }
+
+  function drawLines(section, drawing) {
+    const unit = drawing.y.split(", ").pop();
+    drawCurves(section.querySelector(".figure"), drawing.axis, drawing.series, drawing.y, unit, "");
+  }
+
+  // ---- one run over time ---------------------------------------------------------------------------------------
+
+  // The point that the selectors name; where there is none (keys that move together), the one that agrees most.
+  function chosenPoint(section, drawing, changed) {
+    const selects = [...section.querySelectorAll(".choices select")].slice(0, drawing.axes);
+    const wanted = selects.map((select) => Number(select.value));
+    const agrees = (point) => point.at.filter((at, axis) => at === wanted[axis]).length
+      + (changed !== undefined && point.at[changed] === wanted[changed] ? drawing.axes : 0);
+    const best = drawing.points.reduce((a, b) => (agrees(b) > agrees(a) ? b : a));
+    selects.forEach((select, axis) => { select.value = best.at[axis]; });
+    return best;
+  }
+
+  function chosenWorkload(section, drawing, point) {
+    if (drawing.workloads.length < 2) return point.workloads[0];
+    const select = [...section.querySelectorAll(".choices select")].pop();
+    const name = drawing.workloads[Number(select.value)];
+    return point.workloads.find((one) => one.name === name) ?? point.workloads[0];
+  }
+
+  function drawTimeline(section, drawing, changed) {
+    const point = chosenPoint(section, drawing, changed);
+    const one = chosenWorkload(section, drawing, point);
+    const where = [...section.querySelectorAll(".choices label")].map((label) =>
+      `${label.firstChild.textContent.trim()} ${label.querySelector("select").selectedOptions[0].textContent}, `);
+    section.querySelector(".chosen").textContent = `Shown: ${where.join("")}seed ${point.seed} (runs/${point.run}).`;
+    const xaxis = { range: [one.edges[0] ?? 0, one.edges[one.edges.length - 1] ?? 1] };
+    const paths = [...new Set([...one.goodput, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
+    for (const div of section.querySelectorAll(".figure")) {
+      const panel = div.dataset.panel;
+      if (panel === "goodput") drawGoodput(div, one, paths, xaxis);
+      else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis);
+      else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis);
+      else drawOverTime(div, one.queue, "in the queue, kB", null, xaxis);
+    }
+  }
+
+  function drawGoodput(div, one, paths, xaxis) {
+    const colour = colours();
+    const step = (values) => [...values, values[values.length - 1]];
+    const traces = one.goodput.map((line) => {
+      const own = colour.lines[paths.indexOf(line.name) % LIGHT.length];
+      return {
+        x: one.edges, y: step(line.v), name: plain(line.name), type: "scatter", mode: "lines", stackgroup: "paths",
+        line: { shape: "hv", color: own, width: 1 }, fillcolor: faded(own, 0.45),
+        hovertemplate: "%{y:.2f} Mbit/s",
+      };
+    });
+    if (traces.length > 1) {
+      const total = one.edges.map((_, at) => traces.reduce((sum, trace) => sum + (trace.y[at] ?? 0), 0));
+      traces.push({
+        x: one.edges, y: total, name: "total", type: "scatter", mode: "lines",
+        line: { shape: "hv", color: colour.ink, width: 1.5 }, hovertemplate: "%{y:.2f} Mbit/s",
+      });
+    }
+    plot(div, traces, { x: "time, s", y: "goodput, Mbit/s", hovermode: "x unified", xaxis });
+  }
+
+  function drawOverTime(div, lines, y, paths, xaxis) {
+    const colour = colours();
+    const seen = {};
+    const traces = lines.map((line, index) => {
+      const path = line.name.replace(/ #[0-9]+$/, "");
+      const at = paths ? paths.indexOf(path) : index;
+      seen[path] = (seen[path] ?? -1) + 1;
+      return {
+        x: line.t, y: line.v, name: plain(line.name), type: "scatter",
+        mode: line.t.length < 40 ? "lines+markers" : "lines", marker: { size: 4.5, symbol: SYMBOLS[at % SYMBOLS.length] },
+        line: { color: colour.lines[at % LIGHT.length], width: 1.6, dash: paths ? DASHES[seen[path] % DASHES.length] : "solid" },
+        hovertemplate: "%{y}",
+      };
+    });
+    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis });
+  }
+
+  // ---- when to draw --------------------------------------------------------------------------------------------
+
+  const DRAW = { sweep: drawSweep, lines: drawLines, timeline: drawTimeline };
+
+  function draw(section, changed) {
+    const { experiment, drawing, kind } = section.dataset;
+    drawn.add(section);
+    DRAW[kind](section, data[experiment][drawing], changed);
+  }
+
+  const sections = [...document.querySelectorAll(".drawing")];
+  const observer = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const section = entry.target.closest(".drawing");
+      if (entry.isIntersecting && !drawn.has(section)) draw(section);
+    }
+  }, { rootMargin: "150px" });
+
+  for (const section of sections) {
+    const { experiment, drawing, kind } = section.dataset;
+    const selects = [...section.querySelectorAll(".choices select")];
+    if (kind === "sweep" && selects.length > 1) selects[0].value = data[experiment][drawing].along;
+    selects.forEach((select, at) => select.addEventListener("change", () => draw(section, at)));
+    section.querySelectorAll(".figure").forEach((div) => observer.observe(div));
+  }
+
+  // The library takes some tenths of a second to start: while the reader reads, not before there is anything to read.
+  if (sections.length) addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(loadPlotly));
+
+  function redraw() {
+    for (const section of drawn) draw(section);
+  }
+
+  const theme = document.getElementById("theme");
+  theme.addEventListener("change", () => {
+    if (theme.value) root.dataset.theme = theme.value; else delete root.dataset.theme;
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+
+  // On paper everything is drawn, light, and open.
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    printing = true;
+    root.dataset.printing = "";
+    opened = [...document.querySelectorAll("details:not([open]):not(.runs)")];
+    opened.forEach((one) => { one.open = true; });
+    sections.forEach((section) => draw(section));
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    delete root.dataset.printing;
+    opened.forEach((one) => { one.open = false; });
+    redraw();
+  });
+
+  // ---- tables --------------------------------------------------------------------------------------------------
+
+  const FACTORS = {
+    ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600,
+    "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+    B: 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, "%": 1e-2, ppm: 1e-6, ppb: 1e-9,
+  };
+
+  function sortKey(text) {
+    const found = /^([+-]?[0-9.]+)(?:\s+(\S+))?/.exec(text);
+    return found ? Number(found[1]) * (FACTORS[found[2]] ?? 1) : null;
+  }
+
+  function compare(left, right) {
+    const [a, b] = [sortKey(left), sortKey(right)];
+    if (a !== null && b !== null) return a - b;
+    return left.localeCompare(right);
+  }
+
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const body = table.tBodies[0];
+    const original = [...body.rows];
+    const heads = [...table.tHead.rows[0].cells];
+    const sort = (head, column) => {
+      const next = { ascending: "descending", descending: null }[head.getAttribute("aria-sort")];
+      const order = next === undefined ? "ascending" : next;
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      const sign = order === "descending" ? -1 : 1;
+      const text = (row) => row.cells[column].textContent;
+      body.append(...(order ? original.slice().sort((a, b) => sign * compare(text(a), text(b))) : original));
+      if (order) head.setAttribute("aria-sort", order);
+    };
+    heads.forEach((head, column) => {
+      const button = head.querySelector("[role=button]");
+      button.addEventListener("click", () => sort(head, column));
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        sort(head, column);
+      });
+    });
+  }
+})();

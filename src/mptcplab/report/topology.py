@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""The network of an experiment as a picture: inline SVG, nodes as boxes, links with what they do to packets.
+
+Colours come from the page's style sheet by class names, so that the picture follows light, dark and print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from mptcplab.report.layout import Layout, arrange
+
+_NODE_WIDTH, _NODE_HEIGHT = 92, 40
+_CURVE = 34
+_LINE = 15
+_CHARACTER = 6.5
+_NARROWEST_LABEL = 64
+_MARGIN = 10
+#: More values of a swept key than this are written as their range.
+_LISTED = 4
+_KEYS = ("rate", "delay", "jitter", "loss", "queue", "burst", "overhead")
+_NOTHING = ("0 ns", "0 ppb", "0 B")
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One network. ``text`` says the same for those who cannot see it; ``swept``: some link differs between points."""
+
+    svg: Markup
+    text: str
+    swept: bool
+
+
+@dataclass(frozen=True)
+class _Label:
+    """What stands at a link: its name above the line, the rest below."""
+
+    name: str
+    below: tuple[str, ...]
+    swept: bool
+
+    @property
+    def width(self) -> float:
+        return max([_NARROWEST_LABEL, *(_CHARACTER * len(line) for line in (self.name, *self.below))])
+
+
+def networks(scenarios: Sequence[Table]) -> list[Picture]:
+    """A picture of every different network among the resolved ``scenarios`` of an experiment's points.
+
+    Values that differ from point to point are all named at their link.
+    """
+    alike: dict[Any, list[Table]] = {}
+    for scenario in scenarios:
+        ends = tuple((name, *link["between"]) for name, link in scenario["links"].items())
+        alike.setdefault((tuple(scenario["hosts"]), tuple(scenario["routers"]), ends), []).append(scenario)
+    return [_picture(group) for group in alike.values()]
+
+
+def _picture(group: Sequence[Table]) -> Picture:
+    first = group[0]
+    links = {name: (link["between"][0], link["between"][1]) for name, link in first["links"].items()}
+    workloads = list(first["workloads"].values())
+    nodes = [*first["hosts"], *first["routers"]]
+    sources, sinks = [load["from"] for load in workloads], [load["to"] for load in workloads]
+    layout = arrange(nodes, links, sources, sinks)
+    labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
+    text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
+    svg = _Drawing(layout, labels, set(first["hosts"]), text).svg()
+    return Picture(svg, text, any(label.swept for label in labels.values()))
+
+
+def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
+    found = {
+        side: _direction([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
+    }
+    swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
+    if found["forward"] == found["backward"]:
+        return _Label(name, found["forward"], swept)
+    right, left = ("backward", "forward") if turned else ("forward", "backward")
+    lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in found[side]]
+    return _Label(name, tuple(lines), swept)
+
+
+def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
+    """One direction of a link in at most two lines: rate and delay, then what happens to packets in the queue."""
+    said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
+    if not said["rate"]:
+        # Without a rate there is no queue, whatever its length would be.
+        said |= dict.fromkeys(("queue", "burst", "overhead"), "")
+    delay = said["delay"] + (f" ± {said['jitter']}" if said["jitter"] else "")
+    above = [part for part in (said["rate"], delay) if part]
+    below = [f"{key} {said[key]}" for key in ("loss", "queue", "burst", "overhead") if said[key]]
+    lines = [" · ".join(parts) for parts in (above, below) if parts]
+    return tuple(lines) or ("no limits",)
+
+
+def _values(values: Iterable[Any]) -> str:
+    """``20 ms``; ``5, 10, 20 ms`` when points differ; empty when it does nothing at every point."""
+    texts = [str(value) if value is not None else "none" for value in dict.fromkeys(values)]
+    if texts == ["none"] or (len(texts) == 1 and texts[0] in _NOTHING):
+        return ""
+    texts = ["0" if text in _NOTHING else text for text in texts]
+    units = {text.partition(" ")[2] for text in texts if text not in ("0", "none")}
+    if len(units) == 1 and len(texts) > 1:
+        unit = units.pop()
+        texts = [text.removesuffix(f" {unit}") for text in texts]
+        return f"{_several(texts)} {unit}"
+    return _several(texts)
+
+
+def _several(texts: Sequence[str]) -> str:
+    return ", ".join(texts) if len(texts) <= _LISTED else f"{texts[0]} … {texts[-1]}"
+
+
+class _Drawing:
+    """Turns rows and columns into pixels, and these into SVG."""
+
+    def __init__(self, layout: Layout, labels: Mapping[str, _Label], hosts: set[str], text: str) -> None:
+        self._layout, self._labels, self._hosts, self._text = layout, labels, hosts, text
+        widths = [float(_NODE_WIDTH)] * layout.columns
+        for column in range(1, layout.columns, 2):
+            here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
+            widths[column] = max(here, default=0.0) + 2 * _CURVE
+        starts = [sum(widths[:column]) for column in range(layout.columns)]
+        self._centres = [_MARGIN + start + width / 2 for start, width in zip(starts, widths, strict=True)]
+        self._widths = widths
+        most = max((len(label.below) for label in labels.values()), default=1)
+        self._step = max(_NODE_HEIGHT + 22, _LINE * (most + 1) + 18)
+        rows = [row for _, row in [*layout.nodes.values(), *(place for way in layout.ways.values() for place in way)]]
+        self._top = min(rows)
+        self.width = sum(widths) + 2 * _MARGIN
+        self._below = max(_NODE_HEIGHT / 2, _LINE * most + 6) + _MARGIN
+        self.height = (max(rows) - self._top) * self._step + _NODE_HEIGHT / 2 + _MARGIN + self._below
+
+    def _at(self, place: tuple[int, float]) -> tuple[float, float]:
+        column, row = place
+        return self._centres[column], _MARGIN + _NODE_HEIGHT / 2 + (row - self._top) * self._step
+
+    def svg(self) -> Markup:
+        """The whole picture."""
+        parts = [self._link(name) for name in self._layout.ways]
+        parts += [self._text_of(name, label) for name, label in self._labels.items()]
+        parts += [self._node(name, place) for name, place in self._layout.nodes.items()]
+        size = Markup('viewBox="0 0 {0:.0f} {1:.0f}" style="max-width:{0:.0f}px;min-width:{2:.0f}px"')
+        head = Markup('<svg class="network" {} role="img" aria-label="{}">').format(
+            size.format(self.width, self.height, 0.72 * self.width), f"The network: {self._text}"
+        )
+        return head + Markup("\n").join(parts) + Markup("</svg>")
+
+    def _node(self, name: str, place: tuple[int, float]) -> Markup:
+        x, y = self._at(place)
+        kind = "host" if name in self._hosts else "router"
+        shown = name if len(name) <= 13 else f"{name[:12]}…"
+        return Markup(
+            '<g class="node {kind}"><title>{kind} {name}</title>'
+            '<rect x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height}" rx="{radius}"/>'
+            '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>'
+        ).format(
+            kind=kind,
+            name=name,
+            left=x - _NODE_WIDTH / 2,
+            top=y - _NODE_HEIGHT / 2,
+            width=_NODE_WIDTH,
+            height=_NODE_HEIGHT,
+            radius=6 if kind == "host" else _NODE_HEIGHT // 2,
+            x=x,
+            base=y + 4.5,
+            shown=shown,
+        )
+
+    def _link(self, name: str) -> Markup:
+        """A line that runs straight past labels and nodes, and bends in the gaps between columns."""
+        way = self._layout.ways[name]
+        x, y = self._at(way[0])
+        x += _NODE_WIDTH / 2
+        path = f"M{x:.1f} {y:.1f}"
+        turns_back = way[0][0] == way[-1][0]
+        for place in way[1:]:
+            middle, there = self._at(place)
+            half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
+            enter = middle + half if turns_back and place == way[-1] else middle - half
+            bend = (x + enter) / 2
+            if turns_back:  # out to the label, whose beginning the line touches, and back
+                bend = max(x, enter)
+            path += f" C{bend:.1f} {y:.1f} {bend:.1f} {there:.1f} {enter:.1f} {there:.1f}"
+            x, y = enter, there
+            if not turns_back and place != way[-1]:
+                x = middle + half
+                path += f" H{x:.1f}"
+        return Markup('<path class="link" d="{}"/>').format(path)
+
+    def _text_of(self, name: str, label: _Label) -> Markup:
+        x, y = self._at(self._layout.labels[name])
+        lines = [Markup('<text class="name" x="{:.1f}" y="{:.1f}">{}</text>').format(x, y - 6, label.name)]
+        kind = "swept" if label.swept else "value"
+        for number, line in enumerate(label.below, start=1):
+            markup = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
+            lines.append(markup.format(kind, x, y + _LINE * number, escape(line)))
+        return Markup("").join(lines)

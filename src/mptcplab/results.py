@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""Open a results folder: its runs, samples and rows as data frames, for notebooks and for the report.
+
+    from mptcplab.results import open_results
+
+    results = open_results("results/two-lines")
+    results.runs          # one line per run and workload: settings, seed, goodput, shares, warnings
+    results.subflows      # every sample of every subflow, with the settings of its run as columns
+    results.table         # the rows of the experiment's table: means and their intervals
+
+Nothing is run, and nothing is written. Frames are polars'; :func:`to_pandas` makes pandas' of them. Units stand in the
+columns' names; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
+from mptcplab.metrics.subflows import path_name
+from mptcplab.recording.record import Recording
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A recording, and what was measured from it."""
+
+    recording: Recording
+    result: RunResult
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Swept keys and values of the run's point."""
+        return dict(self.result.settings)
+
+    @property
+    def key(self) -> tuple[Settings, int]:
+        """Point and seed."""
+        return self.result.settings, self.result.seed
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a results folder holds. Open one with :func:`open_results`.
+
+    ``recorded`` are the runs of the experiment that was written last, by point and seed. ``document`` is its
+    results.json, empty when there is none. ``log`` has a line per execution.
+
+    ``damaged`` says what could not be read. ``others`` counts recordings that do not belong to the experiment,
+    ``older`` those with settings and seed of another that is shown (made with another kernel, another program or other
+    keys), ``absent`` the runs that results.json names and that are not there.
+    """
+
+    folder: Path
+    recorded: tuple[RecordedRun, ...]
+    document: dict[str, Any]
+    log: tuple[dict[str, Any], ...]
+    damaged: tuple[str, ...] = ()
+    others: int = 0
+    older: int = 0
+    absent: int = 0
+
+    @property
+    def recordings(self) -> tuple[Recording, ...]:
+        """The runs as they lie on disk."""
+        return tuple(run.recording for run in self.recorded)
+
+    @property
+    def title(self) -> str:
+        """The experiment's title; the folder's name when nothing tells."""
+        return str(self.document.get("title") or self.folder.resolve().name)
+
+    @property
+    def question(self) -> str:
+        """What the experiment is to answer; may be empty."""
+        return str(self.document.get("question") or "")
+
+    @cached_property
+    def rows(self) -> list[ResultRow]:
+        """The rows of the experiment's table, as ``mptcplab run`` prints them."""
+        return rows_of(run.result for run in self.recorded)
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """One row per run and workload: settings, seed, goodput in Mbit/s, duration in s, share of each path."""
+        return _frame(_run_row(run.result, one) for run in self.recorded for one in run.result.measured)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per point and workload: means and the ends of their 95 % confidence intervals (Student's t)."""
+        return _frame(_table_row(row) for row in self.rows)
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """Samples of every subflow (TCP_INFO) of all runs; ``path`` is the sender's and the receiver's link."""
+        return self._samples("subflows", with_path=True)
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """Samples of every connection (payload, MPTCP_INFO) of all runs."""
+        return self._samples("connections")
+
+    def of_experiment(self) -> Results:
+        """The runs that results.json is about, in its order; of several with the same settings and seed the newest."""
+        return _chosen(self)
+
+    def _samples(self, name: str, *, with_path: bool = False) -> pl.DataFrame:
+        frames = []
+        for run in self.recorded:
+            frame: pl.DataFrame = getattr(run.recording, name)
+            if not frame.height:
+                continue
+            if with_path:
+                frame = frame.with_columns(pl.Series("path", _paths(run.recording, frame)))
+            labels = {key: pl.lit(value) for key, value in _labels(run.result).items()}
+            frames.append(frame.select(*(value.alias(key) for key, value in labels.items()), pl.all()))
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+
+def open_results(folder: str | Path) -> Results:
+    """Open the folder that ``mptcplab run`` wrote. :raises InputError: when there are no runs in it."""
+    return open_every(Path(folder)).of_experiment()
+
+
+def open_every(folder: Path) -> Results:
+    """All recordings of a folder, whatever they belong to. :raises InputError: when there are none."""
+    found, damaged = _recorded(folder)
+    if not found and not damaged:
+        raise InputError(f"{folder} has no recorded runs", hint=_RUN_HINT)
+    if not found:
+        raise LabError(
+            f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
+        )
+    log = tuple(_log_lines(folder / "log.jsonl"))
+    return Results(folder, tuple(found), _document(folder / "results.json"), log, tuple(damaged))
+
+
+def _chosen(results: Results) -> Results:
+    """The runs that results.json names, in its order, or of each point and seed the one that was executed last."""
+    by_name = {run.result.identity: run for run in results.recorded}
+    rows = results.document.get("rows", [])
+    named = list(dict.fromkeys(name for row in rows for name in row.get("runs", ())))
+    if named:
+        chosen = [by_name[name] for name in named if name in by_name]
+        others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
+        return replace(results, recorded=tuple(chosen), others=others, absent=absent)
+    newest = {line.get("run"): number for number, line in enumerate(results.log)}
+    alike: dict[tuple[Settings, int], list[RecordedRun]] = {}
+    for run in sorted(results.recorded, key=lambda run: (newest.get(run.result.identity, -1), run.key)):
+        alike.setdefault(run.key, []).append(run)
+    keys = [(tuple(row["settings"].items()), seed) for row in rows for seed in row["seeds"]]
+    wanted = list(dict.fromkeys(keys)) or list(alike)
+    chosen = [alike[key][-1] for key in wanted if key in alike]
+    same = sum(len(alike.get(key, ())) for key in wanted)
+    return replace(results, recorded=tuple(chosen), others=len(results.recorded) - same, older=same - len(chosen))
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """The same as a pandas data frame. :raises MissingError: when pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingError("pandas is not installed", hint="pip install pandas, or use the polars frame") from error
+    return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Who sends and who receives the payload of a workload. Programs are None when sockets are sampled from outside."""
+
+    workload: str
+    sender: str
+    receiver: str
+    sending: str | None
+    receiving: str | None
+
+
+def ends_of(recording: Recording) -> list[Ends]:
+    """The workloads of a run, in the order of the scenario."""
+    found = []
+    for name, load in recording.manifest["facts"]["scenario"]["workloads"].items():
+        sides = [(load["from"], f"{name}.client"), (load["to"], f"{name}.server")]
+        if load.get("direction") == "download":
+            sides.reverse()
+        (sender, sending), (receiver, receiving) = sides
+        by_flow = load["kind"] == "flow"
+        found.append(Ends(name, sender, receiver, sending if by_flow else None, receiving if by_flow else None))
+    return found
+
+
+def way_name(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
+    """A subflow's path as tables name it, the sender's link first, from a sample of either side."""
+    return path_name({"local": row["remote"], "remote": row["local"]} if sends else row, addresses)
+
+
+def _paths(recording: Recording, subflows: pl.DataFrame) -> list[str]:
+    addresses, ends = recording.manifest["addresses"], ends_of(recording)
+    senders = {(one.sender, one.sending) for one in ends}
+    columns = [name for name in ("node", "program", "local", "remote") if name in subflows.columns]
+    return [
+        way_name(row, addresses, sends=(row["node"], row.get("program")) in senders)
+        for row in subflows.select(columns).iter_rows(named=True)
+    ]
+
+
+def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
+    """Every run that can be read and measured, and what is wrong with the others."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
+    found, damaged = [], []
+    for place in sorted((folder / "runs").glob("*/manifest.json")):
+        recording = Recording(place.parent)
+        try:
+            found.append(RecordedRun(recording, run_result(recording)))
+        except LabError as error:
+            damaged.append(f"{place.parent.name}: {error.message}")
+    return found, damaged
+
+
+def _document(file: Path) -> dict[str, Any]:
+    """results.json, or nothing when a sweep was interrupted before it was written."""
+    try:
+        document = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _log_lines(file: Path) -> Iterable[dict[str, Any]]:
+    """When and where runs were executed; a line that a killed process left unfinished is passed over."""
+    for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            yield found
+
+
+def _labels(result: RunResult) -> dict[str, Any]:
+    return {"run": result.identity, **dict(result.settings), "seed": result.seed}
+
+
+def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
+    sockets = measured.sockets
+    sent = sockets.sent_bytes
+    return {
+        **_labels(result),
+        "workload": measured.workload,
+        "goodput_mbps": measured.goodput_bps / 1e6,
+        "duration_s": measured.duration_s,
+        "retransmitted_percent": 100 * sockets.retransmitted_bytes / sent if sent else 0.0,
+        "mptcp": sockets.use.text,
+        "congestion_control": ", ".join(sockets.congestion),
+        "scheduler": measured.scheduler,
+        "kernel": result.kernel,
+        "warnings": "; ".join(measured.warnings),
+        **{f"share {path}": share for path, share in sockets.shares.items()},
+    }
+
+
+def _table_row(row: ResultRow) -> dict[str, Any]:
+    intervals = {}
+    for name in ("goodput_mbps", "duration_s", "retransmitted_percent"):
+        value = getattr(row, name)
+        known = value.half_width is not None
+        intervals[name] = value.mean
+        intervals[f"{name}_low"] = value.low if known else None
+        intervals[f"{name}_high"] = value.high if known else None
+    return {
+        **row.settings,
+        "workload": row.workload,
+        **intervals,
+        "n": row.goodput_mbps.n,
+        "mptcp": row.mptcp,
+        "congestion_control": row.congestion,
+        "scheduler": row.scheduler,
+        "warnings": "; ".join(row.warnings),
+        **{f"share {path}": share for path, share in row.shares.items()},
+    }
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """Rows as a frame; a row that lacks a column has nothing there."""
+    rows = list(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""From a run to its report and its notebook: the way a person goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from mptcplab.results import open_results
+
+from .bench import mptcplab
+
+ROOT = Path(__file__).resolve().parents[2]
+_SECONDS = "workloads.bulk.duration=2 s"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the first example was run."""
+    folder = tmp_path_factory.mktemp("work")
+    said = mptcplab("run", ROOT / "examples" / "two-lines.toml", "--set", _SECONDS, "--jobs", "1", cwd=folder)
+    assert said.returncode == 0, said.stderr
+    assert "mptcplab report results/two-lines" in said.stdout, "the command says how to go on"
+    return folder
+
+
+def test_report_of_a_run(work: Path) -> None:
+    said = mptcplab("report", "results/two-lines", "--json", cwd=work)
+    assert said.returncode == 0, said.stderr
+    answer = json.loads(said.stdout)
+    file = work / answer["file"]
+    text = file.read_text()
+    assert (answer["title"], answer["bytes"], answer["warnings"]) == (
+        "Two equal lines of 100 Mbit/s",
+        file.stat().st_size,
+        0,
+    )
+    for row in (work / "results" / "two-lines" / "table.csv").read_text().splitlines()[1:]:
+        goodput = row.split(",")[1]
+        assert f">{goodput}</td>" in text, "the same numbers as in the table"
+
+
+def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
+    """What the report prints as scenario is enough: run alone it has the identity of the run that it is about."""
+    from mptcplab.report.html_scenario import to_toml
+
+    first = open_results(work / "results" / "two-lines").recorded[0]
+    (work / "again.toml").write_text(to_toml(first.recording, title="Again"))
+    said = mptcplab("run", "again.toml", "--jobs", "1", "--out", "again", cwd=work)
+    assert said.returncode == 0, said.stderr
+    assert [path.name for path in (work / "again" / "runs").iterdir()] == [first.result.identity]
+
+
+def test_notebook(work: Path) -> None:
+    """The example runs from beginning to end, and draws; what is kept of its outputs stays small."""
+    file = ROOT / "docs" / "notebook.ipynb"
+    assert file.stat().st_size < 100_000
+    notebook = nbformat.read(file, as_version=4)
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(work)}}).execute()
+    kinds = [kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})]
+    assert "image/png" in kinds
+    frames = [kind for kind in kinds if kind == "text/html"]
+    assert len(frames) == 3, "table, runs, samples"
+
+
+def test_what_cannot_be_reported(work: Path) -> None:
+    empty = work / "empty"
+    empty.mkdir()
+    said = mptcplab("report", empty)
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "has no recorded runs" in said.stderr
+    assert "hint:" in said.stderr
+    said = mptcplab("report", "results/two-lines", "--out", "/proc/report.html", cwd=work)
+    assert said.returncode == 2
+    assert "cannot be written" in said.stderr

@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: MIT
+"""The report as data and as a file: what it says, in which order, how large it is, that nothing breaks out."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.made_results import TWO_LINES, make_results, write_run
+from tests.unit.test_report import result_row
+
+from mptcplab.metrics.rows import result_rows
+from mptcplab.plan.compile import compile_plan
+from mptcplab.report import html as page
+from mptcplab.report.files import write_json
+from mptcplab.report.html import build_report, to_html, write_report
+from mptcplab.report.html_model import Drawing, Experiment
+from mptcplab.report.html_series import _edges, _thinned, timelines
+from mptcplab.report.html_sweep import axes_of
+from mptcplab.report.table import result_table
+from mptcplab.results import open_results
+from mptcplab.scenario.load import load
+from mptcplab.study.load import select
+from mptcplab.study.present import study_document
+from mptcplab.study.verdict import index_rows, judge_cells
+
+ROOT = Path(__file__).resolve().parents[2]
+EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
+
+
+def _only(folder: Path) -> Experiment:
+    (one,) = build_report(folder).experiments
+    return one
+
+
+def _drawing(one: Experiment, kind: str) -> Drawing:
+    return next(drawing for drawing in one.drawings if drawing.kind == kind)
+
+
+class _Text(HTMLParser):
+    """Visible text, tags and the cells of tables."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.addresses: list[str] = []
+        self.cells: list[str] = []
+        self._in: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
+        if tag == "td":
+            self.cells.append("")
+        self._in.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._in and self._in.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if "td" in self._in:
+            self.cells[-1] += data
+
+
+def test_same_numbers_as_the_table(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    results = open_results(tmp_path / "r")
+    table = result_table(results.title, results.rows)
+    assert table.rows, "there is something to compare"
+    cells = _Text(to_html(build_report(tmp_path / "r"))).cells
+    expected = [cell for row in table.rows for cell in row]
+    assert cells[: len(expected)] == expected
+    assert len(expected) == 6 * len(table.columns)
+
+
+def test_order_of_contents(tmp_path: Path) -> None:
+    make_results(tmp_path / "r", TWO_LINES.replace("repeats = 3", "repeats = 1"))
+    text = to_html(build_report(tmp_path / "r"))
+    text = text[text.index("<body>") :]
+    parts = [
+        "One run only of every point",
+        "<h1>Two lines</h1>",
+        "Does it add up?",
+        "<svg",
+        "<table",
+        ">Over the sweep<",
+        ">Over time<",
+        "How to repeat it",
+        "Provenance",
+        "What is modelled",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_nothing_breaks_out(tmp_path: Path) -> None:
+    """Title and question are any text; settings, names and commands end up in HTML, JSON and attributes."""
+    folder = tmp_path / "r"
+    make_results(folder)
+    document = json.loads((folder / "results.json").read_text())
+    document |= {"title": EVIL, "question": EVIL, "file": f"{EVIL}.toml", "changed": [f"a.b = {EVIL}"]}
+    (folder / "results.json").write_text(json.dumps(document))
+    for manifest in (folder / "runs").glob("*/manifest.json"):
+        known = json.loads(manifest.read_text())
+        known["facts"]["programs"] = {EVIL: EVIL}
+        known["facts"]["kernel"]["release"] = EVIL
+        known["addresses"]["10.0.1.1"]["link"] = EVIL
+        manifest.write_text(json.dumps(known))
+    text = to_html(build_report(folder))
+    read = _Text(text)
+    assert "img" not in read.tags
+    assert read.tags.count("script") == 3, "data, library and ours"
+    assert html.escape("<img src=x onerror=alert(1)>") in text
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["goodput"]]
+    assert names == [f"{EVIL}>line1"], "and it reads back as it was"
+
+
+def test_loads_nothing(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    text = to_html(build_report(tmp_path / "r"))
+    assert _Text(text).addresses == []
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert text.count('id="plotly"') == 1
+    assert "default-src 'none'" in text, "and the browser sees to it"
+
+
+def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
+    """The bound of the design: 500 points of one run each, which have more time series than 25 points of 20."""
+    folder = tmp_path / "r"
+    make_results(folder, TWO_LINES.replace("repeats = 3", "repeats = 1"), steps=600)
+    templates = sorted((folder / "runs").iterdir())
+    rows = []
+    document = json.loads((folder / "results.json").read_text())
+    for number in range(500):
+        source = templates[number % len(templates)]
+        place = folder / "runs" / f"{number:016x}"
+        shutil.copytree(source, place)
+        manifest = json.loads((place / "manifest.json").read_text())
+        settings = {**dict(manifest["settings"]), "links.line1.delay": f"{number} ms"}
+        (place / "manifest.json").write_text(
+            json.dumps(manifest | {"identity": place.name, "settings": [list(pair) for pair in settings.items()]})
+        )
+        row = next(row for row in document["rows"] if manifest["identity"] in row["runs"])
+        rows.append({**row, "settings": settings, "runs": [place.name]})
+    (folder / "results.json").write_text(json.dumps(document | {"rows": rows}))
+    report = write_report(folder, tmp_path / "report.html")
+    size = (tmp_path / "report.html").stat().st_size
+    timeline = _drawing(report.experiments[0], "timeline")
+    print(f"500 points: {size / 1e6:.2f} MB, of which time series {len(json.dumps(timeline.data)) / 1e6:.2f} MB")
+    assert len(timeline.data["points"]) == 500
+    assert "At most" in timeline.caption, "the page says that curves are thinned"
+    assert size < 8e6
+
+
+def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 2")
+    some = next(
+        path
+        for path in (folder / "runs").glob("*/manifest.json")
+        if json.loads(path.read_text())["settings"][0][1] == "mptcp"
+    )
+    events = some.parent / "counters" / "server" / "nstat.json"
+    events.write_text(json.dumps({"kernel": {"MPTcpExtMPCapableFallbackACK": 1}}))
+    (folder / "runs" / "broken").mkdir()
+    (folder / "runs" / "broken" / "manifest.json").write_text("{}")
+    warnings = {notice.text: notice for notice in _only(folder).notices if notice.level == "warning"}
+    missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
+    assert missing.where == ("protocol mptcp, line2.delay 30 ms, seed 2",)
+    assert missing.command.endswith(
+        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.line2.delay=30 ms'"
+    )
+    assert any("kernel" in text and notice.where for text, notice in warnings.items()), warnings
+    assert any("could not be read" in text and "broken" in notice.where[0] for text, notice in warnings.items())
+
+
+def test_failed_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    make_results(folder)
+    document = json.loads((folder / "results.json").read_text())
+    failed = {
+        "settings": {"transport.protocol": "mptcp"},
+        "seed": 9,
+        "error": "bulk.client on client ended with status 1",
+    }
+    (folder / "results.json").write_text(json.dumps(document | {"failed": [failed]}))
+    (warning,) = [notice for notice in _only(folder).notices if notice.level == "warning"]
+    assert warning.text.startswith("1 run failed")
+    assert warning.where == ("protocol mptcp, seed 9: bulk.client on client ended with status 1",)
+    assert warning.command.endswith("--seed 9 --repeats 1 --set transport.protocol=mptcp")
+
+
+def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 3")
+    document = json.loads((folder / "results.json").read_text())
+    settings = {"transport.protocol": "mptcp", "links.line2.delay": "30 ms"}
+    lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
+    (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
+    assert _only(folder).repeat.commands[0].line.endswith("made.toml --seed 1 --repeats 3")
+
+
+def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
+    """Points that were repeated until they were certain: nothing is missing, and the file says how often."""
+    folder = tmp_path / "r"
+    make_results(folder, keep=lambda run: run.seed < 3 or run.point.settings["transport.protocol"] == "tcp")
+    document = json.loads((folder / "results.json").read_text())
+    (folder / "results.json").write_text(json.dumps(document | {"failed": []}))
+    one = _only(folder)
+    assert [notice.text for notice in one.notices if notice.level == "warning"] == []
+    assert one.repeat.commands[0].line.endswith("made.toml --seed 1")
+
+
+def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    assert "No warnings." in to_html(build_report(tmp_path / "r"))
+    (tmp_path / "r" / "results.json").unlink()
+    text = to_html(build_report(tmp_path / "r"))
+    assert "No warnings." not in text
+    assert "did not end" in text
+
+
+def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
+    """The same plan as recorded, to the letter: addresses, routes and commands depend on the order of the file."""
+    text = TWO_LINES + (
+        'transport = { congestion_control = "reno", sysctl = { "net.ipv4.tcp_ecn" = 1 } }\n'
+        'hosts.client.transport.endpoints = [{ link = "access2", flags = ["subflow", "backup"] }]\n'
+        'links.line1.backward = { loss = "0.5 %", queue = "20 packets" }\n'
+    )
+    text = text.replace("links.line1 = {", "links.line1 = { ").replace(
+        'links.line1 = {  rate = "50 Mbit/s", delay = "10 ms" }',
+        'links.line1.rate = "50 Mbit/s"\nlinks.line1.delay = "10 ms"',
+    )
+    make_results(tmp_path / "r", text)
+    results = open_results(tmp_path / "r")
+    ((_, written),) = _only(tmp_path / "r").repeat.files
+    file = tmp_path / "again.toml"
+    file.write_text(written)
+    again = load(file)
+    first = results.recorded[0]
+    recorded = json.loads((first.recording.folder / "plan.json").read_text())["plan"]
+    assert json.loads(compile_plan(again.points[0].scenario, seed=again.seed).to_json()) == recorded
+    assert again.title == "Two lines"
+    assert 'between = ["client", "r1"]' in written, "short lists on one line"
+
+
+def test_one_run_per_point_the_median(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    data = _drawing(_only(tmp_path / "r"), "timeline").data
+    assert [point["at"] for point in data["points"]] == [[i, j] for i in range(2) for j in range(3)]
+    # Goodput grows with the seed: of 1, 2 and 3 the second is the median.
+    assert {point["seed"] for point in data["points"]} == {2}
+
+
+def test_goodput_over_time_adds_up(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    run = next(run for run in open_results(tmp_path / "r").recorded if run.settings["transport.protocol"] == "mptcp")
+    for most in (1000, 7, 3):
+        (line,) = timelines(run.recording, most=most)
+        assert len(line.edges) <= most + 2
+        (measured,) = run.result.measured
+        total = sum(float(np.dot(rates, np.diff(line.edges))) for rates in line.goodput.values())
+        assert total == pytest.approx(measured.goodput_bps * measured.duration_s / 1e6, rel=1e-4)
+        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>line1", "access2>line2"]
+        assert all(value > 0 for curve in line.rtt for value in curve.values), "0 is not a round-trip time"
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=400), st.integers(4, 50))
+def test_thinning_keeps_the_extremes(values: list[float], most: int) -> None:
+    times = np.arange(len(values), dtype=np.float64)
+    kept_times, kept = _thinned(times, np.array(values), most)
+    assert len(kept) <= most or len(values) <= most
+    assert max(kept) == pytest.approx(max(values), abs=1e-3)
+    assert min(kept) == pytest.approx(min(values), abs=1e-3)
+    assert list(kept_times) == sorted(set(kept_times))
+
+
+@given(st.lists(st.integers(1, 10**10), min_size=1, max_size=200), st.integers(2, 40))
+def test_stretches_cover_everything(instants: list[int], most: int) -> None:
+    edges = _edges(instants, 0, most)
+    assert (edges[0], edges[-1]) == (0, max(instants))
+    assert len(edges) <= most + 2
+    assert all(np.diff(edges) > 0)
+
+
+def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    assert "queue" not in _drawing(_only(tmp_path / "r"), "timeline").panels
+    for place in (tmp_path / "r" / "runs").iterdir():
+        pl.DataFrame(
+            {
+                "time_ns": [10**8, 10**8, 2 * 10**8],
+                "node": ["r1", "r2", "r1"],
+                "device": ["line1", "line2", "line1"],
+                "bytes": [3000, 0, 150_000],
+                "packets": [2, 0, 100],
+                "drops": [0, 0, 4],
+            }
+        ).write_parquet(place / "queues.parquet")
+    drawing = _drawing(_only(tmp_path / "r"), "timeline")
+    assert drawing.panels[-1] == "queue"
+    assert drawing.data["points"][0]["workloads"][0]["queue"] == [{"name": "r1 line1", "t": (0.1, 0.2), "v": (3, 150)}]
+
+
+@pytest.mark.parametrize(
+    ("labels", "scale", "numbers"),
+    [
+        (["10 ms", "20 ms", "0.1 s"], "linear", (10, 20, 100)),
+        (["100 kbit/s", "8 Mbit/s", "64 Mbit/s", "1 Gbit/s"], "log", (0.1, 8, 64, 1000)),
+        (["0 %", "0.01 %", "5 %"], "even", (0, 1, 2)),
+        (["1", "2", "4"], "linear", (1, 2, 4)),
+        (["cubic", "bbr"], "linear", None),
+        (["10 ms", "1 MB"], "linear", None),
+    ],
+)
+def test_axes(labels: list[str], scale: str, numbers: tuple[float, ...] | None) -> None:
+    rows = [result_row(settings={"links.line1.delay": label, "transport.protocol": "tcp"}) for label in labels]
+    (axis,) = axes_of(rows)
+    assert (axis.name, axis.scale, axis.labels) == ("line1.delay", scale, tuple(labels))
+    assert axis.numbers == (pytest.approx(numbers) if numbers else None)
+
+
+def test_a_study(tmp_path: Path) -> None:
+    """Tables share a folder; each section has the runs of its own table, and the published values beside them."""
+    folder = tmp_path / "subramani2018"
+    for number, wanted in (("4.1", 1), ("4.3", 2)):
+        (selected,) = select(f"subramani2018/{number}")
+        experiment = load(selected.scenario, repeats=wanted)
+        rows = result_rows(write_run(folder, run) for run in experiment.runs)
+        cells = judge_cells(selected, index_rows(selected, rows))
+        write_json(study_document(selected, cells, []), folder / f"table-{number}.json")
+    first, second = build_report(folder).experiments
+    assert first.title.startswith("Table 4.1")
+    assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]
+    assert second.repeat.commands[0].line == "mptcplab reproduce subramani2018/4.3"
+    assert second.notices[0].text.startswith("Intervals of n = 2")
+    series = _drawing(second, "lines").data["series"]
+    assert [one["name"] for one in series] == ["TCP", "MPTCP"]
+    assert series[1]["published"] == [37.37, 45.13, 60.37, 91.3, 123.53]
+    # 45.1 or 45.2 Mbit/s on the first line, 15 on the second: half of their difference times Student's t for n = 2.
+    assert series[1]["measured"][0] == pytest.approx([60.15, 0.05 * 12.706], abs=0.01)
+    text = to_html(build_report(folder))
+    assert text.count("<article") == 2
+    assert text.count('id="plotly"') == 1, "once, however many sections"
+
+
+def test_limitations_are_those_of_the_documentation() -> None:
+    documented = (ROOT / "docs" / "limitations.md").read_text()
+    headings = re.findall(r"^- \*\*(.+?)\.?\*\*", documented, re.MULTILINE)
+    assert [name for name, _ in page.LIMITATIONS if name not in headings] == []
+
+
+def test_same_folder_same_bytes(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    assert to_html(build_report(tmp_path / "r")) == to_html(build_report(tmp_path / "r"))

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""The report in a browser (Debian's chromium, headless): figures are drawn, selectors and tables answer, nothing loads.
+
+Playwright drives the browser; it uses the installed one and downloads none.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.unit.made_results import TWO_LINES, make_results
+from tests.unit.test_report_html import EVIL
+
+from mptcplab.report.html import write_report
+
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_DESKTOP, _PHONE = (1280, 900), (390, 844)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("report") / "r"
+    make_results(folder)
+    document = json.loads((folder / "results.json").read_text())
+    failed = {"settings": {"transport.protocol": "mptcp", "links.line2.delay": "10 ms"}, "seed": 4, "error": EVIL}
+    (folder / "results.json").write_text(json.dumps(document | {"question": EVIL, "failed": [failed]}))
+    write_report(folder, folder / "report.html")
+    return folder / "report.html"
+
+
+@dataclass
+class Opened:
+    """A page, and everything that it asked for or complained about."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def figures(self) -> int:
+        """How many figures are drawn."""
+        return self.page.locator(".js-plotly-plot").count()
+
+    def show_all(self) -> None:
+        """Scroll down slowly, as a reader would."""
+        for figure in self.page.locator(".figure").all():
+            figure.scroll_into_view_if_needed()
+            figure.locator(".main-svg").first.wait_for(state="attached")
+
+    def wide(self) -> float:
+        """How much wider than its window the page is."""
+        return float(self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+    def traces(self, panel: str) -> list[Any]:
+        """The data of a figure's curves, as drawn."""
+        script = "one => one.data.map(t => ({name: t.name, y: Array.from(t.y), visible: t.visible ?? true}))"
+        drawn = list(self.page.locator(f".figure[data-panel={panel}]").first.evaluate(script))
+        return [trace | {"name": html.unescape(trace["name"] or "")} for trace in drawn]
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """The report in a window; afterwards, that it was silent and loaded nothing but itself."""
+    width, height, scheme = getattr(request, "param", (*_DESKTOP, "light"))
+    dark = scheme == "dark"
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
+    one = Opened(context.new_page())
+    one.page.on("request", lambda asked: one.requests.append(asked.url))
+    one.page.on("console", lambda message: one.complaints.append(message.text))
+    one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
+    one.page.goto(report.as_uri())
+    yield one
+    assert one.complaints == []
+    assert one.requests == [report.as_uri()], "no other file, no network"
+    context.close()
+
+
+@pytest.mark.parametrize("opened", [(1280, 300, "light")], indirect=True)
+def test_figures_are_drawn_when_they_come_into_view(opened: Opened) -> None:
+    opened.page.wait_for_timeout(100)
+    assert opened.figures() == 0
+    loaded = opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
+    library = opened.page.evaluate("performance.getEntriesByName('library').map(mark => mark.startTime)")
+    assert all(instant >= loaded for instant in library), "opening the page does not wait for the library"
+    opened.show_all()
+    assert opened.figures() == 4, "sweep, goodput, RTT, congestion window"
+    assert opened.page.title() == "Two lines", "what the question says is text"
+    assert opened.page.locator("img").count() == 0
+
+
+def test_selectors_change_the_figures(opened: Opened) -> None:
+    opened.show_all()
+    page = opened.page
+    assert [trace["name"] for trace in opened.traces("goodput")] == ["access1>line1"], "TCP"
+    page.get_by_label("protocol").last.select_option("mptcp")
+    drawn = opened.traces("goodput")
+    assert [trace["name"] for trace in drawn] == ["access1>line1", "access2>line2", "total"]
+    first, second, total = (trace["y"] for trace in drawn)
+    assert total == pytest.approx([a + b for a, b in zip(first, second, strict=True)])
+    assert (
+        "protocol mptcp, line2.delay 10 ms, seed 2" in page.locator("section[data-kind=timeline] .chosen").inner_text()
+    )
+    lines = [trace["name"] for trace in opened.traces("sweep") if trace["name"]]
+    assert lines == ["tcp", "mptcp"], "the longest axis is horizontal"
+    page.get_by_label("Horizontal axis").select_option("protocol")
+    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
+    before = opened.traces("sweep")[0]["y"]
+    page.get_by_label("Value").select_option("duration, s")
+    assert opened.traces("sweep")[0]["y"] == pytest.approx([2, 2])
+    assert before != pytest.approx([2, 2])
+
+
+def test_legend_switches_a_line_off(opened: Opened) -> None:
+    opened.show_all()
+    hidden = opened.page.locator("[data-panel=sweep] .legend .traces[style*='opacity: 0.5']")
+    assert hidden.count() == 0
+    opened.page.locator("[data-panel=sweep] .legendtoggle").last.click()
+    hidden.first.wait_for(state="attached")
+    assert [trace["name"] for trace in opened.traces("sweep") if trace["visible"] == "legendonly"][-1] == "mptcp"
+
+
+def test_intervals_are_visible(opened: Opened) -> None:
+    opened.show_all()
+    assert opened.page.locator("[data-panel=sweep] .errorbars .yerror").count() == 6, "a bar at every point"
+    assert opened.page.locator("[data-panel=sweep] .fills path").count() >= 2, "a band along every line"
+
+
+def test_every_axis_has_its_unit(opened: Opened) -> None:
+    opened.show_all()
+    titles = opened.page.locator(".xtitle, .ytitle").all_text_contents()
+    assert sorted(set(titles)) == [
+        "congestion window, segments",
+        "goodput, Mbit/s",
+        "line2.delay, ms",
+        "round-trip time, ms",
+        "time, s",
+    ]
+
+
+def test_tables_sort(opened: Opened) -> None:
+    table = opened.page.locator("table.sortable").first
+    column = table.locator("tbody td:nth-child(2)")
+    original = column.all_inner_texts()
+    head = table.locator("th", has_text="line2.delay")
+    head.locator("[role=button]").click()
+    assert column.all_inner_texts() == ["10 ms", "10 ms", "30 ms", "30 ms", "100 ms", "100 ms"], "by number"
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("[role=button]").press("Enter")
+    assert column.all_inner_texts()[0] == "100 ms"
+    head.locator("[role=button]").click()
+    assert column.all_inner_texts() == original
+
+
+def test_details_open(opened: Opened) -> None:
+    opened.page.get_by_text("The resolved scenario").click()
+    assert "[links.line2]" in opened.page.locator("details.file pre").inner_text()
+    opened.page.get_by_text("Every run on its own (18)").click()
+    assert opened.page.locator("details.runs tbody tr").count() == 18
+
+
+@pytest.mark.parametrize("opened", [(*_PHONE, "light")], indirect=True)
+def test_phone(opened: Opened, tmp_path: Path) -> None:
+    opened.show_all()
+    assert opened.wide() <= 0, "tables and pictures scroll by themselves, the page does not"
+    box = opened.page.locator("[data-panel=goodput]").bounding_box()
+    assert box is not None
+    assert 300 < box["width"] <= _PHONE[0]
+    table = opened.page.locator(".table .scroll").first
+    assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+    _screenshot(opened.page, tmp_path / "phone.png")
+
+
+@pytest.mark.parametrize("opened", [(*_DESKTOP, "dark")], indirect=True)
+def test_light_and_dark(opened: Opened, tmp_path: Path) -> None:
+    opened.show_all()
+    assert opened.wide() <= 0
+    tick = opened.page.locator("[data-panel=sweep] .xtick text").first
+
+    def shades() -> tuple[int, int]:
+        paper = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return _brightness(str(paper)), _brightness(str(tick.evaluate("one => getComputedStyle(one).fill")))
+
+    paper, ink = shades()
+    assert paper < 60, "dark, as the system asks"
+    assert ink > 180, "the figures' text as well"
+    opened.page.get_by_label("Colours").select_option("light")
+    paper, ink = shades()
+    assert paper > 240
+    assert ink < 80
+    _screenshot(opened.page, tmp_path / "light.png")
+
+
+def _brightness(colour: str) -> int:
+    numbers = [float(part) for part in colour.replace("rgb(", "").replace("rgba(", "").rstrip(")").split(",")[:3]]
+    return round(sum(numbers) / 3)
+
+
+def _screenshot(page: Page, file: Path) -> None:
+    page.screenshot(path=file, full_page=True)
+    assert file.stat().st_size > 20_000, "something is on it"
+
+
+def test_print(browser: Browser, report: Path, tmp_path: Path) -> None:
+    """On paper every figure is drawn, also those that nobody scrolled to, and tables are whole."""
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    page.pdf(path=tmp_path / "report.pdf", format="A4", print_background=True)
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".js-plotly-plot .main-svg").count() >= 4
+    for scroll in page.locator(".scroll:visible").all():
+        assert scroll.evaluate("one => getComputedStyle(one).overflowX") == "visible"
+    assert page.locator(".choices").first.is_hidden()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    # Vector drawings of four figures and a network: a PDF without them has a tenth of this.
+    assert (tmp_path / "report.pdf").stat().st_size > 60_000
+    page.close()
+
+
+def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
+    """With zipped axes most combinations of the selectors do not exist: the nearest point is shown."""
+    zipped = '[[sweep.zip]]\n"links.line1.delay" = ["1 ms", "2 ms"]\n"links.line2.loss" = ["0 %", "1 %"]\n'
+    text = "\n".join(line for line in TWO_LINES.splitlines() if not line.startswith("sweep"))
+    make_results(tmp_path / "r", f"{text}\n{zipped}")
+    write_report(tmp_path / "r", tmp_path / "r.html")
+    page = browser.new_page()
+    page.goto((tmp_path / "r.html").as_uri())
+    timeline = page.locator("section[data-kind=timeline]")
+    timeline.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-panel=goodput] .main-svg")
+    timeline.get_by_label("line2.loss").select_option("1 %")
+    assert timeline.get_by_label("line1.delay").evaluate("one => one.selectedOptions[0].textContent") == "2 ms"
+    page.close()

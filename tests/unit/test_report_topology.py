@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The picture of a network: everything is there, nothing lies on anything else, values that are swept are all named."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mptcplab.report.layout import Layout, arrange
+from mptcplab.report.topology import networks
+from mptcplab.scenario.load import load
+
+WORKLOAD = '\nworkloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }\n'
+
+
+def _networks(tmp_path: Path, text: str) -> list[Any]:
+    file = tmp_path / "a.toml"
+    file.write_text(f'title = "t"\n{text}{WORKLOAD}')
+    return networks([json.loads(point.scenario.model_dump_json(by_alias=True)) for point in load(file).points])
+
+
+def _words(svg: str) -> list[str]:
+    root = ET.fromstring(svg)
+    return [element.text or "" for element in root.iter() if element.tag == "text"]
+
+
+@pytest.mark.parametrize(
+    ("preset", "columns"),
+    [
+        ('"direct"', {"client": 0, "server": 2}),
+        ('"line", routers = 2', {"client": 0, "r1": 2, "r2": 4, "server": 6}),
+        ('"disjoint-lines", lines = 3', {"client": 0, "r1": 2, "r2": 2, "r3": 2, "server": 4}),
+        ('"shared-bottleneck"', {"client": 0, "client2": 0, "r1": 2, "r2": 4, "server": 6, "server2": 6}),
+    ],
+)
+def test_presets_stand_from_left_to_right(tmp_path: Path, preset: str, columns: dict[str, int]) -> None:
+    file = tmp_path / "a.toml"
+    more = (
+        ""
+        if "shared" not in preset
+        else 'workloads.more = { kind = "flow", from = "client2", to = "server2", size = "1 MB" }'
+    )
+    file.write_text(f'title = "t"\ntopology = {{ preset = {preset} }}{WORKLOAD}{more}')
+    scenario = load(file).points[0].scenario
+    links = {name: link.between for name, link in scenario.links.items()}
+    loads = scenario.workloads.values()
+    layout = arrange(
+        [*scenario.hosts, *scenario.routers], links, [one.sender for one in loads], [one.receiver for one in loads]
+    )
+    assert {name: column for name, (column, _) in layout.nodes.items()} == columns
+    _check(layout, links)
+
+
+def test_words_of_a_link(tmp_path: Path) -> None:
+    links = (
+        'links.line1 = { rate = "50 Mbit/s", delay = "10 ms", jitter = "2 ms", loss = "0.1 %", queue = "20 packets" }\n'
+        'links.line2 = { forward = { rate = "5 Mbit/s" }, backward = { delay = "7 ms" } }\n'
+    )
+    (picture,) = _networks(tmp_path, f'topology = {{ preset = "disjoint-lines" }}\n{links}')
+    words = _words(picture.svg)
+    assert {"client", "server", "r1", "r2", "access1", "line1", "line2"} <= set(words)
+    assert "50 Mbit/s · 10 ms ± 2 ms" in words
+    assert "loss 0.1 % · queue 20 packets" in words
+    assert [word for word in words if word[0] in "→←"] == ["→ 5 Mbit/s", "→ queue 100 ms", "← 7 ms"]
+    assert words.count("no limits") == 2, "both access links"
+    assert not picture.swept
+
+
+def test_directions_follow_the_drawing(tmp_path: Path) -> None:
+    """A link whose first end stands on the right: its forward direction points to the left."""
+    text = (
+        'hosts.client = {}\nhosts.server = {}\nlinks.a = { between = ["server", "client"], forward.rate = "1 Mbit/s" }'
+    )
+    (picture,) = _networks(tmp_path, text)
+    assert "← 1 Mbit/s" in _words(picture.svg)
+
+
+def test_swept_values(tmp_path: Path) -> None:
+    sweep = (
+        'sweep."links.line1.delay" = ["0 ms", "10 ms", "20 ms"]\n'
+        'sweep."links.line2.delay" = ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]\n'
+        'sweep."links.line2.rate" = ["500 kbit/s", "1 Mbit/s"]\n'
+    )
+    (picture,) = _networks(
+        tmp_path, f'topology = {{ preset = "disjoint-lines" }}\nlinks.line1.rate = "1 Mbit/s"\n{sweep}'
+    )
+    words = _words(picture.svg)
+    assert "1 Mbit/s · 0, 10, 20 ms" in words
+    assert "500 kbit/s, 1 Mbit/s · 1 … 5 ms" in words
+    assert picture.swept
+    assert picture.svg.count('class="swept"') == 4, "two lines of text of each of two links"
+
+
+def test_every_different_network_once(tmp_path: Path) -> None:
+    sweep = 'sweep."topology.lines" = [1, 2, 3]\nsweep."transport.protocol" = ["tcp", "mptcp"]\n'
+    pictures = _networks(tmp_path, f'topology = {{ preset = "disjoint-lines" }}\n{sweep}')
+    assert [picture.svg.count('class="node router"') for picture in pictures] == [1, 2, 3]
+
+
+def test_names_cannot_become_markup() -> None:
+    """Recordings may come from others: a scenario is checked, a manifest is not."""
+    evil = '<script>alert("1")</script>'
+    direction = {
+        "rate": evil,
+        "delay": "0 ns",
+        "jitter": "0 ns",
+        "loss": "0 ppb",
+        "queue": "1 s",
+        "burst": None,
+        "overhead": "0 B",
+    }
+    link = {"between": [evil, "b"], "forward": direction, "backward": direction}
+    loads = {"w": {"from": evil, "to": "b"}}
+    (picture,) = networks([{"hosts": {evil: {}, "b": {}}, "routers": {}, "links": {evil: link}, "workloads": loads}])
+    assert "<script" not in picture.svg
+    assert evil in _words(picture.svg)
+
+
+@st.composite
+def _graphs(draw: st.DrawFn) -> tuple[list[str], dict[str, tuple[str, str]]]:
+    """Connected networks of any shape, several links between two nodes included."""
+    count = draw(st.integers(2, 9))
+    nodes = [f"n{number}" for number in range(count)]
+    pairs = [(draw(st.integers(0, number - 1)), number) for number in range(1, count)]
+    more = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda pair: pair[0] != pair[1])
+    pairs += draw(st.lists(more, max_size=8))
+    return nodes, {f"l{at}": (nodes[left], nodes[right]) for at, (left, right) in enumerate(pairs)}
+
+
+@given(_graphs(), st.data())
+def test_any_network(graph: tuple[list[str], dict[str, tuple[str, str]]], data: st.DataObject) -> None:
+    nodes, links = graph
+    one = st.sampled_from(nodes)
+    _check(arrange(nodes, links, [data.draw(one)], [data.draw(one)]), links)
+
+
+def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:
+    """Every way joins its two nodes; in a column, nodes, labels and passing links are at least a row apart."""
+    columns: dict[int, set[tuple[str, float]]] = {}
+    for name, (column, row) in layout.nodes.items():
+        assert column % 2 == 0
+        columns.setdefault(column, set()).add((name, row))
+    for name, (first, second) in links.items():
+        ends = (second, first) if name in layout.reversed_links else (first, second)
+        way = layout.ways[name]
+        assert (way[0], way[-1]) == (layout.nodes[ends[0]], layout.nodes[ends[1]])
+        assert layout.labels[name] in way
+        assert layout.labels[name][0] % 2 == 1
+        if way[0][0] < way[-1][0]:
+            assert all(right[0] - left[0] == 1 for left, right in pairwise(way)), "column by column"
+        for column, row in way[1:-1]:
+            columns.setdefault(column, set()).add((f"link {name}", row))
+    for items in columns.values():
+        rows = sorted(row for _, row in items)
+        assert all(below - above > 0.999 for above, below in pairwise(rows)), items

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Results folders as data frames: which runs belong together, what the columns say, what is damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.unit.made_results import TWO_LINES, make_results
+
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.recording.record import Recording
+from mptcplab.report.html import build_report
+from mptcplab.results import ends_of, open_results, to_pandas
+
+
+def test_runs_as_a_frame(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    runs = open_results(tmp_path / "r").runs
+    assert runs.height == 2 * 3 * 3
+    first = runs.row(0, named=True)
+    assert (first["transport.protocol"], first["links.line2.delay"], first["seed"]) == ("tcp", "10 ms", 1)
+    assert first["goodput_mbps"] == pytest.approx(45.1, abs=0.01)
+    assert (first["mptcp"], first["share access1>line1"], first["share access2>line2"]) == ("no", 1, None)
+    mptcp = runs.filter(pl.col("transport.protocol") == "mptcp")
+    assert mptcp["mptcp"].to_list() == ["2 subflows"] * 9
+    assert mptcp["share access2>line2"].min() == pytest.approx(15 / 60.3, abs=0.001)
+
+
+def test_table_has_the_rows_of_the_experiment(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    results = open_results(tmp_path / "r")
+    document = json.loads((tmp_path / "r" / "results.json").read_text())
+    assert results.table["goodput_mbps"].to_list() == [row["goodput_mbps"]["mean"] for row in document["rows"]]
+    half = [row["goodput_mbps"]["ci95_half_width"] for row in document["rows"]]
+    low = results.table["goodput_mbps"] - results.table["goodput_mbps_low"]
+    assert low.to_list() == pytest.approx(half)
+    assert results.table["n"].to_list() == [3] * 6
+
+
+def test_one_run_has_no_interval(tmp_path: Path) -> None:
+    make_results(tmp_path / "r", TWO_LINES.replace("repeats = 3", "repeats = 1"))
+    assert open_results(tmp_path / "r").table["goodput_mbps_low"].to_list() == [None] * 6
+
+
+def test_samples_carry_the_settings_of_their_run(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    subflows = open_results(tmp_path / "r").subflows
+    # 20 samples on two sides: one subflow with TCP, two with MPTCP, 9 runs each.
+    assert subflows.height == 20 * 2 * 9 * (1 + 2)
+    last = subflows.filter(
+        (pl.col("transport.protocol") == "mptcp") & (pl.col("links.line2.delay") == "30 ms") & (pl.col("seed") == 2)
+    )
+    assert sorted(last["path"].unique()) == ["access1>line1", "access2>line2"], "the same names on both sides"
+    assert open_results(tmp_path / "r").connections.height == 20 * 2 * 18
+
+
+def test_only_runs_of_the_last_experiment(tmp_path: Path) -> None:
+    """A folder that was used for another sweep before: its results.json says which runs it is about."""
+    make_results(tmp_path / "r")
+    make_results(tmp_path / "other", TWO_LINES.replace("50 Mbit/s", "10 Mbit/s"))
+    for place in (tmp_path / "other" / "runs").iterdir():
+        shutil.move(place, tmp_path / "r" / "runs" / place.name)
+    results = open_results(tmp_path / "r")
+    assert (len(results.recorded), results.others) == (18, 18)
+    rates = {
+        run.recording.manifest["facts"]["scenario"]["links"]["line1"]["forward"]["rate"] for run in results.recorded
+    }
+    assert rates == {"50 Mbit/s"}
+
+
+def test_recordings_that_were_deleted(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    for place in list((tmp_path / "r" / "runs").iterdir())[:2]:
+        shutil.rmtree(place)
+    results = open_results(tmp_path / "r")
+    assert (len(results.recorded), results.absent) == (16, 2)
+    (one,) = build_report(tmp_path / "r").experiments
+    assert any("2 recordings that results.json names are not in the folder" in notice.text for notice in one.notices)
+
+
+def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:
+    """Without results.json, of two runs with the same settings and seed the one executed last is meant."""
+    make_results(tmp_path / "r")
+    make_results(tmp_path / "new", TWO_LINES.replace("50 Mbit/s", "10 Mbit/s"))
+    for place in (tmp_path / "new" / "runs").iterdir():
+        shutil.move(place, tmp_path / "r" / "runs" / place.name)
+    with (tmp_path / "r" / "log.jsonl").open("a") as log:
+        log.write((tmp_path / "new" / "log.jsonl").read_text() + '{"run": "cut off')
+    (tmp_path / "r" / "results.json").unlink()
+    results = open_results(tmp_path / "r")
+    assert (len(results.recorded), results.older, results.others) == (18, 18, 0)
+    rates = {
+        run.recording.manifest["facts"]["scenario"]["links"]["line1"]["forward"]["rate"] for run in results.recorded
+    }
+    assert rates == {"10 Mbit/s"}
+    assert results.title == "r"
+
+
+def test_damaged_recordings_are_named_and_left_out(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    first, second, third, *_ = sorted((tmp_path / "r" / "runs").iterdir())
+    (first / "manifest.json").write_text("{")
+    (second / "subflows.parquet").write_bytes(b"PAR1 and no more")
+    (third / "out" / "bulk.client.out").unlink()
+    results = open_results(tmp_path / "r")
+    assert len(results.recorded) == 15
+    assert [text.split(":")[0] for text in results.damaged] == [first.name, second.name, third.name]
+
+
+def test_nothing_to_open(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a folder"):
+        open_results(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="no recorded runs"):
+        open_results(tmp_path)
+    make_results(tmp_path / "r", keep=lambda run: run.seed == 1 and run.point.settings["transport.protocol"] == "tcp")
+    for manifest in (tmp_path / "r" / "runs").glob("*/manifest.json"):
+        manifest.write_text("[]")
+    with pytest.raises(LabError, match="can be read"):
+        open_results(tmp_path / "r")
+
+
+def test_who_sends(tmp_path: Path) -> None:
+    make_results(tmp_path / "r", TWO_LINES.replace('duration = "2 s"', 'duration = "2 s", direction = "upload"'))
+    place = next((tmp_path / "r" / "runs").iterdir())
+    (upload,) = ends_of(Recording(place))
+    assert (upload.sender, upload.receiver, upload.receiving) == ("client", "server", "bulk.server")
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["facts"]["scenario"]["workloads"]["bulk"]["direction"] = "download"
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    (download,) = ends_of(Recording(place))
+    assert (download.sender, download.receiver, download.receiving) == ("server", "client", "bulk.client")
+
+
+def test_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_results(tmp_path / "r")
+    runs = open_results(tmp_path / "r").runs
+    frame = to_pandas(runs)
+    assert list(frame.columns) == runs.columns
+    assert frame["goodput_mbps"].sum() == pytest.approx(runs["goodput_mbps"].sum())
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingError, match="pandas is not installed"):
+        to_pandas(runs)
