@@ -15,6 +15,7 @@ import signal
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +31,11 @@ _LONGEST_CONSOLE = 1 << 20
 _LONGEST_FOLDER = 3000
 #: A script's first line, see BINPRM_BUF_SIZE.
 _LONGEST_PYTHON = 240
-_LAUNCHERS = ("setpriv", "--pdeathsig", "KILL", "prlimit", "--core=0:0", "taskset", "--cpu-list")
+#: Stands for our process in _LAUNCHERS.
+_PARENT = "PARENT"
+#: The signal at our death only comes to who has asked for it: a shell sees that we had not died before that.
+_GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', _PARENT)
+_LAUNCHERS = (*_GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class Boot:
     """What a lab kernel is started with.
 
     ``folder`` is the only host folder that the guest may write; ``source`` is where our package lies; ``exposed`` are
-    folders that the guest must see although they are below /tmp or /run.
+    folders that the guest must see although they are below /tmp or /run; ``terminal`` is a socket that the guest has
+    as /dev/tty1.
     """
 
     kernel: KernelBuild
@@ -47,6 +53,7 @@ class Boot:
     folder: Path
     source: Path
     exposed: tuple[Path, ...] = ()
+    terminal: int | None = None
 
 
 @dataclass
@@ -80,13 +87,14 @@ class Machine:
         self._clock_address = virtual_clock_address(boot.kernel)
         try:
             self._process = subprocess.Popen(
-                [*_LAUNCHERS, str(boot.cpu), str(boot.kernel.executable), *_arguments(boot)],
+                [*_launchers(), str(boot.cpu), str(boot.kernel.executable), *_arguments(boot)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=boot.folder,
                 env=_environment(),
                 start_new_session=True,
+                pass_fds=() if boot.terminal is None else (boot.terminal,),
             )
         except FileNotFoundError as error:
             hint = "sudo apt-get install util-linux"
@@ -106,9 +114,9 @@ class Machine:
         self._process.stdout.close()
         os.close(self._pidfd)
 
-    def wait(self, seconds: float, *, stop: int | None = None) -> bool:
-        """Wait until the machine is off; False after ``seconds``, or when descriptor ``stop`` becomes readable."""
-        watched = [self._pidfd, self._output, *([stop] if stop is not None else [])]
+    def wait(self, seconds: float, *, stop: int | None = None, also: Sequence[int] = ()) -> bool:
+        """Wait until the machine is off; False after ``seconds``, or when ``stop`` or one of ``also`` is readable."""
+        watched = [self._pidfd, self._output, *([stop] if stop is not None else []), *also]
         ready, _, _ = select.select(watched, [], [], seconds)
         if self._pidfd in ready:  # first, because the pipe of an ended process is readable for ever
             self._process.wait()
@@ -132,6 +140,22 @@ class Machine:
         except (OSError, struct.error):
             return None
 
+    def is_stopped(self) -> bool:
+        """Whether somebody has stopped it, by SIGSTOP or by a debugger: its time stands still without its fault."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+    def pause(self) -> None:
+        """Stop the machine where it is. It does not notice: its time is its own."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on after `pause`."""
+        self._process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """End every process of the machine at once."""
         if self._process.poll() is None:
@@ -147,19 +171,41 @@ class Machine:
                 self.console.add(data)
 
 
+def _launchers() -> list[str]:
+    return [str(os.getpid()) if word is _PARENT else word for word in _LAUNCHERS]
+
+
 def _environment() -> dict[str, str]:
-    """UML keeps the guest's memory in an unlinked file, which must be mapped executable: some /dev/shm are not."""
+    """UML keeps the guest's memory in an unlinked file, which must be mapped executable: not every /dev/shm can be."""
     return {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "TMPDIR": str(memory_folder())}
 
 
 def memory_folder() -> Path:
-    """Where the guest's memory file goes: /dev/shm, or a disk when that is mounted noexec."""
+    """Where the guest's memory file goes: /dev/shm, or a disk when that is too small (Docker's) or mounted noexec.
+
+    The file grows as the guest uses its memory. Where it cannot grow the lab dies in the middle, so there has to be
+    room for all of it. :raises MissingError: when there is no such folder.
+    """
+    room = 0
     for folder in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/var/tmp")):
         with contextlib.suppress(OSError):
-            if not os.statvfs(folder).f_flag & os.ST_NOEXEC and os.access(folder, os.W_OK):
+            place = os.statvfs(folder)
+            if place.f_flag & os.ST_NOEXEC or not os.access(folder, os.W_OK):
+                continue
+            free = place.f_bavail * place.f_frsize
+            if free >= _memory_bytes():
                 return folder
+            room = max(room, free)
+    if room:
+        needs = f"{_memory_bytes() >> 20} MiB of memory of a lab, at most {room >> 20} MiB are free"
+        hint = "make /dev/shm larger (docker run --shm-size=2g), or set TMPDIR"
+        raise MissingError(f"no temporary folder has room for the {needs}", hint=hint)
     hint = "mount /dev/shm or /tmp without noexec, or set TMPDIR"
     raise MissingError("no temporary folder lets a program map its memory executable", hint=hint)
+
+
+def _memory_bytes() -> int:
+    return int(_MEMORY[:-1]) << {"M": 20, "G": 30}[_MEMORY[-1]]
 
 
 def virtual_clock_address(kernel: KernelBuild) -> int:
@@ -168,7 +214,9 @@ def virtual_clock_address(kernel: KernelBuild) -> int:
         symbols = kernel.system_map.read_text()
     except OSError as error:
         raise MissingError(f"kernel {kernel.release} has no System.map", hint="mptcplab kernel build") from error
-    found = re.search(r"^([0-9a-f]+) . time_travel_time$", symbols, re.MULTILINE)
+    # A regular expression alone takes ten times as long, with every run, for 60,000 lines.
+    line = symbols.partition(" time_travel_time\n")[0].rpartition("\n")[2]
+    found = re.fullmatch(r"([0-9a-f]+) .", line)
     if found is None:
         hint = "mptcplab kernel build"
         raise MissingError(f"kernel {kernel.release} was built without time travel", hint=hint)
@@ -203,6 +251,7 @@ def _arguments(boot: Boot) -> list[str]:
         "umid=lab",
         "con=null",
         "con0=null,fd:1",
+        *([f"con1=fd:{boot.terminal}"] if boot.terminal is not None else []),
         "ssl=null",
         "quiet",
         "panic=-1",

@@ -8,21 +8,24 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import mptcplab
 from mptcplab.engine.machine import Boot, Console, Machine
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS, Watchdog
+from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import Plan
 
 _LOOK_SECONDS = 0.25
 _SHOWN_LINES = 12
-_PRIVATE = (Path("/tmp"), Path("/run"))
+_FULL = "no space left on device"
+#: On the console, by the guest's first process, when it cannot write a report.
+_GUEST_SAYS = "mptcplab: "
+_PRIVATE = {Path("/tmp"), Path("/run")}
 
 
 class RunInterruptedError(LabError):
@@ -65,13 +68,13 @@ class VirtualEngine:
             seed=seed,
             cpu=cpu,
             folder=folder,
-            source=Path(mptcplab.__file__).resolve().parent.parent,
-            exposed=tuple(self._exposed()),
+            source=package_folder(),
+            exposed=exposed_folders(path.parent for path in self.tools.values()),
         )
         started = time.monotonic()
         with Machine(boot) as machine:
             verdict = self._watch(machine, plan, stop)
-        report = _report(folder, machine, verdict)
+        report = read_report(folder, machine, verdict)
         return Outcome(
             programs=report["programs"],
             zero_ns=report["zero_ns"],
@@ -84,26 +87,20 @@ class VirtualEngine:
         work = {"plan": asdict(plan), "tools": {name: str(self.tools[name]) for name in plan.tools}}
         (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
 
-    def _exposed(self) -> Iterator[Path]:
-        """Folders of ours that the guest's private /tmp and /run would hide."""
-        needed = [Path(mptcplab.__file__).resolve().parent.parent, Path(sys.base_prefix).resolve()]
-        needed += [path.resolve().parent for path in self.tools.values()]
-        for folder in dict.fromkeys(needed):
-            if any(folder.is_relative_to(hidden) for hidden in _PRIVATE):
-                yield folder
-
     def _watch(self, machine: Machine, plan: Plan, stop: int | None) -> str | None:
         """Until the machine is off. Returns what was wrong when it had to be ended."""
         watchdog = Watchdog(plan.deadline_ns, self.stall_seconds)
-        started = looked = time.monotonic()
+        looked, running = time.monotonic(), 0.0
         while not machine.wait(_LOOK_SECONDS, stop=stop):
             if stop is not None and _readable(stop):
                 raise RunInterruptedError("interrupted")
             now = time.monotonic()
             if now - looked < _LOOK_SECONDS:
                 continue
+            # Between two looks this process may have been stopped, and the lab with it.
+            running += 0.0 if machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
             looked, virtual_ns = now, machine.virtual_ns()
-            wrong = virtual_ns is not None and watchdog.look(wall_seconds=now - started, virtual_ns=virtual_ns)
+            wrong = virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
             if wrong:
                 return wrong
         return None
@@ -113,7 +110,18 @@ def _readable(descriptor: int) -> bool:
     return bool(select.select([descriptor], [], [], 0)[0])
 
 
-def _report(folder: Path, machine: Machine, verdict: str | None) -> dict[str, Any]:
+def package_folder() -> Path:
+    """Where the guest finds its program: the folder with our package in it."""
+    return Path(mptcplab.__file__).resolve().parent.parent
+
+
+def exposed_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
+    """Those of our own folders, and of ``needed``, that the guest's private /tmp and /run would hide."""
+    folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
+    return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
+
+
+def read_report(folder: Path, machine: Machine, verdict: str | None) -> dict[str, Any]:
     """The guest's own report. :raises LabError: in one sentence, when there is none or it is bad news."""
     if verdict is None:
         try:
@@ -123,19 +131,31 @@ def _report(folder: Path, machine: Machine, verdict: str | None) -> dict[str, An
         else:
             if "error" not in report:
                 return report
-            raise LabError(
-                str(report["error"]), hint=str(report.get("traceback") or "see the plan: `mptcplab plan FILE`")
-            )
+            raise LabError(str(report["error"]), hint=_hint(report))
     raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
+
+
+def _hint(report: dict[str, Any]) -> str:
+    if "traceback" in report:
+        return f"report this, with the lines below\n{report['traceback']}"
+    if _FULL in str(report["error"]).lower():
+        return "see `df`: results need more room; the same command goes on with what is recorded"
+    return "see the plan: `mptcplab plan FILE`"
 
 
 def _death(machine: Machine) -> str:
     for line in machine.console.text.splitlines():
+        if line.startswith(_GUEST_SAYS):
+            return line.removeprefix(_GUEST_SAYS)
+        if "Kernel mode signal 7" in line:  # SIGBUS
+            return "there was no room left for the memory of the lab, which lies in /dev/shm or TMPDIR"
         if "Kernel panic" in line:
             return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
         if "out of memory" in line.lower():
             return "the lab ran out of memory"
     status = machine.status or 0
+    if status == -signal.SIGKILL:
+        return "the lab kernel was killed (SIGKILL), by hand or since this machine ran out of memory"
     how = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
     return f"the lab kernel ended without a result ({how})"
 

@@ -11,13 +11,18 @@ from dataclasses import dataclass, field
 
 #: Wall seconds without virtual progress. The slowest honest labs (hundreds of flows, gigabits) move every few ms.
 DEFAULT_STALL_SECONDS = 30.0
+#: Longer between two looks does not count in full: the watching process may have been stopped, and the lab with it.
+LONGEST_LOOK_SECONDS = 1.0
 #: Virtual time that a guest may use for set-up, and for counters after the last deadline.
 ALLOWANCE_NS = 120 * 10**9
 
 
 @dataclass
 class Watchdog:
-    """Feed it pairs of wall and virtual time; it says what is wrong, or nothing."""
+    """Feed it pairs of wall and virtual time; it says what is wrong, or nothing.
+
+    Wall time is that of a clock that nobody sets, in which the lab could run.
+    """
 
     deadline_ns: int
     stall_seconds: float = DEFAULT_STALL_SECONDS

@@ -32,16 +32,29 @@ def main(results: str, exposed: list[str]) -> None:
         report = _execute(json.loads(system.read(f"{system.LAB}/plan.json")))
     except GuestError as error:
         report = {"error": str(error)}
-    except BaseException:
-        import traceback  # only now, because it is large
-
-        report = {"error": "the guest failed, which is a bug of mptcplab", "traceback": traceback.format_exc()}
-        traceback.print_exc()
+    except BaseException as error:
+        report = _unexpected(error)
     try:
         system.write(f"{system.LAB}/guest.json", json.dumps(report, sort_keys=True).encode())
     except OSError as error:
-        print(f"mptcplab: the results folder cannot be written: {error}", file=sys.stderr, flush=True)
+        print(f"mptcplab: {_unwritten(error)}", file=sys.stderr, flush=True)
     system.power_off()
+
+
+def _unexpected(error: BaseException) -> dict[str, Any]:
+    """The host's disk and the guest's memory are nobody's fault here; everything else is."""
+    if isinstance(error, OSError) and str(error.filename or system.LAB).startswith(system.LAB):
+        return {"error": _unwritten(error)}
+    if isinstance(error, MemoryError):
+        return {"error": "the lab ran out of memory"}
+    import traceback  # only now, because it is large
+
+    traceback.print_exc()
+    return {"error": "the guest failed, which is a bug of mptcplab", "traceback": traceback.format_exc()}
+
+
+def _unwritten(error: OSError) -> str:
+    return f"the results folder cannot be written: {str(error.strerror).lower()}"
 
 
 def _execute(work: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab selftest``."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from mptcplab.engine.stop import Stop
+from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.errors import Exit
+from mptcplab.kernel import KernelBuild, find_kernel
+from mptcplab.kernel.console import StderrReporter
+from mptcplab.selftest.prepare import Prepared, prepare
+from mptcplab.selftest.suite import USUAL, Outcome, Part, parts, run_parts
+from mptcplab.selftest.tap import Result, Verdict
+
+_EPILOG = f"""\b
+NAME is a script of tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests.
+Without names: {", ".join(USUAL)}.
+
+\b
+Examples:
+  mptcplab selftest
+  mptcplab selftest pm_netlink mptcp_join/fullmesh_tests --out logs
+  mptcplab selftest --kernel 6.12 --json | jq '.results[] | select(.verdict == "not ok")'
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
+@click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
+@click.option("--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Of all random numbers.")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU.")
+@click.option("--out", type=click.Path(path_type=Path), help="Keep everything that the scripts print in this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def selftest(
+    names: tuple[str, ...],
+    version: str | None,
+    source: Path | None,
+    seed: int,
+    jobs: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> int:
+    """Run the kernel's own MPTCP selftests in virtual time, each in a lab of its own.
+
+    They come from the source that the lab kernel was built from; their helper programs are compiled once. Exit status
+    1 when a test does not pass.
+    """
+    kernel = find_kernel(version)
+    mine = sorted(os.sched_getaffinity(0), reverse=True)
+    with StderrReporter() as progress:
+        prepared = prepare(kernel, source, jobs=len(mine), progress=progress)
+    chosen = parts(prepared, names)
+    started = time.monotonic()
+    cpus = [mine[number % len(mine)] for number in range(jobs or len(mine))]
+    outcomes = _run(kernel, prepared, chosen, seed, cpus, out, quiet=as_json)
+    took = time.monotonic() - started
+    virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
+    click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {took:.0f} s", err=True)
+    if as_json:
+        click.echo(json.dumps(_document(outcomes, prepared, kernel.release, seed)))
+    else:
+        click.echo(_summary(outcomes))
+    return Exit.FAILED if _failed(outcomes) else Exit.DONE
+
+
+def _run(
+    kernel: KernelBuild,
+    prepared: Prepared,
+    chosen: list[Part],
+    seed: int,
+    cpus: list[int],
+    out: Path | None,
+    *,
+    quiet: bool,
+) -> list[Outcome]:
+    """All labs, with every result printed as it comes. :raises KeyboardInterrupt: when the end was asked for."""
+    stop = Stop()
+    with ExitStack() as stack:
+        logs = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mptcplab-")))
+        logs.mkdir(parents=True, exist_ok=True)
+        stack.enter_context(stop.on_signals())
+        try:
+            return run_parts(
+                kernel,
+                prepared,
+                chosen,
+                seed=seed,
+                logs=logs,
+                cpus=cpus,
+                stop=stop.descriptor,
+                finished=(lambda _: None) if quiet else _print,
+            )
+        except RunInterruptedError as error:
+            raise KeyboardInterrupt from error
+
+
+def _print(outcome: Outcome) -> None:
+    for one in outcome.results:
+        reason = f"  ({one.reason})" if one.reason else ""
+        click.echo(f"{one.verdict:6}  {outcome.part.name}: {one.name}{reason}")
+    if outcome.error:
+        click.echo(f"not ok  {outcome.part.name}: {outcome.error}")
+
+
+def _all(outcomes: Sequence[Outcome]) -> list[Result]:
+    return [one for outcome in outcomes for one in outcome.results]
+
+
+def _failed(outcomes: Sequence[Outcome]) -> bool:
+    return any(outcome.error for outcome in outcomes) or any(one.verdict == "not ok" for one in _all(outcomes))
+
+
+def _summary(outcomes: Sequence[Outcome]) -> str:
+    counts = Counter(one.verdict for one in _all(outcomes))
+    counts["not ok"] += sum(1 for outcome in outcomes if outcome.error)
+    words: dict[Verdict, str] = {
+        "ok": "passed",
+        "not ok": "failed",
+        "skip": "skipped",
+        "flaky": "failed and known as flaky",
+    }
+    return ", ".join(
+        f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict] or verdict == "ok"
+    )
+
+
+def _document(outcomes: Sequence[Outcome], prepared: Prepared, release: str, seed: int) -> dict[str, object]:
+    return {
+        "kernel": release,
+        "source": prepared.source.describe(),
+        "seed": seed,
+        "results": [
+            {"test": outcome.part.name, "name": one.name, "verdict": one.verdict, "reason": one.reason}
+            for outcome in outcomes
+            for one in outcome.results
+        ],
+        "errors": [{"test": outcome.part.name, "message": outcome.error} for outcome in outcomes if outcome.error],
+        "virtual_seconds": {outcome.part.name: outcome.virtual_ns / 1e9 for outcome in outcomes},
+    }

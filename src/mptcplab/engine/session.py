@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""One program of anybody's in a lab of its own: started, supplied with its streams, watched, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import shutil
+import socket
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mptcplab.engine.machine import Boot, Machine, check_folder
+from mptcplab.engine.streams import Input, Output, Streams
+from mptcplab.engine.terminal import Terminal, raw_mode, window_size
+from mptcplab.engine.virtual import RunInterruptedError, exposed_folders, package_folder, read_report
+from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.errors import InputError
+from mptcplab.guest.nodes import ENVIRONMENT
+from mptcplab.kernel import KernelBuild
+from mptcplab.kernel.cache import cache_root, work_dir
+from mptcplab.plan.model import Command, Plan
+
+HOUR_NS = 3600 * 10**9
+#: How often files of output are looked at. Virtual time does not depend on it.
+_LOOK_SECONDS = 0.01
+#: A lab without nodes: only the loopback interface, as on any machine.
+BARE = Plan((), (Command(None, ("ip", "link", "set", "dev", "lo", "up")),), (), (), (), 10**9)
+
+
+@dataclass(frozen=True)
+class Session:
+    """What to run, and where.
+
+    ``node`` None is outside of all nodes; ``cwd`` is a folder of this machine; ``environment`` comes on top of the
+    lab's own; ``out`` is a folder that the program may write, as /run/out; ``exposed`` are folders below /tmp and /run
+    that it shall see; ``timeout_ns`` is of virtual time.
+    """
+
+    argv: tuple[str, ...]
+    node: str | None = None
+    cwd: Path = Path("/")
+    environment: Mapping[str, str] = field(default_factory=dict)
+    out: Path | None = None
+    exposed: tuple[Path, ...] = ()
+    timeout_ns: int = HOUR_NS
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit status, or 128 + n for signal n, and how long it took in virtual time."""
+
+    status: int
+    virtual_ns: int
+
+
+class Attendant(Protocol):
+    """What carries a program's streams while its lab runs."""
+
+    @property
+    def watched(self) -> list[int]:
+        """Descriptors worth waiting for."""
+        ...
+
+    def step(self) -> bool:
+        """Carry what is there now. True when the lab has to wait for this side."""
+        ...
+
+    def finish(self) -> None:
+        """Carry the rest; the lab has ended."""
+        ...
+
+
+class Pipes:
+    """The attendant of a program between pipes."""
+
+    def __init__(self, streams: Streams, folder: Path) -> None:
+        self._input = Input(streams.stdin, folder)
+        self._outputs = [Output("out", folder, streams.stdout)]
+        if not streams.merged:
+            self._outputs.append(Output("err", folder, streams.stderr))
+
+    @property
+    def watched(self) -> list[int]:
+        """Standard input, as long as there is room for more of it."""
+        return self._input.watched
+
+    def step(self) -> bool:
+        """Both ways."""
+        self._input.step()
+        for output in self._outputs:
+            output.step()
+        return self._input.starved or any(output.behind for output in self._outputs)
+
+    def finish(self) -> None:
+        """Wait for the readers."""
+        for output in self._outputs:
+            while not output.step():
+                pass
+            output.close()
+
+
+def run_session(
+    kernel: KernelBuild, plan: Plan, session: Session, streams: Streams, *, seed: int, cpu: int, stop: int | None = None
+) -> Ended:
+    """Run ``session`` in the network of ``plan``, whose workloads are not started.
+
+    :raises InputError: when there is no such program. :raises LabError: when it did not end, or the lab failed.
+    :raises RunInterruptedError: when ``stop`` became readable.
+    """
+    with _folder() as folder:
+        _write_work(folder, plan, session, terminal=None, stdin=streams.stdin is not None, merged=streams.merged)
+        attendant = Pipes(streams, folder / "streams")
+        return _attended(_boot(kernel, session, folder, seed=seed, cpu=cpu), attendant, session, stop)
+
+
+def run_terminal(
+    kernel: KernelBuild, plan: Plan, session: Session, *, prompt: bool, seed: int, cpu: int, stop: int | None = None
+) -> Ended:
+    """Run ``session`` like `run_session`, but on a terminal, for the person at this process's standard input.
+
+    With ``prompt`` it is a shell, and time stands still while it waits for a command. There is no limit of time.
+    """
+    ours, guests = socket.socketpair()
+    with ours, guests, _folder() as folder, raw_mode(0):
+        _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
+        attendant = Terminal(ours, folder / "streams", keyboard=0, screen=1)
+        boot = _boot(kernel, session, folder, seed=seed, cpu=cpu, terminal=guests.fileno())
+        return _attended(boot, attendant, None, stop)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with work_dir("exec", cache_root()) as work:
+        folder = work / "lab"
+        (folder / "streams").mkdir(parents=True)
+        yield folder
+
+
+def _attended(boot: Boot, attendant: Attendant, limits: Session | None, stop: int | None) -> Ended:
+    with Machine(boot) as machine:
+        verdict = _attend(machine, attendant, limits, stop)
+    attendant.finish()
+    report = read_report(boot.folder, machine, verdict)
+    return Ended(report["status"], report["virtual_ns"] - report["zero_ns"])
+
+
+def _boot(
+    kernel: KernelBuild, session: Session, folder: Path, *, seed: int, cpu: int, terminal: int | None = None
+) -> Boot:
+    return Boot(
+        kernel=kernel,
+        seed=seed,
+        cpu=cpu,
+        folder=folder,
+        source=package_folder(),
+        exposed=_exposed(session),
+        terminal=terminal,
+    )
+
+
+def _exposed(session: Session) -> tuple[Path, ...]:
+    """The folders that the guest's private /tmp and /run would hide from the program, and its own."""
+    return exposed_folders([session.cwd, *session.exposed, Path(find(session)).parent])
+
+
+def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None:
+    for place in (folder, *([session.out] if session.out else []), *_exposed(session)):
+        check_folder(place)
+    described = {
+        "node": session.node,
+        "argv": session.argv,
+        "program": find(session),
+        "cwd": str(session.cwd),
+        "environment": dict(session.environment),
+        "out": str(session.out.resolve()) if session.out else None,
+        "timeout_ns": session.timeout_ns,
+    }
+    work = {"plan": asdict(plan), "tools": {}, "session": described | more}
+    (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
+
+
+def find(session: Session) -> str:
+    """Where the program is, found as the lab would. :raises InputError: when it is nowhere."""
+    name = session.argv[0]
+    search = {**ENVIRONMENT, **session.environment}["PATH"]
+    found = shutil.which(session.cwd / name if "/" in name else name, path=search)
+    if found is None:
+        hint = f"programs are looked for in {search}; those in /tmp and /run need --expose"
+        raise InputError(f"there is no program '{name}'", hint=hint)
+    return found
+
+
+def _attend(machine: Machine, attendant: Attendant, limits: Session | None, stop: int | None) -> str | None:
+    """Until the machine is off. Returns what was wrong when it had to be ended."""
+    watchdog = Watchdog(limits.timeout_ns, limits.stall_seconds) if limits else None
+    looked = time.monotonic()
+    running = 0.0
+    paused = False
+    while not machine.wait(_LOOK_SECONDS, stop=stop, also=attendant.watched):
+        if stop is not None and select.select([stop], [], [], 0)[0]:
+            raise RunInterruptedError("interrupted")
+        waits = attendant.step()
+        if waits != paused:
+            paused = waits
+            (machine.pause if paused else machine.resume)()
+        now = time.monotonic()
+        running += 0.0 if paused or machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
+        looked = now
+        virtual_ns = machine.virtual_ns()
+        wrong = watchdog and virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
+        if wrong:
+            return wrong
+    return None

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""From a kernel's source to its MPTCP selftests, ready to run: scripts, and helper programs compiled for this machine.
+
+~/.cache/mptcplab/selftests/VERSION-KEY12/net/   as below tools/testing/selftests in the source
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel import KernelBuild
+from mptcplab.kernel.build import build_environment, compiler_version
+from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.kernel.debian import debian_source
+from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
+from mptcplab.kernel.progress import Reporter
+from mptcplab.kernel.source import Source, local_source, unpack
+
+#: Raise it when this module makes other files from the same source.
+_RECIPE = 1
+_TESTS = "tools/testing/selftests"
+_KEPT = ("net/lib.sh", "net/lib/sh", "net/mptcp")
+_BUILD_TOOLS = {"gcc": "gcc", "make": "make", "tar": "tar", "xz": "xz-utils"}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Selftests in the cache; ``folder`` has ``net/mptcp/`` in it."""
+
+    folder: Path
+    source: Source
+
+    @property
+    def scripts(self) -> Path:
+        """The folder of the test scripts."""
+        return self.folder / "net" / "mptcp"
+
+
+def prepare(kernel: KernelBuild, source: Path | None, *, jobs: int, progress: Reporter) -> Prepared:
+    """The selftests of ``kernel``'s source, built unless they are cached.
+
+    ``source`` is a tarball or a tree, needed when the kernel was not built from Debian's package.
+    :raises MissingError: when tools or the source are missing. :raises LabError: when the helpers do not compile.
+    """
+    require_tools(_BUILD_TOOLS)
+    cache = cache_root()
+    (cache / "logs").mkdir(parents=True, exist_ok=True)
+    with sigterm_as_interrupt(), (cache / "logs" / "selftests.log").open("w") as log:
+        origin = _origin(kernel, source, cache, progress, log)
+        target = cache / "selftests" / f"{kernel.version}-{_key(origin)[:KEY_CHARS]}"
+        with locked(f"selftests-{target.name}", cache):
+            if not target.is_dir():
+                with work_dir("selftests", cache) as work:
+                    _build(origin, work, target, jobs=jobs, progress=progress, log=log)
+    return Prepared(target, origin)
+
+
+def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Reporter, log: TextIO) -> Source:
+    if source is not None:
+        return local_source(source)
+    found = debian_source(kernel.version, cache, progress=progress, log=log)
+    if found.sha256 != kernel.source_sha256:
+        hint = "name that tarball or tree with --source"
+        raise MissingError(f"the kernel {kernel.path.name} was built from another source than Debian's", hint=hint)
+    return found
+
+
+def _key(source: Source) -> str:
+    parts = (str(_RECIPE), source.sha256, compiler_version())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _build(source: Source, work: Path, target: Path, *, jobs: int, progress: Reporter, log: TextIO) -> None:
+    tree = work / "tree"
+    environment = build_environment(os.environ)
+    progress.stage(f"unpacking the selftests of {source.name}")
+    unpack(source, tree, log=log)
+    if not (tree / _TESTS / "net" / "mptcp" / "Makefile").is_file():
+        raise InputError(f"'{source.name}' has no MPTCP selftests", hint="give a complete Linux source")
+    try:
+        progress.stage("compiling the selftests' helpers")
+        # Only headers for user space; ARCH=um has none of its own.
+        run_logged(["make", "ARCH=x86", "-j", str(jobs), "headers"], cwd=tree, log=log, env=environment)
+        headers = f"KHDR_INCLUDES=-isystem {tree}/usr/include"
+        command = ["make", "ARCH=x86", "-j", str(jobs), "-C", f"{_TESTS}/net/mptcp", headers]
+        run_logged(command, cwd=tree, log=log, env=environment)
+    except CommandError as error:
+        raise LabError("the helpers of the selftests do not compile", hint=f"the log is {log.name}") from error
+    made = work / "made"
+    for name in _KEPT:
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        place = tree / _TESTS / name
+        if place.is_dir():
+            shutil.copytree(place, made / name)
+        elif place.is_file():
+            shutil.copyfile(place, made / name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    made.rename(target)

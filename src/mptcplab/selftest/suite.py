@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Which selftests there are, how they are divided into labs, and how one is run."""
+
+from __future__ import annotations
+
+import queue
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from mptcplab.engine.session import BARE, Session, run_session
+from mptcplab.engine.streams import Streams
+from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.errors import InputError, LabError
+from mptcplab.kernel import KernelBuild
+from mptcplab.selftest.prepare import Prepared
+from mptcplab.selftest.tap import Result, Verdict, results
+
+#: Scripts that are run unless others are named, in the order of their results.
+USUAL = ("simult_flows", "mptcp_connect", "mptcp_sockopt", "pm_netlink", "diag", "userspace_pm", "mptcp_join")
+_SKIPPED = 4
+_TIMEOUT_NS = 4 * 3600 * 10**9
+#: An entry such as "f@subflows_tests" of mptcp_join.sh: an option, and the group of tests that it selects.
+_GROUP = re.compile(r"^\t(\w)@(\w+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What runs in one lab: a script, or one group of its tests."""
+
+    script: str
+    group: str = ""
+    option: str = ""
+
+    @property
+    def name(self) -> str:
+        """Such as ``mptcp_join/add_tests``; also the name of its log."""
+        return f"{self.script}/{self.group}" if self.group else self.script
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one part. ``error`` is why its lab failed, if it did."""
+
+    part: Part
+    results: tuple[Result, ...]
+    status: int
+    virtual_ns: int
+    error: str = ""
+
+
+def parts(prepared: Prepared, names: Sequence[str]) -> list[Part]:
+    """The labs for the scripts ``names``: one each, but one per group of a script that has groups.
+
+    :raises InputError: for a name that this source does not have.
+    """
+    there = sorted(file.stem for file in prepared.scripts.glob("*.sh") if file.stem != "mptcp_lib")
+    wanted = list(names) or [name for name in USUAL if name in there]
+    chosen: list[Part] = []
+    for name in wanted:
+        script, _, group = name.removesuffix(".sh").partition("/")
+        if script not in there:
+            raise InputError(f"there is no selftest '{script}'", hint=f"there are {', '.join(there)}")
+        text = (prepared.scripts / f"{script}.sh").read_text()
+        groups = [Part(script, found, option) for option, found in _GROUP.findall(text)] or [Part(script)]
+        picked = [part for part in groups if not group or part.group == group]
+        if not picked:
+            raise InputError(f"'{script}' has no group '{group}'", hint=", ".join(part.group for part in groups))
+        chosen += picked
+    return chosen
+
+
+def run_parts(
+    kernel: KernelBuild,
+    prepared: Prepared,
+    chosen: Sequence[Part],
+    *,
+    seed: int,
+    logs: Path,
+    cpus: Sequence[int],
+    stop: int | None,
+    finished: Callable[[Outcome], None],
+) -> list[Outcome]:
+    """Run all of ``chosen``, one lab on each of ``cpus`` at a time, the longest first.
+
+    ``finished`` is told in the order of ``chosen``. Everything that a part prints goes to ``logs``.
+    :raises RunInterruptedError: when ``stop`` became readable.
+    """
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for cpu in cpus:
+        free.put(cpu)
+
+    def run(part: Part) -> Outcome:
+        cpu = free.get()
+        try:
+            return _run(
+                kernel, prepared, part, seed=seed, log=logs / f"{part.name.replace('/', '.')}.log", cpu=cpu, stop=stop
+            )
+        finally:
+            free.put(cpu)
+
+    with ThreadPoolExecutor(max_workers=len(cpus)) as pool:
+        futures = {part: pool.submit(run, part) for part in sorted(chosen, key=_cost, reverse=True)}
+        outcomes = []
+        for part in chosen:
+            outcomes.append(futures[part].result())
+            finished(outcomes[-1])
+    return outcomes
+
+
+#: Roughly how long parts take, relative to each other; all others are short.
+_COSTS = {"mptcp_connect": 30, "simult_flows": 15, "diag": 12, "userspace_pm": 8, "pm_netlink": 5}
+_COSTLY_GROUPS = {"remove_tests": 20, "link_failure_tests": 20, "endpoint_tests": 15}
+
+
+def _cost(part: Part) -> int:
+    return _COSTLY_GROUPS.get(part.group, _COSTS.get(part.script, 6))
+
+
+def _run(
+    kernel: KernelBuild, prepared: Prepared, part: Part, *, seed: int, log: Path, cpu: int, stop: int | None
+) -> Outcome:
+    session = Session(
+        argv=("bash", "-c", _line(prepared, part)),
+        exposed=(prepared.folder,),
+        timeout_ns=_TIMEOUT_NS,
+        stall_seconds=120,
+    )
+    with log.open("wb") as file:
+        streams = Streams(stdin=None, stdout=file.fileno(), stderr=file.fileno(), merged=True)
+        try:
+            ended = run_session(kernel, BARE, session, streams, seed=seed, cpu=cpu, stop=stop)
+        except RunInterruptedError:
+            raise
+        except LabError as error:
+            return Outcome(part, (), 1, 0, error.message)
+    found = results(log.read_text(errors="replace"))
+    if not found or (ended.status not in (0, _SKIPPED) and all(one.verdict != "not ok" for one in found)):
+        verdict: Verdict = "skip" if ended.status == _SKIPPED else "ok" if ended.status == 0 else "not ok"
+        found.append(Result("exit status", verdict, f"status {ended.status}"))
+    return Outcome(part, tuple(found), ended.status, ended.virtual_ns)
+
+
+def _line(prepared: Prepared, part: Part) -> str:
+    """What the lab runs: the test in a folder that it may write, as it would be below a kernel's tree."""
+    source = shlex.quote(str(prepared.folder / "net"))
+    steps = [f"cp -r {source} /tmp/", "cd /tmp/net/mptcp", *_global_symbols(prepared, part)]
+    return " && ".join([*steps, f"exec ./{part.script}.sh" + (f" -{part.option}" if part.option else "")])
+
+
+def _global_symbols(prepared: Prepared, part: Part) -> list[str]:
+    """Show symbols as global that the script looks for as such: linking User-Mode Linux makes all of them local."""
+    text = (prepared.scripts / f"{part.script}.sh").read_text()
+    names = sorted(set(re.findall(r'kallsyms_has "T (\w+)\$"', text)))
+    if not names:
+        return []
+    expression = f"s/ t ({'|'.join(names)})$/ T \\1/"
+    return [
+        f"sed -E {shlex.quote(expression)} /proc/kallsyms > /tmp/kallsyms",
+        "mount --bind /tmp/kallsyms /proc/kallsyms",
+    ]
