@@ -70,7 +70,7 @@ def list_(as_json: bool) -> None:
 @kernel.command()
 @click.argument("version", default=DEFAULT_VERSION)
 def path(version: str) -> None:
-    """Print the path of the kernel's executable."""
+    """Print the path of the executable of the kernel VERSION, the one that runs use unless given."""
     click.echo(find_kernel(version).executable)
 
 

@@ -124,7 +124,7 @@ def tree_version(tree: Path) -> str:
     head = (tree / "Makefile").read_text(errors="replace")[:1000]
     numbers = [re.search(rf"^{name} = (\d+)$", head, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL")]
     if not all(numbers):
-        raise InputError("the source's Makefile does not tell its version", hint="is it Linux?")
+        raise InputError("the source's Makefile does not tell its version", hint="give a tarball or tree of Linux")
     return ".".join(number[1] for number in numbers if number)
 
 

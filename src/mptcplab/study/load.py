@@ -69,5 +69,7 @@ def _tables(name: str) -> list[Selected]:
     try:
         study = Study.model_validate({"name": name, **tomllib.loads((folder / "study.toml").read_text())})
     except (ValidationError, tomllib.TOMLDecodeError, OSError) as error:
-        raise LabError(f"the data of study {name} is damaged: {error}", hint="install mptcplab again") from error
+        where = folder / "study.toml"
+        said = " ".join(str(error).split())
+        raise LabError(f"the data of study '{name}' is damaged", hint=f"see {where} ({said})") from error
     return [Selected(study, folder, number, table) for number, table in study.tables.items()]

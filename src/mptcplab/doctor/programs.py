@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Programs of the machine: which of those that plans, captures and builds start are there, and not too old."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from mptcplab.doctor.host import OTHER_CACHE
+from mptcplab.doctor.model import Finding, Level, fine, words
+from mptcplab.doctor.packages import System
+from mptcplab.engine import machine
+from mptcplab.engine.tools import PACKAGES, find_program, flow_program, programs_of
+from mptcplab.errors import LabError, MissingError
+from mptcplab.kernel.build import TOOLS, compiler_version
+from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
+from mptcplab.kernel.process import CommandError
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.keys import KINDS
+from mptcplab.scenario.schema import Scenario
+
+_EVERY_RUN = "every run"
+_BUILD = "`mptcplab kernel build`"
+#: Programs of plans that no workload's plan shows.
+_USES = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", "gcc": _EVERY_RUN, "make": _EVERY_RUN}
+#: Linux 7.2's own minimum, scripts/min-tool-version.sh: program, arguments, least version.
+_LEAST = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
+
+
+def look_at_programs(system: System) -> Iterator[Finding]:
+    """Everything that labs and their commands start."""
+    yield from _lab_programs(system)
+    yield from _launchers(system)
+    yield from _old_programs(system)
+    yield from _flow()
+
+
+def look_at_build(system: System) -> Iterator[Finding]:
+    """What building a lab kernel needs, room apart."""
+    needed = {**TOOLS, **(DEBIAN_TOOLS if system.family == "debian" else {})}
+    missing = [name for name in needed if shutil.which(name) is None]
+    for name in missing:
+        yield _missing(name, needed[name], _BUILD, system)
+    if not missing:
+        yield from _compiler(system)
+    if system.family != "debian":
+        says = "Debian's source packages need apt and a Debian mirror"
+        yield Finding("kernel source", Level.MISSING, says, _BUILD, "mptcplab kernel build --source linux.tar.xz")
+
+
+def uses() -> dict[str, str]:
+    """What each program of plans is needed for: asked of the plans themselves."""
+    found: dict[str, str] = {}
+    wanted: dict[str, tuple[str, dict[str, Any]]] = {_EVERY_RUN: ("flow", {})}
+    wanted |= {f"workloads of kind {kind}": (kind, {}) for kind in KINDS if kind != "flow"}
+    wanted |= {"captures": ("flow", {"captures": [{"node": "client"}]})}
+    for use, (kind, record) in wanted.items():
+        for name in programs_of(compile_plan(_smallest(kind, record), seed=1).commands):
+            found.setdefault(name, use)
+    return {name: found.get(name, _USES.get(name, "some commands")) for name in (*PACKAGES, *found)}
+
+
+def _smallest(kind: str, record: dict[str, Any]) -> Scenario:
+    workload = {"kind": kind, "from": "client", "to": "server", "size": "1 kB"}
+    return Scenario.model_validate(
+        {
+            "title": "doctor",
+            "hosts": {"client": {}, "server": {}},
+            "links": {"line1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
+            "workloads": {"bulk": workload},
+            "record": record,
+        }
+    )
+
+
+def _lab_programs(system: System) -> Iterator[Finding]:
+    there: list[str] = []
+    for name, use in uses().items():
+        try:
+            find_program(name)
+        except MissingError:
+            yield _missing(name, PACKAGES.get(name, name), use, system)
+        else:
+            there.append(name)
+    yield fine("programs in the lab", words(there))
+
+
+def _launchers(system: System) -> Iterator[Finding]:
+    """Programs that start the lab kernel; the words between them are their options and values."""
+    names = [word for word in machine._LAUNCHERS if re.fullmatch("[a-z]+", word)]
+    missing = [name for name in names if shutil.which(name) is None]
+    for name in missing:
+        yield _missing(name, "util-linux", _EVERY_RUN, system)
+    if not missing:
+        yield fine("programs around the lab", words(names))
+
+
+def _missing(name: str, package: str, use: str, system: System) -> Finding:
+    level = Level.BROKEN if use == _EVERY_RUN else Level.MISSING
+    return Finding(name, level, "is not installed", use, system.install([package]), (package,))
+
+
+def _old_programs(system: System) -> Iterator[Finding]:
+    """``ip`` that does not know what plans ask of it."""
+    path = shutil.which("ip", path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    if path is not None and "fullmesh" not in _said(path, "mptcp", "help"):
+        command = system.install(["iproute2"])
+        says = "is too old: it does not know MPTCP endpoints with the flag fullmesh (iproute2 5.16 does)"
+        yield Finding("ip", Level.MISSING, says, 'endpoints = "fullmesh"', command, ("iproute2",))
+
+
+def _compiler(system: System) -> Iterator[Finding]:
+    try:
+        compiler_version()
+    except CommandError as error:
+        yield Finding("compiler", Level.MISSING, error.message, _BUILD, system.install(["gcc", "binutils"]))
+        return
+    except MissingError:
+        says = "does not find the C library's headers"
+        yield Finding("compiler", Level.MISSING, says, _BUILD, system.install(["libc6-dev"]), ("libc6-dev",))
+        return
+    versions: list[str] = []
+    for name, arguments, least in _LEAST:
+        found = re.search(r"(\d+)\.(\d+)[\d.]*(?=\s|$)", _said(name, *arguments))
+        if found is None:
+            continue
+        versions.append(f"{name} {found[0]}")
+        if (int(found[1]), int(found[2])) < least:
+            says = f"{found[0]} is too old: Linux 7.2 needs {least[0]}.{least[1]}"
+            yield Finding(name, Level.MISSING, says, _BUILD, system.install([TOOLS[name]]), (TOOLS[name],))
+    yield fine("programs of kernel builds", f"{words(TOOLS)} ({words(versions)})")
+
+
+def _flow() -> Iterator[Finding]:
+    """Our own workload program, compiled on first use."""
+    try:
+        flow_program()
+    except MissingError:
+        return  # no compiler, which has been said
+    except LabError as error:
+        yield Finding("workload program", Level.BROKEN, error.message, _EVERY_RUN, error.hint or "")
+    except OSError as error:
+        says = f"cannot be compiled: {(error.strerror or str(error)).lower()}"
+        yield Finding("workload program", Level.BROKEN, says, _EVERY_RUN, OTHER_CACHE)
+    else:
+        yield fine("workload program", "flow is compiled")
+
+
+def _said(*command: str) -> str:
+    """Both outputs of a command that should end at once; nothing when it does not."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr

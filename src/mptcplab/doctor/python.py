@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""This Python and the packages that mptcplab and its extras ask for, as its own metadata says."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+
+from mptcplab.doctor.model import Finding, Level, fine, words
+
+_PACKAGE = "mptcplab"
+
+
+def look_at_python() -> Iterator[Finding]:
+    """The version, the packages that every command needs, and those of extras."""
+    try:
+        described = metadata.metadata(_PACKAGE)
+    except metadata.PackageNotFoundError:
+        command = f"{shlex.quote(sys.executable)} -m pip install --editable ."
+        yield Finding("mptcplab", Level.MISSING, "is not installed, only imported", "its extras", command)
+        return
+    yield _version(described["Requires-Python"] or "")
+    lacking: dict[str, list[Requirement]] = {}
+    for requirement in _requirements():
+        if not _is_there(requirement):
+            lacking.setdefault(_extra(requirement), []).append(requirement)
+    for extra, requirements in sorted(lacking.items()):
+        yield _lacking(extra, requirements)
+    extras = sorted({_extra(requirement) for requirement in _requirements()} - {""} - set(lacking))
+    if "" not in lacking:
+        with_extras = f", with those of the extra{'s' if len(extras) > 1 else ''} {words(extras)}" if extras else ""
+        yield fine("Python packages", f"all that mptcplab needs{with_extras}")
+
+
+def _requirements() -> Iterator[Requirement]:
+    for text in metadata.requires(_PACKAGE) or []:
+        try:
+            yield Requirement(text)
+        except InvalidRequirement:
+            continue
+
+
+def _version(required: str) -> Finding:
+    version = platform.python_version()
+    if version in SpecifierSet(required, prereleases=True):
+        return fine("Python", f"{version} at {sys.executable}")
+    says = f"{version} is not {required}"
+    return Finding("Python", Level.BROKEN, says, "every command", "install a newer Python and mptcplab with it")
+
+
+def _extra(requirement: Requirement) -> str:
+    """The extra that asks for it, nothing when every command does."""
+    if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+        return ""
+    for extra in metadata.metadata(_PACKAGE).get_all("Provides-Extra") or []:
+        if requirement.marker.evaluate({"extra": extra}):
+            return str(extra)
+    return ""
+
+
+def _is_there(requirement: Requirement) -> bool:
+    if requirement.marker is not None and not _extra(requirement) and not requirement.marker.evaluate({"extra": ""}):
+        return True  # not for this machine
+    try:
+        return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _lacking(extra: str, requirements: list[Requirement]) -> Finding:
+    wanted = [f"{requirement.name}{requirement.specifier}" for requirement in requirements]
+    command = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
+    use = f"the extra {extra}" if extra else "every command"
+    level = Level.MISSING if extra else Level.BROKEN
+    return Finding("Python packages", level, f"{words(wanted)} not installed, or too old", use, command)

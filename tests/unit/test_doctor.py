@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab doctor``: what it knows comes from the code that needs it, and what it says can be pasted."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mptcplab.cli.main import main
+from mptcplab.doctor import Finding, Level, Report, host, kernel, programs, python
+from mptcplab.doctor.examine import _together
+from mptcplab.doctor.packages import OTHERS, System, this_system
+from mptcplab.engine import tools
+from mptcplab.errors import MissingError
+from mptcplab.kernel import KernelBuild
+from mptcplab.kernel.build import TOOLS
+from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
+from mptcplab.scenario.keys import KINDS
+
+DEBIAN = System("debian", "Debian")
+
+
+def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
+    """Findings by what they are about."""
+    return {finding.subject: finding for finding in findings}
+
+
+def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
+    """A machine whose programs are those of this one, but for some."""
+    links = folder / "bin"
+    links.mkdir()
+    for name in {*tools.PACKAGES, *TOOLS, *DEBIAN_TOOLS, "setpriv", "prlimit", "taskset", "sh", "ldd"} - set(without):
+        found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
+        if found is not None:
+            (links / name).symlink_to(found)
+    monkeypatch.setattr(tools, "_SEARCH", str(links))
+    monkeypatch.setenv("PATH", str(links))
+
+
+def test_uses_are_asked_of_the_plans() -> None:
+    uses = programs.uses()
+    assert {uses[name] for name in ("ip", "tc", "nstat", "sysctl", "ethtool", "gcc")} == {"every run"}
+    assert uses["iperf3"] == "workloads of kind iperf3"
+    assert uses["socat"] == "workloads of kind transfer"
+    assert uses["tcpdump"] == "captures"
+    assert set(tools.PACKAGES) <= set(uses)
+    assert set(KINDS) == {"flow", "iperf3", "transfer"}, "a new kind shows itself in uses()"
+
+
+def test_every_package_has_its_names_elsewhere() -> None:
+    wanted = {*tools.PACKAGES.values(), *TOOLS.values(), *DEBIAN_TOOLS.values(), "libc6-dev", "util-linux"}
+    assert wanted <= set(OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("system", "wanted", "command"),
+    [
+        (DEBIAN, ["iperf3", "iproute2", "iperf3"], "sudo apt-get install iperf3 iproute2"),
+        (System("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
+        (System("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
+        (System("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
+        (System("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
+        (System("", "Plan 9"), ["bc"], "install what Debian calls bc"),
+    ],
+)
+def test_commands_of_distributions(system: System, wanted: list[str], command: str) -> None:
+    assert system.install(wanted) == command
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("ID=debian\n", "debian"),
+        ("ID=linuxmint\nID_LIKE='ubuntu debian'\n", "debian"),
+        ('ID="rocky"\nID_LIKE="rhel centos fedora"\n', "fedora"),
+        ("ID=manjaro\nID_LIKE=arch\n", "arch"),
+        ("ID=nixos\n", ""),
+    ],
+)
+def test_families(tmp_path: Path, text: str, family: str) -> None:
+    (tmp_path / "os-release").write_text(text)
+    assert this_system(tmp_path / "os-release").family == family
+
+
+def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only(monkeypatch, tmp_path, "iperf3", "tc", "taskset")
+    found = by_subject(programs.look_at_programs(DEBIAN))
+    assert (found["iperf3"].level, found["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
+    assert (found["tc"].level, found["tc"].needed_for) == (Level.BROKEN, "every run")
+    assert found["taskset"].level == Level.BROKEN
+    assert "iperf3" not in found["programs in the lab"].says
+    together = by_subject(iter(_together(tuple(found.values()), DEBIAN)))
+    assert together["tc"].command == together["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"
+
+
+def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    only(monkeypatch, tmp_path, "flex", "dpkg-deb")
+    found = by_subject(programs.look_at_build(DEBIAN))
+    assert set(found) == {"flex", "dpkg-deb"}
+    assert {finding.level for finding in found.values()} == {Level.MISSING}, "a kernel may be built already"
+    elsewhere = by_subject(programs.look_at_build(System("fedora", "Fedora")))
+    assert set(elsewhere) == {"flex", "kernel source"}
+    assert "--source" in elsewhere["kernel source"].command
+
+
+def test_programs_that_are_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"gcc": "7.5.0\n", "ld": "GNU ld (GNU Binutils for Debian) 2.28\n"}
+    monkeypatch.setattr(programs, "_said", lambda name, *_: said.get(Path(name).name, "Usage: ip mptcp limits\n"))
+    build = by_subject(programs.look_at_build(DEBIAN))
+    assert build["gcc"].says == "7.5.0 is too old: Linux 7.2 needs 8.1"
+    assert build["ld"].says == "2.28 is too old: Linux 7.2 needs 2.30"
+    assert "too old" in by_subject(programs._old_programs(DEBIAN))["ip"].says
+
+
+def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> str:
+        raise MissingError("none", hint="none")
+
+    monkeypatch.setattr(programs, "compiler_version", absent)
+    assert by_subject(programs.look_at_build(DEBIAN))["compiler"].command == "sudo apt-get install libc6-dev"
+
+
+def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = ["click>=8.1", "rich>=999", "nosuch>=1; extra == 'bench'", "other; sys_platform == 'win32'"]
+    monkeypatch.setattr(metadata, "requires", lambda _: wanted)
+    found = list(python.look_at_python())
+    lacking = {finding.needed_for: finding for finding in found if finding.level != Level.FINE}
+    assert set(lacking) == {"every command", "the extra bench"}
+    assert lacking["every command"].level == Level.BROKEN
+    assert lacking["every command"].command == f"{sys.executable} -m pip install 'rich>=999'"
+    assert lacking["the extra bench"].command.endswith("pip install 'nosuch>=1'")
+
+
+def test_python_packages_of_this_machine() -> None:
+    assert by_subject(python.look_at_python())["Python packages"].level == Level.FINE
+
+
+@pytest.mark.parametrize(
+    ("free", "level", "use"),
+    [(8, Level.FINE, ""), (1.5, Level.MISSING, "2 labs side by side"), (0.2, Level.MISSING, "a lab that uses all")],
+)
+def test_memory(monkeypatch: pytest.MonkeyPatch, free: float, level: Level, use: str) -> None:
+    monkeypatch.setattr(host, "available_memory", lambda: int(free * 2**30))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    finding = by_subject(host._memory())["memory"]
+    assert (finding.level, use in finding.needed_for) == (level, True)
+    assert level == Level.FINE or finding.command == "mptcplab run --jobs 1"
+
+
+def test_memory_folder_that_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container: 64 MB at /dev/shm."""
+    usage = type("Usage", (), {"free": 64 << 20})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(host, "memory_folder", lambda: Path("/dev/shm"))
+    for user, command in ((0, "mount -o remount,size="), (1000, "sudo mount -o remount,size=")):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        finding = by_subject(host._memory())["memory folder"]
+        assert finding.level == Level.MISSING
+        assert finding.command.startswith(command)
+
+
+def test_no_memory_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Path:
+        raise MissingError("no folder", hint="mount one")
+
+    monkeypatch.setattr(host, "memory_folder", none)
+    assert [finding.level for finding in host._memory()] == [Level.BROKEN]
+
+
+def test_available_memory_is_plausible() -> None:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < host.available_memory() < total
+
+
+@pytest.mark.parametrize(("free", "level"), [(50, Level.BROKEN), (2000, Level.MISSING), (4000, Level.FINE)])
+def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, level: Level) -> None:
+    usage = type("Usage", (), {"free": free << 20})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))
+    assert host._disk().level == level
+    assert not (tmp_path / "not").exists(), "looking does not make folders"
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = {resource.RLIMIT_FSIZE: (1 << 20, resource.RLIM_INFINITY), resource.RLIMIT_NOFILE: (64, 1024)}
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits.get(which, unlimited))
+    assert {finding.command for finding in host._limits()} == {"ulimit -f unlimited", "ulimit -n hard"}
+
+
+def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert host._processor().level == Level.BROKEN
+
+
+def test_clock_of_an_own_process_can_be_read_or_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [finding.subject for finding in host._watching()] == ["virtual clock"]
+
+    def refuse(*_: object) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    (finding,) = host._watching()
+    monkeypatch.undo()
+    assert (finding.level, finding.needed_for) == (Level.MISSING, "the watchdog, which ends labs that hang")
+    assert finding.command
+
+
+def _entry(folder: Path, version: str, inputs: str) -> None:
+    entry = folder / "mptcplab" / "kernels" / f"{version}-{inputs:.12}"
+    entry.mkdir(parents=True)
+    (entry / "linux").touch()
+    facts = {"format": 1, "version": version, "release": f"{version}.1", "key": inputs, "config_sha256": "c"}
+    facts |= {"inputs": inputs, "source": {"sha256": "s"}, "built": "2026-01-01", "lost_options": []}
+    (entry / "entry.json").write_text(json.dumps(facts))
+
+
+def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (nothing,) = kernel.look_at_kernels()
+    assert (nothing.level, nothing.says, nothing.command) == (Level.BROKEN, "is not built", "mptcplab kernel build")
+    _entry(tmp_path, "7.2", "old")
+    _entry(tmp_path, "6.12", "old")
+    found = by_subject(kernel.look_at_kernels())
+    assert "stale" in found["kernel 7.2"].says
+    assert (found["kernel 6.12"].level, found["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
+
+
+def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "System.map").write_text("0000000060000000 b time_travel_time\n")
+    (tmp_path / "linux").symlink_to("/bin/false")
+    finding = kernel.boot(KernelBuild("7.2", "7.2.1", "k" * 64, tmp_path, "c" * 64))
+    assert finding.level == Level.BROKEN
+    assert finding.says.startswith("a lab does not start: the lab kernel ended without a result (status 1)")
+    assert "\n" not in finding.says
+    assert list((tmp_path / "cache" / "mptcplab" / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("seccomp", "scope", "found", "command"),
+    [
+        ("0", "1", [], ""),
+        ("2", "1", ["a seccomp filter restricts this process"], "docker run --security-opt seccomp=unconfined"),
+        ("0", "2", ["kernel.yama.ptrace_scope is 2"], "sysctl kernel.yama.ptrace_scope=1"),
+    ],
+)
+def test_what_keeps_a_lab_from_booting(
+    monkeypatch: pytest.MonkeyPatch, seccomp: str, scope: str, found: list[str], command: str
+) -> None:
+    texts = {"/proc/self/status": f"Name:\tx\nSeccomp:\t{seccomp}\nSeccomp_filters:\t1\n"}
+    texts["/proc/sys/kernel/yama/ptrace_scope"] = f"{scope}\n"
+    monkeypatch.setattr(Path, "read_text", lambda self: texts[str(self)])
+    said, mends = kernel._restrictions()
+    assert (said, command in mends, bool(mends)) == (found, True, bool(command))
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch) -> Report:
+    findings = (
+        Finding("Python", Level.FINE, "3.11"),
+        Finding("tshark", Level.MISSING, "is not installed", "captures", "sudo apt-get install tshark"),
+        Finding("kernel 7.2", Level.BROKEN, "is not built", "every run", "mptcplab kernel build"),
+    )
+    made = Report("mptcplab on a test", findings)
+    monkeypatch.setattr("mptcplab.doctor.examine", lambda: made)
+    return made
+
+
+def _status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["mptcplab", "doctor", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.usefixtures("report")
+def test_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _status(monkeypatch) == 3
+    assert capsys.readouterr().out.splitlines() == [
+        "mptcplab on a test",
+        "  fine     Python      3.11",
+        "  missing  tshark      is not installed, needed for captures",
+        "  broken   kernel 7.2  is not built, needed for every run",
+        "",
+        "Experiments cannot be run here yet.",
+        "To mend what is not fine:",
+        "  mptcplab kernel build",
+        "  sudo apt-get install tshark",
+    ]
+
+
+def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report: Report) -> None:
+    assert _status(monkeypatch, "--json") == 3
+    document = json.loads(capsys.readouterr().out)
+    assert document == report.to_json()
+    assert document["can_run"] is False
+    assert [row["level"] for row in document["findings"]] == ["fine", "missing", "broken"]
+
+
+def test_main_job_alone_decides(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
+    without = Report(report.machine, report.findings[:2])
+    monkeypatch.setattr("mptcplab.doctor.examine", lambda: without)
+    assert _status(monkeypatch) == 0

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab init``: what it writes loads, whatever was answered; what it asks, it asks until the answer is good."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import termios
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+
+from mptcplab.cli.main import main
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.jsonschema import scenario_schema
+from mptcplab.scenario.load import load
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES: dict[str, tuple[str, ...]] = {
+    "init-default": (),
+    "init-unequal": ("--line", "50 Mbit/s, 10 ms", "--line", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
+    "init-iperf3": ("--lines", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
+    "init-transfer": ("--line", "1 Gbit/s,1ms", "--lines", "1", "--workload", "transfer", "--compare", "mptcp"),
+}
+
+
+def init(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    """``mptcplab init`` in this process; its status."""
+    monkeypatch.setattr(sys, "argv", ["mptcplab", "init", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden_file(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init(monkeypatch, "-", *CASES[name]) == 0
+    said = capsys.readouterr()
+    file = GOLDEN / f"{name}.toml"
+    if os.environ.get("WRITE_GOLDEN"):
+        file.write_text(said.out)
+    assert said.out == file.read_text(), f"if this is wanted: WRITE_GOLDEN=1 pytest {__file__}"
+    assert said.err == ""
+    for point in load(file).points:
+        assert compile_plan(point.scenario, seed=1).programs
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_suggestion_in_a_comment_can_be_used(name: str, tmp_path: Path) -> None:
+    text = (GOLDEN / f"{name}.toml").read_text()
+    suggestions = re.findall(r'^# ("?[a-z0-9_.]+"? = .*)$', text, re.MULTILINE)
+    assert len(suggestions) >= 4
+    for suggestion in suggestions:
+        file = tmp_path / "used.toml"
+        file.write_text(text.replace(f"# {suggestion}", suggestion))
+        assert load(file).points
+    file.write_text(re.sub(r'^# ("?[a-z0-9_.]+"? = .*)$', r"\1", text, flags=re.MULTILINE))
+    assert load(file).points, "all together"
+
+
+def test_says_what_next_and_keeps_what_is_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "s.toml"
+    assert init(monkeypatch, file, "--lines", "1") == 0
+    assert f"mptcplab run {file}" in capsys.readouterr().out
+    first = file.read_text()
+    assert init(monkeypatch, file, "--lines", "2") == 2
+    said = capsys.readouterr().err
+    assert said == f"mptcplab: {file}: is there already\n  hint: name another file, or replace it with --force\n"
+    assert file.read_text() == first
+    assert init(monkeypatch, file, "--lines", "2", "--force") == 0
+    assert "lines = 2" in file.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--line", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
+        (("--line", "100 Mbit/s, 10"), '"10": a time needs a unit'),
+        (("--line", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
+        (("--line", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
+        (("--line", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
+        (("--lines", "3", "--line", "1 Mbit/s", "--line", "2 Mbit/s"), "2 lines are described, but 3 are asked for"),
+        (("--lines", "17"), "17"),
+        (("--workload", "transfer", "--duration", "5 s"), "a transfer has no duration"),
+        (("--size", "1 GB", "--duration", "5 s"), "a duration and a size cannot both end the workload"),
+        (("--workload", "iperf3", "--duration", "1.5 s"), '"1.5 s" is not a whole number of seconds'),
+        (("--duration", "0 s"), '"0 s" would transfer nothing'),
+        (("--compare", "tcp,quic"), '"tcp,quic" is no comparison'),
+        (("--title", " "), '" " is not a line of text'),
+        (("--title", "\udcff"), "is not UTF-8 text"),
+    ],
+)
+def test_bad_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
+) -> None:
+    assert init(monkeypatch, "-", *arguments) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert "hint: " in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize("place", ["no/such/s.toml", "folder"])
+def test_place_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    for force in ((), ("--force",)):
+        assert init(monkeypatch, tmp_path / place, "--lines", "1", *force) == 2
+        assert "hint: " in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+_NUMBERS = st.one_of(st.integers(0, 2000).map(str), st.decimals(0, 2000, places=2).map(str))
+_LINES = st.one_of(
+    st.builds(
+        "{} {}, {} {}, {} %".format,
+        _NUMBERS,
+        st.sampled_from(["kbit/s", "Mbit/s", "Gbit/s", "bit/s"]),
+        _NUMBERS,
+        st.sampled_from(["us", "ms", "s", "min"]),
+        _NUMBERS,
+    ),
+    st.builds("{} Mbit/s".format, _NUMBERS),
+    st.text(max_size=10),
+)
+_FLAGS: dict[str, st.SearchStrategy[str]] = {
+    "--title": st.text(max_size=20),
+    "--lines": st.integers(-1, 20).map(str),
+    "--workload": st.sampled_from(["flow", "iperf3", "transfer"]),
+    "--duration": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["ms", "s", "min", "h"])),
+    "--size": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["B", "MB", "GiB"])),
+    "--compare": st.sampled_from(["tcp", "mptcp", "tcp,mptcp", "mptcp, tcp", "", "tcp,tcp"]),
+    "--repeats": st.integers(-1, 12_000).map(str),
+}
+_VALIDATOR = Draft7Validator(scenario_schema())
+
+
+@st.composite
+def _arguments(draw: st.DrawFn) -> list[str]:
+    words: list[str] = []
+    for _ in range(draw(st.integers(0, 3))):
+        words += [f"--line={draw(_LINES)}"]
+    for flag in draw(st.lists(st.sampled_from(sorted(_FLAGS)), unique=True)):
+        words.append(f"{flag}={draw(_FLAGS[flag])}")
+    return words
+
+
+@settings(max_examples=250, deadline=None)
+@given(arguments=_arguments())
+def test_accepted_flags_give_a_file_that_loads(tmp_path_factory: Any, arguments: list[str]) -> None:
+    file = Path(tmp_path_factory.getbasetemp()) / "made.toml"
+    with pytest.MonkeyPatch.context() as patched:
+        status = init(patched, file, "--force", *arguments)
+    assert status in (0, 2)
+    if status == 0:
+        experiment = load(file)
+        assert compile_plan(experiment.points[0].scenario, seed=experiment.seed).programs
+        assert list(_VALIDATOR.iter_errors(tomllib.loads(file.read_text()))) == []
+
+
+class Terminal:
+    """``mptcplab init`` on a terminal of its own, as a person sees it."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "mptcplab", "init", *arguments],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=folder,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+        )
+        os.close(slave)
+        self.text, self.at = "", 0
+
+    def until(self, word: str) -> str:
+        """Read until ``word`` is there; what was read since the last word, with plain line ends."""
+        deadline = time.monotonic() + 30
+        while word not in self.text[self.at :]:
+            ready = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))[0]
+            try:
+                data = os.read(self.master, 4096) if ready else b""
+            except OSError:  # the other side is closed
+                data = b""
+            assert data, f"no {word!r} in {self.text[self.at :]!r}"
+            self.text += data.decode().replace("\r\n", "\n")
+        begun, self.at = self.at, self.text.index(word, self.at) + len(word)
+        return self.text[begun : self.at]
+
+    def answer(self, text: str, *, end: str = "\n") -> None:
+        os.write(self.master, f"{text}{end}".encode())
+
+    def status(self) -> int:
+        status = self.process.wait(timeout=30)
+        os.close(self.master)
+        return status
+
+
+def test_questions_on_a_terminal(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "asked.toml")
+    for question, answer in (
+        ("How many lines", "two"),
+        ('"two" is not a whole number from 1 to 16', "2"),
+        ("Line 1", "100 MB/s"),
+        ("'MB/s' is not a unit of a rate (rates are in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
+        ("Line 2", "20 Mbit/s, 30 ms, 0.1 %"),
+        ("What transfers data", "torrent"),
+        ("is not a workload", "iperf3"),
+        ("For how long", "1.5 s"),
+        ("is not a whole number of seconds", "5 s"),
+        ("Which protocols", ""),
+        ("How many runs", ""),
+        ("What is it about", ""),
+    ):
+        terminal.until(question)
+        terminal.until("]")
+        terminal.answer(answer)
+    terminal.until("is written")
+    assert terminal.status() == 0
+    experiment = load(tmp_path / "asked.toml")
+    assert (len(experiment.points), experiment.repeats) == (2, 3)
+    assert experiment.title == "Two different lines, TCP against MPTCP"
+
+
+@pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["end of input", "Ctrl-C"])
+def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
+    terminal = Terminal(tmp_path, "left.toml")
+    terminal.until("]")
+    terminal.answer("", end=end)
+    said = terminal.until("interrupted\n")
+    assert terminal.status() == 130
+    assert said.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
+    assert "Traceback" not in terminal.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_terminal_nothing_is_asked(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "mptcplab", "init", "quiet.toml"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert load(tmp_path / "quiet.toml").points

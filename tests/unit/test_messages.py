@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""Every sentence that a user can be told, found in the source: one sentence, in one style, with what to do.
+
+The rules: no capital at the start unless the word has one of its own; no full stop at the end and none in the middle;
+no line break; a hint beside it, in the same style; what the user wrote stands in quotes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+
+from mptcplab.cli.usage import explain_usage
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
+#: Errors that a user sees: message first, `hint=` beside it. `error` is Document.error: path, message, hint.
+_ERRORS = {"LabError", "InputError", "MissingError", "CommandError", "UnitError", "error", "_error", "_complain"}
+#: Message first, hint second.
+_FAULTS = {"fault"}
+#: The guest's own, whose hint the host adds.
+_WITHOUT_HINT = {"GuestError"}
+#: Words that have a capital wherever they stand.
+_NAMES = (
+    "MPTCP",
+    "TCP",
+    "TOML",
+    "Linux",
+    "Debian",
+    "IPv",
+    "UTF",
+    "UNIX",
+    "Ctrl",
+    "JSON",
+    "Python",
+    "HTML",
+    "SIG",
+    "NAME",
+)
+_HOLE = "\N{OBJECT REPLACEMENT CHARACTER}"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A call that tells something; holes stand for what is filled in. None: the text is made elsewhere."""
+
+    place: str
+    message: str | None
+    hint: str | None
+    needs_hint: bool
+
+
+def _text(node: ast.expr | None) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.Constant) else _hole(part) for part in node.values)
+        return "".join(map(str, parts))
+    return None
+
+
+def _hole(part: ast.expr) -> str:
+    """Something filled in; with its own quotes when it is written by ``!r`` or ``show``. A path stands for itself."""
+    value = ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
+    quoted = isinstance(part, ast.FormattedValue) and part.conversion in (ord("r"), ord("a"))
+    if quoted or value.startswith("show"):
+        return f"'{_HOLE}'"
+    return "path" if re.search(r"\b(file|folder|out|path|scenario|_out)$", value) else _HOLE
+
+
+def _name(call: ast.Call) -> str:
+    function = call.func
+    return (
+        function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    )
+
+
+def _branches(node: ast.expr | None) -> list[ast.expr | None]:
+    """Both texts of a conditional expression, and of an ``or``."""
+    if isinstance(node, ast.IfExp):
+        return [*_branches(node.body), *_branches(node.orelse)]
+    if isinstance(node, ast.BoolOp):
+        return [branch for value in node.values for branch in _branches(value)]
+    return [node]
+
+
+def _local(node: ast.expr | None, scope: dict[str, list[ast.expr]]) -> list[ast.expr | None]:
+    """What a local variable may hold, as far as it is written down."""
+    found: list[ast.expr | None] = []
+    for branch in _branches(node):
+        known = scope.get(branch.id, []) if isinstance(branch, ast.Name) else []
+        found += [part for value in known for part in _branches(value)] or [branch]
+    return found
+
+
+def _scopes(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, list[ast.expr]]]]:
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.Module)):
+            values: dict[str, list[ast.expr]] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    values.setdefault(node.targets[0].id, []).append(node.value)
+                elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+                    for target, value in zip(node.targets[0].elts, getattr(node.value, "elts", []), strict=False):
+                        if isinstance(target, ast.Name):
+                            values.setdefault(target.id, []).append(value)
+            yield function, values
+
+
+def _calls(file: Path) -> Iterator[Said]:
+    seen: set[tuple[int, int]] = set()
+    for function, scope in sorted(
+        _scopes(ast.parse(file.read_text())), key=lambda pair: isinstance(pair[0], ast.Module)
+    ):
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call) and (call.lineno, call.col_offset) not in seen:
+                found = list(_said(file, call, scope))
+                seen |= {(call.lineno, call.col_offset)} if found else set()
+                yield from found
+
+
+def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Said]:
+    name = _name(call)
+    hints = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
+    if name in _FAULTS and len(call.args) >= 2:
+        message, hints = call.args[0], [call.args[1]]
+    elif name in _ERRORS and (hints or name not in ("error", "_error", "_complain")) and call.args:
+        message = call.args[1 if name == "error" else -1]
+    elif name in _WITHOUT_HINT and call.args:
+        message = call.args[0]
+    else:
+        return
+    place = f"{file.relative_to(SOURCE)}:{call.lineno}"
+    texts = [_text(part) for part in _local(message, scope)]
+    for number, text in enumerate(texts):
+        hint = hints[0] if hints and number == 0 else None
+        for branch in _local(hint, scope) if hint is not None else [None]:
+            yield Said(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
+
+
+ALL = [said for file in sorted(SOURCE.rglob("*.py")) for said in _calls(file)]
+MESSAGES = [(said.place, said.message) for said in ALL if said.message]
+HINTS = [(said.place, said.hint) for said in ALL if said.hint]
+
+
+def test_there_are_many() -> None:
+    print(f"{len(MESSAGES)} messages, {len(HINTS)} hints")
+    assert len(MESSAGES) > 150
+    assert len(HINTS) > 150
+
+
+def _starts_low(text: str) -> bool:
+    return not text[:1].isupper() or text.startswith(_NAMES)
+
+
+def test_messages_begin_low() -> None:
+    assert [said for said in MESSAGES if not _starts_low(said[1])] == []
+
+
+def test_messages_are_one_sentence_without_a_full_stop() -> None:
+    wrong = [(place, text) for place, text in MESSAGES if text.rstrip().endswith((".", "!", ":")) or "\n" in text]
+    wrong += [(place, text) for place, text in MESSAGES if re.search(r"[a-z]\. [A-Z]", text)]
+    assert wrong == []
+
+
+def test_hints_are_there() -> None:
+    """Only the end of everything, asked for by the user, needs no advice."""
+    lacking = [said for said in ALL if said.needs_hint and said.message not in ("interrupted", None)]
+    assert lacking == []
+
+
+def test_hints_are_in_the_same_style() -> None:
+    assert [said for said in HINTS if not _starts_low(said[1])] == []
+    assert [said for said in HINTS if said[1].rstrip().endswith((".", "!"))] == []
+
+
+def test_what_the_user_wrote_is_quoted() -> None:
+    """As far as a sentence shows it: something that does not exist, or is not what it should be."""
+    bare = re.compile(rf"there is no [a-z ]*{_HOLE}(?! ')|^{_HOLE} (is not|does not|has no|cannot|is no)\b|'{_HOLE}$")
+    assert [(place, text.replace(_HOLE, "...")) for place, text in MESSAGES if bare.search(text)] == []
+
+
+def test_apostrophes_and_words() -> None:
+    """Contractions, thanks and shouting have no place in a message."""
+    wrong = re.compile(
+        r"\b(can't|don't|isn't|won't|doesn't|please|sorry|oops|invalid|illegal|failed to|unable to)\b", re.I
+    )
+    assert [said for said in (*MESSAGES, *HINTS) if wrong.search(said[1])] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "hint"),
+    [
+        (click.UsageError("Missing command."), "missing command", "see `mptcplab --help`"),
+        (
+            click.MissingParameter(param_type="argument", param_hint="'FILE'"),
+            "missing argument 'FILE'",
+            "see `mptcplab --help`",
+        ),
+        (
+            click.NoSuchOption("--repeat", possibilities=["--repeats"]),
+            "there is no option '--repeat'",
+            "did you mean --repeats?",
+        ),
+        (
+            click.BadParameter("0 is not in the range x>=1.", param_hint="'--repeats'"),
+            "--repeats: 0 is not in the range x>=1",
+            "see `mptcplab --help`",
+        ),
+    ],
+)
+def test_what_click_says(error: click.ClickException, message: str, hint: str) -> None:
+    told = explain_usage(error)
+    assert (told.message, told.hint) == (message, hint)

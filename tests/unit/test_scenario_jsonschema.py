@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""The schema for editors: never stricter than ``load``, and as strict as a schema can be."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft7Validator
+from tests.unit.test_scenario_fuzz import VALID, document, mutants
+
+from mptcplab.errors import InputError
+from mptcplab.scenario.jsonschema import scenario_schema
+from mptcplab.scenario.keys import Written, fields_of
+from mptcplab.scenario.load import load
+from mptcplab.units import Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
+
+ROOT = Path(__file__).resolve().parents[2]
+BAD = Path(__file__).parent / "bad"
+SCHEMA = scenario_schema()
+VALIDATOR = Draft7Validator(SCHEMA)
+SCENARIOS = sorted([*(ROOT / "examples").glob("*.toml"), *(ROOT / "src/mptcplab/studies").glob("*/*.toml")])
+#: Mistakes that no schema sees, by what one would have to know for it.
+BEYOND = {
+    "arithmetic of quantities": (
+        "burst-small delay-of-a-day iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
+        "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
+        "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
+        "value-too-fine workload-timeout-zero workload-zero-bytes "
+        "workload-zero-seconds"
+    ),
+    "one key against another": (
+        "burst-without-rate jitter-above-delay queue-without-rate link-to-itself host-and-router "
+        "topology-lines-of-line topology-routers-of-lines transport-buffer-descending transport-endpoint-twice "
+        "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
+        "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
+        "sweep-same-meaning sweep-too-many-points record-capture-twice record-capture-filter-option "
+        "repeats-least-above-most"
+    ),
+    "other files": (
+        "extends-base-is-wrong extends-circle extends-directory extends-itself extends-missing-file sweep-hidden-key"
+    ),
+    "arithmetic of addresses": (
+        "address-loopback address-none address-of-broadcast address-of-network address-of-other-family-6 "
+        "address-of-other-family address-overlap-automatic address-overlap address-same-at-both-ends "
+        "address-single address-two-networks address-used-twice address-without-prefix"
+    ),
+    "the network as a whole": (
+        "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "
+        "preset-has-no-such-link preset-link-misspelled router-without-link sweep-unknown-link "
+        "sweep-wildcard-matches-nothing transport-endpoint-foreign-link transport-endpoint-unknown-link "
+        "workload-from-unknown-host workload-to-router workload-unreachable workload-via-far-link "
+        "workload-via-unknown-link record-capture-foreign-link record-capture-unknown-link record-capture-unknown-node"
+    ),
+}
+
+
+def _tables(file: Path) -> dict[str, Any] | None:
+    """A file as an editor reads it; None when it is no TOML at all."""
+    try:
+        return tomllib.loads(file.read_text())
+    except (ValueError, RecursionError):
+        return None
+
+
+def _bad() -> Iterator[Path]:
+    """Files whose mistake is in the file itself, and that are TOML."""
+    for file in sorted(BAD.glob("*.toml")):
+        if not re.search("^# set:", file.read_text(), re.MULTILINE) and _tables(file) is not None:
+            yield file
+
+
+def _complaints(file: Path) -> list[str]:
+    return [f"{error.json_path}: {error.message[:200]}" for error in VALIDATOR.iter_errors(_tables(file))]
+
+
+def test_is_a_schema() -> None:
+    Draft7Validator.check_schema(SCHEMA)
+    assert len(json.dumps(SCHEMA)) < 64_000, "an editor reads it at every start"
+
+
+@pytest.mark.parametrize("file", [file for file in SCENARIOS if file.name != "study.toml"], ids=lambda file: file.stem)
+def test_accepts_all_scenarios(file: Path) -> None:
+    assert _complaints(file) == []
+
+
+def test_accepts_the_fuzzers_base() -> None:
+    assert list(VALIDATOR.iter_errors(tomllib.loads(VALID))) == []
+
+
+def test_refuses_what_a_schema_can_know() -> None:
+    missed = [file.stem for file in _bad() if not _complaints(file)]
+    caught = [file.stem for file in _bad() if _complaints(file)]
+    print(f"{len(caught)} of {len(caught) + len(missed)} mistakes are seen")
+    explained = {name for names in BEYOND.values() for name in names.split()}
+    assert set(missed) == explained, "add a mistake that no schema can see to BEYOND, and remove one that it sees"
+    assert len(caught) > len(missed)
+    for word in ("key-", "unit-", "name-", "table-", "title-", "seed-", "kernel-", "family-", "toml-"):
+        assert not [name for name in missed if name.startswith(word)], f"a schema sees all of {word}"
+    # Swept keys have names and values that are checked as well.
+    assert {
+        "repeats-zero",
+        "sweep-bad-value",
+        "sweep-unknown-key",
+        "sweep-empty-list",
+        "sweep-of-seed",
+        "zip-empty",
+    } <= set(caught)
+
+
+@settings(max_examples=200, deadline=None)
+@given(tables=mutants())
+def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, Any]) -> None:
+    file = Path(tmp_path_factory.getbasetemp()) / "editor.toml"
+    file.write_text(document(tables))
+    try:
+        load(file)
+    except InputError:
+        return
+    assert _complaints(file) == []
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), kind=st.sampled_from([Rate, Duration, Size, Probability, Packets, QueueLength]))
+def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type[QueueLength]) -> None:
+    """What the unit parser reads has the shape that editors are told, and units that are none don't."""
+    units = [unit for known in (Rate, Duration, Size, Probability, Packets) for unit in known.units]
+    number = data.draw(st.from_regex(r"\A(\+?[0-9]{1,3}|-0)(_[0-9]{1,2})?(\.[0-9]{1,2})?(e[0-3])?\Z"))
+    blanks = st.sampled_from(["", " ", "\t"])
+    text = f"{data.draw(blanks)}{number}{data.draw(blanks)}{data.draw(st.sampled_from([*units, 'MB/s', '']))}"
+    shape = kind.__get_pydantic_json_schema__({"type": "any"}, None)  # type: ignore[arg-type]
+    fits = Draft7Validator(shape).is_valid(text)
+    reason = ""
+    try:
+        kind.parse(text)
+    except UnitError as error:
+        reason = str(error)
+    assert fits or reason, text
+    assert not fits or "unit" not in reason, text
+
+
+def test_ranges_of_the_whole_file(tmp_path: Path) -> None:
+    """``seed`` and ``repeats`` are checked by ``load`` itself: the limits that editors are told are the same."""
+    for key in ("seed", "repeats"):
+        shape = SCHEMA["properties"][key]
+        shape = next((one for one in shape.get("anyOf", ()) if "minimum" in one), shape)
+        for value in (shape["minimum"] - 1, shape["minimum"], shape["maximum"], shape["maximum"] + 1):
+            file = tmp_path / "range.toml"
+            file.write_text(re.sub(rf"^{key} = .*$", f"{key} = {value}", VALID, flags=re.MULTILINE))
+            accepted = True
+            try:
+                load(file)
+            except InputError:
+                accepted = False
+            assert accepted == (not _complaints(file)), f"{key} = {value}"
+
+
+def _fields(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    for below in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _fields(below)
+    if isinstance(node, dict) and isinstance(node.get("properties"), dict) and "allOf" not in node:
+        yield from node["properties"].items()
+
+
+def test_every_key_is_described() -> None:
+    tables = {"forward", "backward", "limits", "transport", "kind", "hosts", "routers", "links", "workloads", "record"}
+    described = [SCHEMA["properties"], *(made.get("properties", {}) for made in SCHEMA["definitions"].values())]
+    lacking = {key for keys in described for key, shape in keys.items() if "description" not in shape} - tables
+    assert lacking == set()
+    assert set(SCHEMA["properties"]) == set(fields_of(Written))
+
+
+def test_no_word_of_pydantic() -> None:
+    text = json.dumps(SCHEMA)
+    for word in ("null", "$defs", "prefixItems", "discriminator", '"0 ns"'):
+        assert word not in text, word
+    assert SCHEMA["definitions"]["Direction"]["properties"]["delay"]["default"] == "0 ms"
+    assert SCHEMA["definitions"]["Direction"]["properties"]["queue"]["default"] == "100 ms"
+
+
+@pytest.mark.skipif(
+    shutil.which("taplo", path=str(Path(sys.executable).parent)) is None, reason="taplo: a checker of TOML"
+)
+def test_taplo_agrees(tmp_path: Path) -> None:
+    """The checker behind the VS Code extension reads the schema, accepts the examples and sees a wrong unit."""
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    taplo = str(Path(sys.executable).parent / "taplo")
+    good = [file for file in SCENARIOS if file.name != "study.toml"]
+    bad = [BAD / f"{name}.toml" for name in ("unit-megabytes", "key-near-name", "sweep-bad-value", "seed-text")]
+    for files, status in ((good, 0), *(([file], 1) for file in bad)):
+        copies = []
+        for file in files:
+            copies.append(tmp_path / file.name)
+            copies[-1].write_text(f"#:schema ./schema.json\n{file.read_text()}")
+        done = subprocess.run(
+            [taplo, "check", *map(str, copies)], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60
+        )
+        assert done.returncode == status, f"{files}: {done.stderr}"
