@@ -111,7 +111,7 @@ class ClusterExecutor:
             raise
         except Exception as error:  # What is raised when a connection or a scheduler ends has no base in common.
             text = " ".join(str(error).split()) or type(error).__name__
-            raise LabError(f"the cluster lost this run: {text}", hint="is the scheduler still there?") from error
+            raise LabError(f"the cluster lost this run: {text}", hint="see that the scheduler still runs") from error
         if sent.error is not None:
             raise sent.error
         assert sent.took is not None
@@ -215,6 +215,7 @@ def _write(files: dict[str, bytes], folder: Path) -> None:
     for name, data in files.items():
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:
-            raise LabError(f"a worker sent a file named {name!r}", hint="it is no worker of mptcplab: look at it")
+            hint = "start that worker with this version of mptcplab"
+            raise LabError(f"a worker sent a file named {name!r}", hint=hint)
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
