@@ -45,4 +45,4 @@ def test_limit_that_keeps_labs_from_booting() -> None:
     document = json.loads(done.stdout)
     levels = {row["subject"]: row["level"] for row in document["findings"]}
     assert (levels["boot"], levels["ulimit -f"]) == ("broken", "missing")
-    assert document["commands"] == ["ulimit -f unlimited"]
+    assert "ulimit -f unlimited" in document["commands"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mptcplab.engine import lab
+from mptcplab.engine import record
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Command, Plan
@@ -102,7 +102,7 @@ def test_a_middlebox_that_strips_the_option(bench: Bench, text: str, monkeypatch
         plan = compile_plan(scenario, seed=seed)
         return replace(plan, setup=(*plan.setup, Command("r1", ("nft", rules))))
 
-    monkeypatch.setattr(lab, "compile_plan", with_middlebox)
+    monkeypatch.setattr(record, "compile_plan", with_middlebox)
     row = bench.row(text)
     _assert_fell_back(row)
     assert row.mptcp == "fell back", row.mptcp
