@@ -3,6 +3,7 @@
 # make demo    measure a published table again: what this project is about, in one command
 # make test    linters, type checks, unit tests, lab tests
 # make bench   speed, as ratios measured side by side
+# make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 #
 # Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
 
@@ -10,10 +11,11 @@ PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
+MINUTES ?= 60
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench packages test-packages venv kernel kernel-lts clean
+.PHONY: demo test check unit lab bench fuzz packages test-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -34,6 +36,10 @@ lab: kernel kernel-lts
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench
+
+fuzz: venv test-packages
+	$(BIN)/pip install --quiet --editable '.[fuzz]'
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
 packages:
 	@scripts/install-packages

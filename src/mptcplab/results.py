@@ -27,11 +27,14 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.measure import Measured
 from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
+from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import Recording
 
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What to do when files of a results folder say what none of ours would.
+DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
 _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
@@ -116,9 +119,14 @@ class Results:
 
     def of_experiment(self) -> Results:
         """The runs that results.json is about, in its order; of several with the same settings and seed the newest."""
-        return _chosen(self)
+        with damage_told(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
+            return _chosen(self)
 
     def _samples(self, name: str, *, with_path: bool = False) -> pl.DataFrame:
+        with damage_told(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
+            return self._joined(name, with_path=with_path)
+
+    def _joined(self, name: str, *, with_path: bool) -> pl.DataFrame:
         frames = []
         for run in self.recorded:
             frame: pl.DataFrame = getattr(run.recording, name)
@@ -132,7 +140,10 @@ class Results:
 
 
 def open_results(folder: str | Path) -> Results:
-    """Open the folder that ``mptcplab run`` wrote. :raises InputError: when there are no runs in it."""
+    """Open the folder that ``mptcplab run`` wrote.
+
+    :raises InputError: when there are no runs in it. :raises LabError: when its results.json is damaged.
+    """
     return open_every(Path(folder)).of_experiment()
 
 
@@ -247,8 +258,19 @@ def _log_lines(file: Path) -> Iterable[dict[str, Any]]:
             found = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict):
+        if isinstance(found, dict) and _is_logged(found):
             yield found
+
+
+def _is_logged(line: dict[str, Any]) -> bool:
+    """Whether it has what readers use, in types that they take."""
+    seconds = [line.get("wall_seconds", 0), line.get("virtual_seconds", 0)]
+    texts = [line.get("run"), line.get("when", "")]
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(second, (int, float)) for second in seconds)
+        and isinstance(line.get("host", {}), dict)
+    )
 
 
 def _labels(result: RunResult) -> dict[str, Any]:

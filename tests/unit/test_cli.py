@@ -82,7 +82,7 @@ def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     [
         (("show", "/no/such/file.toml"), "file.toml"),
         (("run", "/no/such/file.toml"), "file.toml"),
-        (("plan", "FILE", "--point", "3"), "2 points"),
+        (("plan", "FILE", "--point", "3"), "no point '3': the sweep has 2"),
         (("run", "FILE", "--set", "links.line9.rate=1 Mbit/s"), "line9"),
         (("run", "FILE", "--repeats", "0"), "--repeats"),
         (("run", "FILE", "--jobs", "0"), "--jobs"),

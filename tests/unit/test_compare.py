@@ -111,7 +111,7 @@ def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
         ("kernel 6.12", "kernel 7.1", "identical"), ("kernel 6.12", "kernel 7.2", "differ"),
     ]  # fmt: skip
     status, _, err = _said(capsys, monkeypatch, folder, "--by", "family")
-    assert (status, "do not have two values of family" in err) == (2, True)
+    assert (status, "do not have two values of 'family'" in err) == (2, True)
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"rows": 1}', '{"rows": [1]}', '{"rows": [{"settings": 1}]}'])

@@ -162,7 +162,7 @@ def test_memory_folder_that_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     usage = type("Usage", (), {"free": 64 << 20})
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     monkeypatch.setattr(host, "memory_folder", lambda: Path("/dev/shm"))
-    for user, command in ((0, "mount -o remount,size="), (1000, "sudo mount -o remount,size=")):
+    for user, command in ((0, "mount -o remount,exec,size="), (1000, "sudo mount -o remount,exec,size=")):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         finding = by_subject(host._memory())["memory folder"]
         assert finding.level == Level.MISSING

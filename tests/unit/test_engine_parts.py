@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,3 +144,40 @@ def test_identity_does_not_depend_on_where_the_kernel_is(tmp_path: Path) -> None
     kernel = build(tmp_path)
     run, _ = _runs(tmp_path)
     assert _name(run, kernel) == _name(run, replace(kernel, path=Path("/elsewhere"), built="later"))
+
+
+GIGABYTE = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("free", "noexec", "expected"),
+    [
+        ({"/dev/shm": GIGABYTE, "/tmp": GIGABYTE}, (), "/dev/shm"),
+        ({"/dev/shm": 64 << 20, "/tmp": GIGABYTE}, (), "/tmp"),  # Docker
+        ({"/dev/shm": GIGABYTE, "/tmp": GIGABYTE}, ("/dev/shm",), "/tmp"),
+        ({"/var/tmp": 2 * GIGABYTE}, (), "/var/tmp"),
+        ({"/dev/shm": 64 << 20, "/tmp": 900 << 20}, (), "room for the 1024 MiB of memory of a lab, at most 900 MiB"),
+        ({"/dev/shm": GIGABYTE}, ("/dev/shm",), "lets a program map its memory executable"),
+    ],
+)
+def test_memory_folder(
+    monkeypatch: pytest.MonkeyPatch, free: dict[str, int], noexec: tuple[str, ...], expected: str
+) -> None:
+    """Where there is room for all of a lab's memory, /dev/shm first."""
+
+    def statvfs(folder: Path) -> object:
+        if str(folder) not in free:
+            raise FileNotFoundError(folder)
+        flags = os.ST_NOEXEC if str(folder) in noexec else 0
+        return type("Place", (), {"f_flag": flags, "f_bavail": free[str(folder)] // 4096, "f_frsize": 4096})
+
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    monkeypatch.setattr(os, "access", lambda *_: True)
+    if expected.startswith("/"):
+        assert machine.memory_folder() == Path(expected)
+        return
+    with pytest.raises(MissingError, match=expected) as caught:
+        machine.memory_folder()
+    assert caught.value.hint is not None
+    assert "TMPDIR" in caught.value.hint

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
+import pytest
+
+from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog
+from mptcplab.kernel import KernelBuild
+from mptcplab.plan.model import Plan, Program
 
 SECOND = 10**9
 
@@ -40,3 +48,40 @@ def test_running_past_the_end_is_noticed() -> None:
     said = watchdog.look(wall_seconds=1.5, virtual_ns=101 * SECOND + ALLOWANCE_NS)
     assert said is not None
     assert "long after the plan's end" in said
+
+
+class _Stopped:
+    """A machine at one virtual time, which ends at its fourth look."""
+
+    def __init__(self, *, stopped: bool) -> None:
+        self._looks, self._stopped = 0, stopped
+
+    def wait(self, _seconds: float, *, stop: int | None) -> bool:  # noqa: ARG002
+        self._looks += 1
+        return self._looks > 3
+
+    def is_stopped(self) -> bool:
+        return self._stopped
+
+    def virtual_ns(self) -> int:
+        return SECOND
+
+
+@pytest.mark.parametrize(
+    ("clock", "stopped"),
+    [
+        ((0, 1, 2, 9, 10), False),  # we were stopped for 7 s, and the lab with us
+        ((0, 4, 8, 12, 16), True),  # somebody stopped the lab
+    ],
+)
+def test_only_time_in_which_a_lab_could_run_counts(
+    monkeypatch: pytest.MonkeyPatch, clock: tuple[float, ...], stopped: bool
+) -> None:
+    """Patience is 5 s here."""
+    ticks = iter(clock)
+    monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
+    engine = VirtualEngine(KernelBuild("7.2", "r", "k", Path(), "c"), {}, stall_seconds=5)
+    program = Program("any", "client", "client", ("true",), 0, 100 * SECOND)
+    plan = Plan((), (), (program,), (), (), SECOND)
+    said = engine._watch(_Stopped(stopped=stopped), plan, None)  # type: ignore[arg-type]
+    assert said is None

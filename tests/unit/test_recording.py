@@ -9,8 +9,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.unit.made_results import make_results
 
 from mptcplab.errors import LabError
+from mptcplab.metrics.rows import run_result
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording, finish, is_complete, relabelled
 
@@ -62,6 +64,11 @@ def test_same_rows_same_bytes(tmp_path: Path) -> None:
     for name in ("one", "two"):
         samples.write([dict(row) for row in subflows], tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_full_disk_is_told_as_such() -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        samples.write([{"time_ns": number} for number in range(1000)], Path("/dev/full"))
 
 
 def test_rows_with_different_keys(tmp_path: Path) -> None:
@@ -136,4 +143,24 @@ def test_damaged_manifest(tmp_path: Path, text: str | None) -> None:
         (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(LabError) as error:
         _ = Recording(tmp_path).manifest
-    assert error.value.hint == "delete the folder; the run will be repeated"
+    assert error.value.hint == "delete the folder, and the run will be repeated"
+
+
+@pytest.mark.parametrize("line", ["3", "[]", '{"event":"interval"}', '{"event":"interval","t_ns":"x"}', "[" * 100_000])
+def test_output_that_is_no_output_of_flow(tmp_path: Path, line: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "bulk.server.out").write_text(f"{line}\n")
+    with pytest.raises(LabError, match="what the run left cannot be read") as error:
+        finish(tmp_path, manifest=_manifest(), zero_ns=ZERO, console="")
+    assert str(error.value.hint).startswith("a program wrote something else than its format (")
+    assert not is_complete(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + bytes(100) + b"PAR1"])
+def test_damaged_samples(tmp_path: Path, content: bytes) -> None:
+    make_results(tmp_path / "results", keep=lambda run: run.repeat == 0)
+    run = sorted((tmp_path / "results" / "runs").iterdir())[0]
+    (run / "subflows.parquet").write_bytes(content)
+    with pytest.raises(LabError, match="is damaged") as error:
+        run_result(Recording(run))
+    assert "the run will be repeated" in str(error.value.hint)

@@ -109,7 +109,7 @@ def _packets(process: subprocess.Popen[str], file: Path, number: int) -> Iterato
     if first is not None:
         yield from packets_of_lines(itertools.chain([first], process.stdout), file, number)
     elif process.wait() == 0:
-        raise InputError(f"{file}: has no packets", hint="was the capture ended before something passed?")
+        raise InputError(f"{file}: has no packets", hint="capture again, for longer: nothing passed")
 
 
 def packets_of_lines(lines: Iterable[str], file: Path, number: int) -> Iterator[Packet]:

@@ -117,8 +117,9 @@ def exec(
         except BrokenPipeError:
             raise
         except OSError as error:
-            what = error.filename or "standard output"
-            raise LabError(f"{what} cannot be written: {(error.strerror or str(error)).lower()}") from error
+            file = error.filename or "standard output"
+            hint = "see `df` and `ls -ld`, also for the cache folder, in which labs work"
+            raise LabError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}", hint=hint) from error
     return ended.status
 
 
@@ -154,7 +155,7 @@ def _variables(given: tuple[str, ...]) -> dict[str, str]:
     pairs = [text.partition("=") for text in given]
     unset = [name for name, equals, _ in pairs if not equals and name not in os.environ]
     if unset:
-        raise InputError(f"the variable {unset[0]} is not set here", hint=f"write --env {unset[0]}=VALUE")
+        raise InputError(f"the variable '{unset[0]}' is not set here", hint=f"write --env {unset[0]}=VALUE")
     return {name: value if equals else os.environ[name] for name, equals, value in pairs}
 
 

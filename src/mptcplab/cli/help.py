@@ -24,7 +24,7 @@ Files:
 _ENVIRONMENT = """\b
 Environment:
   XDG_CACHE_HOME         mptcplab/ in it is used instead of ~/.cache/mptcplab/
-  TMPDIR                 for the lab's memory where /dev/shm does not let it be mapped executable
+  TMPDIR                 for the lab's memory where /dev/shm is too small, or mounted noexec
   NO_COLOR               no colours, if it is set; there are none either when the output is not a terminal
 """
 #: Set while a shell asks for completions, to the name of that shell's way to ask.

@@ -16,6 +16,7 @@ from mptcplab.cli.common import Running, check_failures, console, print_table, r
 from mptcplab.cli.sweep import execute
 from mptcplab.engine.lab import Done
 from mptcplab.engine.rounds import Rounds
+from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.report.experiment import experiment_document, experiment_figures
@@ -62,7 +63,8 @@ def run(
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder)
     done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster), partial=sweep.write_partial)
-    with writing(folder):
+    # Table and document of two commands that end at the same time must not be mixed.
+    with writing(folder), locked("results", folder / ".work"):
         sweep.write(done, as_json=as_json)
     check_failures(done, lambda failed: _command(file, overrides, failed), folder)
 

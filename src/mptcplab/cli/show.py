@@ -78,7 +78,8 @@ def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -
     """Print the commands of FILE's first run as a shell script that a person can read."""
     experiment = load(file, overrides=overrides, seed=seed)
     if point > len(experiment.points):
-        raise click.BadParameter(f"the sweep has {len(experiment.points)} points", param_hint="--point")
+        message = f"there is no point '{point}': the sweep has {len(experiment.points)}"
+        raise click.BadParameter(message, param_hint="--point")
     chosen = experiment.points[point - 1]
     settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
     title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"

@@ -128,13 +128,13 @@ def find_kernel(
     entries = [entry for entry in list_kernels(cache) if entry.version == version]
     command = "mptcplab kernel build" if version == DEFAULT_VERSION else f"mptcplab kernel build {version}"
     if not entries:
-        raise MissingError(f"the lab kernel {version} is not built on this machine", hint=f"run `{command}`")
+        raise MissingError(f"the lab kernel {version} is not built on this machine", hint=command)
     digest = (inputs or load_inputs()).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         raise MissingError(
             f"the cached kernel {version} was built from other patches or options than the present ones",
-            hint=f"run `{command}`",
+            hint=command,
         )
     usual = remembered_sha256(version, cache)
     return next((entry for entry in current if entry.source_sha256 == usual), current[0])

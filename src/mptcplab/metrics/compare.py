@@ -225,7 +225,7 @@ def split(document: Mapping[str, Any], key: str, metric: str) -> Iterator[tuple[
     if len(values) < 2:
         swept = sorted({name for row in document.get("rows", ()) for name in row.get("settings", {})})
         hint = f"it swept {', '.join(swept)}" if swept else "it has no sweep: name two folders"
-        raise InputError(f"the results do not have two values of {key}", hint=hint)
+        raise InputError(f"the results do not have two values of '{key}'", hint=hint)
     for value in values:
         part = {"rows": [row for row in rows if str(row["settings"][key]) == value]}
         yield value, sides(part, metric, without=key)

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.recording.damage import damage_told
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
+_T = TypeVar("_T")
 Settings = tuple[tuple[str, str], ...]
 
 #: What is averaged over seeds: fields of a row.
@@ -111,26 +112,33 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
     :raises LabError: when the recording is damaged, or a program's output is broken.
     """
-    hint = "delete the folder, and the run will be repeated"
     message = f"the recording {recording.folder} is damaged"
     try:
-        with damage_told(message, hint=hint):
+        with damage_told(message, hint=REPEATED):
             return _run_result(recording, settings)
     except OSError as error:
-        raise LabError(message, hint=f"{hint} ({error.strerror}: {error.filename})") from error
+        raise LabError(message, hint=f"{REPEATED} ({error.strerror}: {error.filename})") from error
 
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
     measured = tuple(measure(recording))
+    own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
-        settings=tuple((key, value) for key, value in manifest["settings"]) if settings is None else settings,
-        seed=manifest["seed"],
-        identity=manifest.get("identity", recording.folder.name),
-        kernel=manifest["facts"]["kernel"]["release"],
+        settings=own if settings is None else settings,
+        seed=_is(int, manifest["seed"]),
+        identity=_is(str, manifest.get("identity", recording.folder.name)),
+        kernel=_is(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
         jain=jain_index([one.goodput_bps for one in measured]) if _together(manifest, measured) else None,
     )
+
+
+def _is(kind: type[_T], value: Any) -> _T:
+    """``value``, which names or sorts runs. :raises TypeError: when it is something else."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
+    return value
 
 
 def _together(manifest: dict[str, Any], measured: Sequence[Measured]) -> bool:

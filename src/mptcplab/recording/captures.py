@@ -30,9 +30,9 @@ def collect(folder: Path, programs: Iterable[str]) -> None:
 def _check(name: str, said: str) -> None:
     counts = {what: int(count) for count, what in _SAID.findall(said)}
     if "captured" not in counts:
-        raise LabError(
-            f"the capture {name} did not end as it should", hint=f"tcpdump said: {said.strip() or 'nothing'}"
-        )
+        words = said.strip()
+        hint = f"tcpdump said: {words}" if words else "see console.txt: tcpdump itself said nothing"
+        raise LabError(f"the capture {name} did not end as it should", hint=hint)
     # More packets "received" than captured are no loss: they passed when the capture had ended.
     lost = counts.get("dropped by kernel", 0)
     if lost:

@@ -16,6 +16,8 @@ from mptcplab.errors import LabError
 from mptcplab.recording import captures, samples
 from mptcplab.recording.damage import damage_told
 
+#: What to do about a damaged recording.
+REPEATED = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl")
 
 
@@ -72,10 +74,9 @@ class Recording:
         try:
             manifest = json.loads((self.folder / "manifest.json").read_text())
         except (OSError, ValueError) as error:
-            hint = "delete the folder; the run will be repeated"
-            raise LabError(f"{self.folder} is not a recording of a run", hint=hint) from error
+            raise LabError(f"the manifest of {self.folder} cannot be read", hint=REPEATED) from error
         if not isinstance(manifest, dict):
-            raise LabError(f"{self.folder} has no manifest", hint="delete the folder; the run will be repeated")
+            raise LabError(f"the manifest of {self.folder} is not one", hint=REPEATED)
         return manifest
 
     @cached_property

@@ -7,6 +7,7 @@ MPTCP_INFO, in its units, and empty where a source does not tell.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -70,7 +71,10 @@ def write(rows: Iterable[Row], file: Path) -> None:
     schema = {name: _type_of(name) for name in names}
     columns = {name: [row.get(name) for row in rows] for name in names}
     frame = pl.DataFrame(columns, schema=schema)
-    frame.write_parquet(file, compression="zstd", compression_level=3, statistics=False)
+    # By way of memory, because polars takes a full disk for a fault of the format.
+    encoded = io.BytesIO()
+    frame.write_parquet(encoded, compression="zstd", compression_level=3, statistics=False)
+    file.write_bytes(encoded.getvalue())
 
 
 def _type_of(name: str) -> type[pl.DataType]:

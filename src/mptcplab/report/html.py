@@ -20,12 +20,13 @@ from typing import Any
 from markupsafe import Markup
 
 import mptcplab
+from mptcplab.recording.damage import damage_told
 from mptcplab.report.files import write_text
 from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report
 from mptcplab.report.html_study import study_sections
 from mptcplab.report.table import Table
-from mptcplab.results import open_every
+from mptcplab.results import DAMAGED_RESULTS, open_every
 
 #: The beginning of docs/limitations.md, shortened.
 LIMITATIONS = (
@@ -46,13 +47,17 @@ _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 
 def build_report(folder: Path) -> Report:
-    """What there is to say of a results folder. :raises InputError: when it has no recordings."""
+    """What there is to say of a results folder.
+
+    :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
+    """
     results = open_every(folder)
-    sections = study_sections(results)
-    if sections:
-        return Report(f"Study {folder.resolve().name}", tuple(sections))
-    one = experiment(results.of_experiment())
-    return Report(one.title, (one,))
+    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
+        sections = study_sections(results)
+        if sections:
+            return Report(f"Study {folder.resolve().name}", tuple(sections))
+        one = experiment(results.of_experiment())
+        return Report(one.title, (one,))
 
 
 def to_html(report: Report) -> str:

@@ -45,15 +45,16 @@ def _check_numbers(document: Document, scenario: Scenario) -> None:
         hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
         raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
     if len(scenario.hosts) + len(scenario.routers) > _MOST_NODES:
-        raise document.error(("hosts",), "and routers are too many", hint=f"at most {_MOST_NODES} nodes fit one lab")
+        hint = f"at most {_MOST_NODES} nodes fit one lab"
+        raise document.error(("hosts",), "are too many together with the routers", hint=hint)
     if len(scenario.links) > _MOST_LINKS:
-        raise document.error(("links",), "has too many links", hint=f"at most {_MOST_LINKS} links fit one lab")
+        raise document.error(("links",), "are too many", hint=f"at most {_MOST_LINKS} links fit one lab")
     if not scenario.workloads:
         hint = 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"'
         raise document.error(("workloads",), "is empty, so there is nothing to measure", hint=hint)
     if len(scenario.workloads) > _MOST_WORKLOADS:
         hint = f"at most {_MOST_WORKLOADS} workloads fit one run: use `connections`"
-        raise document.error(("workloads",), "has too many workloads", hint=hint)
+        raise document.error(("workloads",), "are too many", hint=hint)
 
 
 def _check_links(document: Document, scenario: Scenario) -> None:

@@ -68,7 +68,9 @@ def parts(prepared: Prepared, names: Sequence[str]) -> list[Part]:
         groups = [Part(script, found, option) for option, found in _GROUP.findall(text)] or [Part(script)]
         picked = [part for part in groups if not group or part.group == group]
         if not picked:
-            raise InputError(f"'{script}' has no group '{group}'", hint=", ".join(part.group for part in groups))
+            known = ", ".join(part.group for part in groups if part.group)
+            hint = f"its groups are {known}" if known else "it has none: leave the group out"
+            raise InputError(f"'{script}' has no group '{group}'", hint=hint)
         chosen += picked
     return chosen
 

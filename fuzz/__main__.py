@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""``python -m fuzz --minutes N``: every target for its part of the time. Status 1 says that something was found.
+
+build/fuzz/corpus/TARGET     inputs that reach something new; the next call begins with them
+           findings/TARGET   what ended badly: the input, and beside it how
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fuzz.targets import TARGETS
+
+_DONE = re.compile(r"number_of_executed_units: (\d+)")
+#: For one input. The slowest honest ones, whole pages of results, take a tenth of a second.
+_TIMEOUT_SECONDS = 20
+_MEMORY_MB = 3000
+_LONGEST_INPUT = 16384
+#: A rest of time that is not worth another process.
+_SHORTEST = 1.0
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What one target went through."""
+
+    name: str
+    seconds: float
+    executions: int
+    findings: tuple[Path, ...]
+
+
+def main() -> None:
+    """All targets in turn."""
+    arguments = _arguments()
+    if importlib.util.find_spec("atheris") is None:
+        sys.exit("fuzz: atheris is not installed\n  hint: pip install -e '.[dev,fuzz]'")
+    names = arguments.only or list(TARGETS)
+    seconds = arguments.minutes * 60 / len(names)
+    searched = [_search(name, seconds, arguments.out) for name in names]
+    for one in searched:
+        print(f"{one.name:10} {one.seconds:6.0f} s {one.executions:9} executions {len(one.findings)} findings")
+        for file in one.findings:
+            print(f"    {file}")
+    sys.exit(any(one.findings for one in searched))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=60.0, help="of wall time, for all targets together")
+    parser.add_argument("--only", choices=list(TARGETS), action="append", help="only this target; may be repeated")
+    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="corpus and findings")
+    arguments: argparse.Namespace = parser.parse_args()
+    return arguments
+
+
+def _search(name: str, seconds: float, out: Path) -> Searched:
+    """Until the time is over, beginning anew when libFuzzer has ended over something that it found."""
+    corpus, findings = out / "corpus" / name, out / "findings" / name
+    for folder in (corpus, findings):
+        folder.mkdir(parents=True, exist_ok=True)
+    before = set(findings.iterdir())
+    for number, seed in enumerate(TARGETS[name]().seeds()):
+        (corpus / f"seed-{number}").write_bytes(seed)
+    print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
+    started, executions = time.monotonic(), 0
+    while (left := seconds - (time.monotonic() - started)) > _SHORTEST:
+        executions += _once(name, corpus, findings, left)
+    new = sorted(file for file in set(findings.iterdir()) - before if file.suffix != ".txt")
+    return Searched(name, time.monotonic() - started, executions, tuple(new))
+
+
+def _once(name: str, corpus: Path, findings: Path, seconds: float) -> int:
+    """One process; how many inputs it tried."""
+    options = [
+        f"-max_total_time={int(seconds) + 1}",
+        f"-timeout={_TIMEOUT_SECONDS}",
+        f"-report_slow_units={_TIMEOUT_SECONDS}",
+        f"-rss_limit_mb={_MEMORY_MB}",
+        f"-max_len={_LONGEST_INPUT}",
+        f"-artifact_prefix={findings}/",
+        "-print_final_stats=1",
+        str(corpus),
+    ]
+    command = [sys.executable, "-m", "fuzz.worker", name, str(findings), *options]
+    # libFuzzer ends its process at once: temporary files are left to us.
+    with (
+        (findings.parent / f"{name}.log").open("w+") as log,
+        tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-") as temporary,
+    ):
+        environment = {**os.environ, "TMPDIR": temporary}
+        subprocess.run(command, stdout=log, stderr=log, check=False, env=environment)
+        log.seek(0)
+        text = log.read()
+    sys.stderr.writelines(f"  {line}\n" for line in text.splitlines() if line.startswith(("finding:", "SUMMARY:")))
+    found = _DONE.search(text)
+    if found is None:
+        sys.exit(f"fuzz: the worker for '{name}' did not work\n  hint: see {log.name}")
+    return int(found[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""One target for each reader, by name."""
+
+from __future__ import annotations
+
+from fuzz.judge import Target
+from fuzz.targets.capture import CaptureTarget
+from fuzz.targets.pcap import PcapTarget
+from fuzz.targets.recording import RecordingTarget
+from fuzz.targets.scenario import ScenarioTarget
+from fuzz.targets.units import UnitsTarget
+
+TARGETS: dict[str, type[Target]] = {
+    one.name: one for one in (UnitsTarget, ScenarioTarget, RecordingTarget, CaptureTarget, PcapTarget)
+}

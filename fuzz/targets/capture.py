@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""The analysis of captures behind tshark: packets of any kind, in lines as tshark writes them, or any other lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.unit.capture_packets import CLIENT, SERVER, Pipe, first_data, option, second
+
+from mptcplab.capture.analysis import Analysis
+from mptcplab.capture.packet import Packet
+from mptcplab.capture.read import packets_of_lines
+from mptcplab.capture.summary import summarise
+from mptcplab.report.capture import connection_table, headline
+
+#: A packet of the compact form: time step, ends and way, flags, sequence, acknowledgment, length, options' length.
+_HEAD = 10
+_TEXT, _PACKETS = b"T", b"P"
+_IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"
+_TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\n"
+
+
+class CaptureTarget:
+    """Lines as tshark writes them (T...), or packets in a compact form that becomes such lines (P...)."""
+
+    name = "capture"
+
+    def seeds(self) -> Iterator[bytes]:
+        """A whole connection with two subflows, each way of ending, and its lines."""
+        for end in (Pipe.close, Pipe.reset):
+            packets: list[Packet] = []
+            first, other = Pipe(packets), second(packets)
+            first.open_capable()
+            other.open_join()
+            start = first_data(CLIENT)
+            first.data(0, start, 1000)
+            other.data(0, start + 1000, 1000)
+            other.data(0, start, 1000)
+            first.send(1, 0x10, option(bytes([0x30, 7, 10, 0, 5, 1]) + b"h" * 8))
+            first.send(1, 0x10, option(bytes([0x40, 2, 3])))
+            first.send(0, 0x10, option(bytes([0x70]) + SERVER))
+            end(first)
+            compact = b"".join(_compact(packet) for packet in packets)
+            yield _PACKETS + compact
+            yield _TEXT + "".join(_lines(compact)).encode()
+
+    def read(self, data: bytes) -> None:
+        """Analyse, summarise, and make tables."""
+        kind, rest = data[:1], data[1:]
+        lines = list(_lines(rest)) if kind == _PACKETS else rest.decode(errors="replace").splitlines(keepends=True)
+        analysis = Analysis()
+        for packet in packets_of_lines(lines, Path("fuzz.pcap"), 0):
+            analysis.add(packet)
+        summary = summarise(analysis, ["fuzz.pcap", "other.pcap"])
+        json.dumps(summary.document())
+        headline(summary)
+        for connection in summary.connections:
+            connection_table(connection).to_markdown()
+
+
+def _compact(packet: Packet) -> bytes:
+    other, back = packet.source.address[5] in "34", packet.source.port == 5001
+    head = bytes([1, other * 2 + back, packet.flags & 0xFF])
+    numbers = packet.sequence.to_bytes(4)[2:] + packet.acknowledgment.to_bytes(4)[2:] + packet.length.to_bytes(2)
+    return head + numbers + bytes([len(packet.options)]) + packet.options
+
+
+def _lines(data: bytes) -> Iterator[str]:
+    at, time = 0, 1_700_000_000_000
+    while at + _HEAD <= len(data):
+        step, ends, flags = data[at], data[at + 1], data[at + 2]
+        seq, ack, length = (int.from_bytes(data[at + 3 + 2 * n : at + 5 + 2 * n]) for n in range(3))
+        size = data[at + 9] % 41
+        time += step
+        ports = (40000 + (ends & 2), 5001)
+        yield (_IP + _TCP).format(
+            time=f"{time // 1000}.{time % 1000:03d}000000",
+            interface=(ends >> 2) & 3,
+            a=1 + (ends & 2) + (ends & 1),
+            b=1 + (ends & 2) + (1 - (ends & 1)),
+            sport=ports[ends & 1],
+            dport=ports[1 - (ends & 1)],
+            # The upper half of the ends' byte lets numbers wrap.
+            seq=(seq - ((ends >> 4) & 3) * 1000) % 2**32,
+            ack=(ack - (ends >> 6) * 1000) % 2**32,
+            flags=flags,
+            length=length,
+            options=data[at + _HEAD : at + _HEAD + size].hex(),
+        )
+        at += _HEAD + size

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The readers of recordings and of results folders: one file in them is replaced by the fuzzer's bytes.
+
+The first byte says which file. Behind the files of a finished results folder come the texts that programs left in a
+run that is about to become a recording.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.unit.made_results import make_results
+
+from mptcplab.cli.compare import compare
+from mptcplab.metrics.rows import run_result
+from mptcplab.recording.record import Recording, finish
+from mptcplab.report.html import build_report
+from mptcplab.results import open_results
+
+_SCENARIO = """
+title = "Fuzz"
+repeats = 2
+topology = { preset = "disjoint-lines", lines = 2 }
+links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.line2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.protocol" = ["mptcp"]
+"""
+#: In the folder of a run, before there is a manifest.
+_LEFT = ("out/bulk.server.out", "sockets.jsonl", "out/capture.a-b.err")
+_PROGRAMS = [
+    {"name": "bulk.server", "node": "server", "samples_itself": True, "status": 0},
+    {"name": "capture.a-b", "node": "server", "samples_itself": False, "status": 0},
+]
+_SAMPLE = b'{"time_ns":1,"node":"other","local":"10.0.0.1:5","remote":"10.0.0.2:6","state":1}\n'
+
+
+class RecordingTarget:
+    """A results folder of two runs, the first of which is damaged."""
+
+    name = "recording"
+
+    def __init__(self) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-")
+        top = Path(self._temporary.name)
+        self._whole, self._folder, self._left = top / "whole", top / "results", top / "left"
+        make_results(self._whole, _SCENARIO, steps=3)
+        shutil.copytree(self._whole, self._folder)
+        first = sorted(self._whole.glob("runs/*"))[0]
+        files = [*first.rglob("*"), self._whole / "results.json", self._whole / "log.jsonl"]
+        self._files = sorted(file.relative_to(self._whole) for file in files if file.is_file())
+        self._run = self._folder / first.relative_to(self._whole)
+
+    def seeds(self) -> Iterator[bytes]:
+        """Every file as it is."""
+        contents = [(self._whole / file).read_bytes() for file in self._files]
+        server = next(self._whole.glob("runs/*/out/bulk.server.out")).read_bytes()
+        contents += [
+            server,
+            _SAMPLE,
+            b"12 packets captured\n14 packets received by filter\n0 packets dropped by kernel\n",
+        ]
+        for number, content in enumerate(contents):
+            yield bytes([number]) + content
+
+    def read(self, data: bytes) -> None:
+        """Everything that commands and notebooks read."""
+        number, content = data[0] % (len(self._files) + len(_LEFT)) if data else 0, data[1:]
+        if number >= len(self._files):
+            self._finish(_LEFT[number - len(self._files)], content)
+            return
+        file = self._files[number]
+        (self._folder / file).write_bytes(content)
+        try:
+            self._read_results()
+        finally:
+            shutil.copyfile(self._whole / file, self._folder / file)
+
+    def _read_results(self) -> None:
+        results = open_results(self._folder)
+        assert results.runs.height >= results.table.height
+        assert results.subflows.width >= 0 <= results.connections.width
+        build_report(self._folder)
+        with contextlib.redirect_stdout(io.StringIO()):
+            compare.main([str(self._whole), str(self._folder)], standalone_mode=False)
+        run_result(Recording(self._run))
+
+    def _finish(self, name: str, content: bytes) -> None:
+        shutil.rmtree(self._left, ignore_errors=True)
+        (self._left / "out").mkdir(parents=True)
+        for left in _LEFT:
+            (self._left / left).write_bytes(b"")
+        (self._left / "out/capture.a-b.out").write_bytes(b"")
+        (self._left / name).write_bytes(content)
+        finish(self._left, manifest={"programs": json.loads(json.dumps(_PROGRAMS))}, zero_ns=0, console="")
+        assert Recording(self._left).subflows.height >= 0
