@@ -66,6 +66,10 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
         except (OSError, ValueError, TimeoutError) as error:
             hint = "start one with `dask scheduler`, then name its address, like tcp://192.0.2.1:8786"
             raise InputError(f"--cluster {address}: there is no scheduler", hint=hint) from error
+        except AssertionError as error:
+            # That is how distributed says that its event loop did not begin within 10 s.
+            hint = "the machine may be too busy; try it again"
+            raise LabError(f"--cluster {address}: dask.distributed did not start", hint=hint) from error
         threads = _threads(client)
         if not threads:
             raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
