@@ -46,3 +46,8 @@ class MissingError(LabError):
     """This machine lacks something (status 3)."""
 
     status = Exit.MISSING
+
+
+def reason(error: OSError) -> str:
+    """What the system says is wrong, as a part of a sentence."""
+    return (error.strerror or str(error)).lower()

@@ -12,7 +12,7 @@ from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.cli.common import console, print_table
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, reason
 from mptcplab.report.capture import connection_table, headline
 from mptcplab.report.capture_figure import save_data_sequence
 from mptcplab.report.files import write_json, write_table
@@ -60,7 +60,7 @@ def capture(
         written = _write(analysis, summary, drawn, figure, out)
     except OSError as error:
         hint = "name another place"
-        raise InputError(f"{error.filename or out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+        raise InputError(f"{error.filename or out}: {reason(error)}", hint=hint) from error
     if as_json:
         click.echo(json.dumps(summary.document()))
         return

@@ -15,7 +15,7 @@ import click
 from rich.console import Console
 
 from mptcplab.engine.lab import Done
-from mptcplab.errors import LabError
+from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Run
@@ -80,7 +80,7 @@ def writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         hint = "see `df` and `ls -ld`; the same command goes on with what is recorded"
-        raise LabError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}", hint=hint) from error
+        raise LabError(f"{folder} cannot be written: {reason(error)}", hint=hint) from error
 
 
 def check_failures(done: Sequence[Done], command: Callable[[Run], str], folder: Path) -> None:

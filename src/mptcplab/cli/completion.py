@@ -7,6 +7,7 @@ what may stand there; whatever cannot be read meanwhile (a scenario half written
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
@@ -75,7 +76,7 @@ else:  # older versions of click have no parameters there
     _Type = click.ParamType
 
 
-class _Taught(_Type):
+class _Taught(_Type, abc.ABC):
     """Converts as the type that was declared, and completes more."""
 
     def __init__(self, declared: _Type) -> None:
@@ -91,9 +92,9 @@ class _Taught(_Type):
                 return found
         return self.declared.shell_complete(ctx, param, incomplete)
 
+    @abc.abstractmethod
     def choices(self, ctx: click.Context, incomplete: str) -> Iterable[str]:
         """Everything that may stand here; the caller takes what begins with ``incomplete``."""
-        raise NotImplementedError
 
 
 class _ScenarioFile(_Taught):

@@ -13,7 +13,7 @@ from mptcplab.engine.stop import Stop
 from mptcplab.engine.streams import Streams
 from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
-from mptcplab.errors import InputError, LabError
+from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.model import Plan
 from mptcplab.units import Duration, UnitError
@@ -119,7 +119,7 @@ def exec(
         except OSError as error:
             file = error.filename or "standard output"
             hint = "see `df` and `ls -ld`, also for the cache folder, in which labs work"
-            raise LabError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}", hint=hint) from error
+            raise LabError(f"{file} cannot be written: {reason(error)}", hint=hint) from error
     return ended.status
 
 
@@ -164,7 +164,7 @@ def _writable(out: Path | None) -> Path | None:
         try:
             out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint="name another folder") from error
+            raise InputError(f"{out}: {reason(error)}", hint="name another folder") from error
     return out
 
 

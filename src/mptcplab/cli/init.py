@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import click
 
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, reason
 from mptcplab.scenario import template
 from mptcplab.scenario.template import Answers, Kind
 
@@ -154,7 +154,7 @@ def _write(file: Path, text: str, *, force: bool) -> None:
         if force:
             made.unlink(missing_ok=True)
         hint = "name another place for the file"
-        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+        raise InputError(f"{file}: {reason(error)}", hint=hint) from error
 
 
 def _there_is(file: Path) -> InputError:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import console
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, reason
 
 _EPILOG = """\b
 Examples:
@@ -34,7 +34,7 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     try:
         written = write_report(folder, file)
     except OSError as error:
-        message = f"{file} cannot be written: {(error.strerror or str(error)).lower()}"
+        message = f"{file} cannot be written: {reason(error)}"
         raise InputError(message, hint="name another file with --out") from error
     warnings = sum(notice.level == "warning" for one in written.experiments for notice in one.notices)
     size = file.stat().st_size

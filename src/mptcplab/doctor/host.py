@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.machine import memory_folder
-from mptcplab.errors import MissingError
+from mptcplab.errors import MissingError, reason
 from mptcplab.kernel.cache import cache_root
 
 _GIB = 1 << 30
@@ -151,7 +151,7 @@ def _watching() -> Iterator[Finding]:
         with open(f"/proc/{child.pid}/mem", "rb"):
             pass
     except OSError as error:
-        says = f"the memory of an own process cannot be read ({(error.strerror or str(error)).lower()})"
+        says = f"the memory of an own process cannot be read ({reason(error)})"
         use = "the watchdog, which ends labs that hang"
         yield Finding("virtual clock", Level.MISSING, says, use, _trace_command())
     else:

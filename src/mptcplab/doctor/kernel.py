@@ -12,7 +12,7 @@ from pathlib import Path
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.virtual import VirtualEngine
-from mptcplab.errors import LabError, MissingError
+from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, cache_root, find_kernel, list_kernels, work_dir
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.plan.model import Plan, Program
@@ -68,7 +68,7 @@ def boot(kernel: KernelBuild) -> Finding:
         says = "; ".join([f"a lab does not start: {error.message}", *found, *console[-_SHOWN_LINES:]])
         return Finding("boot", Level.BROKEN, says, "every run", command)
     except OSError as error:
-        says = f"a lab cannot be started: {(error.strerror or str(error)).lower()}"
+        says = f"a lab cannot be started: {reason(error)}"
         return Finding("boot", Level.BROKEN, says, "every run", OTHER_CACHE)
     return fine("boot", f"a lab boots and ends in {time.monotonic() - started:.1f} s")
 

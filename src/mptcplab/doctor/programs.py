@@ -14,7 +14,7 @@ from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import System
 from mptcplab.engine import machine
 from mptcplab.engine.tools import PACKAGES, find_program, flow_program, programs_of
-from mptcplab.errors import LabError, MissingError
+from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
@@ -143,7 +143,7 @@ def _flow() -> Iterator[Finding]:
     except LabError as error:
         yield Finding("workload program", Level.BROKEN, error.message, _EVERY_RUN, error.hint or "")
     except OSError as error:
-        says = f"cannot be compiled: {(error.strerror or str(error)).lower()}"
+        says = f"cannot be compiled: {reason(error)}"
         yield Finding("workload program", Level.BROKEN, says, _EVERY_RUN, OTHER_CACHE)
     else:
         yield fine("workload program", "flow is compiled")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from mptcplab.engine.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual import RunInterruptedError
-from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.kernel.cache import cache_root, work_dir
 from mptcplab.scenario.load import Run
 
@@ -166,7 +166,7 @@ def execute(run: Run, facts: dict[str, Any]) -> Sent:
     except LabError as error:
         return Sent(error=error)
     except OSError as error:
-        text = (error.strerror or str(error)).lower()
+        text = reason(error)
         return Sent(error=LabError(f"worker {worker.address} cannot work: {text}", hint="see `df` there"))
 
 

@@ -19,7 +19,7 @@ from mptcplab.engine.record import Executor, LocalExecutor, Took, labels, prepar
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.store import Store
 from mptcplab.engine.virtual import RunInterruptedError, VirtualEngine
-from mptcplab.errors import LabError
+from mptcplab.errors import LabError, reason
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
@@ -142,7 +142,7 @@ class Lab:
         except LabError as error:
             return Done(run, error=error, wall_seconds=time.monotonic() - started)
         except OSError as error:
-            message = f"{self._store.out} cannot be written: {(error.strerror or str(error)).lower()}"
+            message = f"{self._store.out} cannot be written: {reason(error)}"
             hint = "see `df` and `ls -ld`, or name another folder with --out"
             return Done(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
 

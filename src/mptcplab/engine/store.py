@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mptcplab.engine.locks import locked_place
 from mptcplab.engine.machine import check_folder
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, reason
 from mptcplab.kernel.cache import work_dir
 
 _PLACES = 1 << 62
@@ -44,7 +44,7 @@ class Store:
                 pass
         except OSError as error:
             hint = "name another folder with --out"
-            raise InputError(f"{out}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+            raise InputError(f"{out}: {reason(error)}", hint=hint) from error
 
     def place(self, identity: str) -> Path:
         """The folder of a recording, there or not."""

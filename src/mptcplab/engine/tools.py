@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.cache import cache_root, locked, work_dir
+from mptcplab.shipped import shipped_folder
 from mptcplab.workload.context import FLOW
 
 #: Debian packages of the programs that plans use.
@@ -95,11 +96,10 @@ def flow_program() -> Path:
 
 
 def _flow_source() -> Path:
-    here = Path(__file__).resolve()
-    for candidate in (here.parents[1] / "_data" / "flow", *(parent / "tools" / "flow" for parent in here.parents)):
-        if (candidate / "Makefile").is_file():
-            return candidate
-    raise LabError("the source of `flow` is missing", hint="install mptcplab again, or use a complete checkout")
+    folder = shipped_folder("flow", "tools/flow", proof="Makefile")
+    if folder is None:
+        raise LabError("the source of `flow` is missing", hint="install mptcplab again, or use a complete checkout")
+    return folder
 
 
 def _compile(source: Path, program: Path) -> None:

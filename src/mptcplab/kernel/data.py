@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import LabError
+from mptcplab.shipped import shipped_folder
 
 DEFAULT_VERSION = "7.2"
 
@@ -67,15 +68,13 @@ def data_dir() -> Path:
     An installed package carries it as `mptcplab/_data/kernel`; in a checkout it is
     `kernel/` at the top. Raises LabError when neither is there.
     """
-    here = Path(__file__).resolve()
-    candidates = [here.parents[1] / "_data" / "kernel", *(parent / "kernel" for parent in here.parents)]
-    for candidate in candidates:
-        if (candidate / "config" / "lab.config").is_file():
-            return candidate
-    raise LabError(
-        "the kernel's configuration lab.config is not where this package was installed",
-        hint="install mptcplab again, or run it from a complete checkout",
-    )
+    folder = shipped_folder("kernel", "kernel", proof="config/lab.config")
+    if folder is None:
+        raise LabError(
+            "the kernel's configuration lab.config is not where this package was installed",
+            hint="install mptcplab again, or run it from a complete checkout",
+        )
+    return folder
 
 
 def load_inputs(directory: Path | None = None) -> Inputs:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, reason
 from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
@@ -246,7 +246,7 @@ def _parse(file: Path) -> Document:
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: is not UTF-8 text", hint="save the file as UTF-8") from error
     except OSError as error:
-        raise InputError(f"{file}: {(error.strerror or str(error)).lower()}", hint=hint) from error
+        raise InputError(f"{file}: {reason(error)}", hint=hint) from error
     except ValueError as error:
         raise InputError(f"{_one_line(str(file))}: is not a file name", hint=hint) from error
     try:
