@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import curves, overhead, present, ratios, sweep
+from bench import algorithms, curves, overhead, present, ratios, sweep
 from mptcplab.report.files import write_table
 from mptcplab.report.table import Table
 
 _CURVES = ("rate", "flows", "hops")
-_PARTS = ("real-time", "ns3", "native", "overhead", "sweep", *_CURVES)
+_PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *_CURVES)
 _OVERHEAD_REPEATS = 3
 """Times the other repeats: these runs are short."""
 
@@ -68,6 +68,8 @@ def main() -> None:
         show(present.ratio_table(measured, (before, os.getloadavg()[0])), "ratios")
     if "overhead" in parts:
         show(present.overhead_table(overhead.measure(_OVERHEAD_REPEATS * arguments.repeats, _say)), "overhead")
+    if "algorithms" in parts:
+        show(present.algorithm_table(algorithms.measure(arguments.repeats, _say)), "algorithms")
     for name in _CURVES:
         if name in parts:
             curve = curves.measure(name, arguments.repeats, _say)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from bench import overhead
+from bench import algorithms, overhead
 from bench.curves import Curve
 from bench.ratios import Ratio
 from bench.usage import Usage
@@ -56,6 +56,27 @@ def ratio_table(ratios: Sequence[Ratio], load: tuple[float, float]) -> Table:
 
 def _middle(values: Sequence[float]) -> int:
     return sorted(range(len(values)), key=lambda index: values[index])[len(values) // 2]
+
+
+def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
+    """One row per congestion control and scheduler; the first compares two equal runs."""
+    rows = [
+        (
+            cost.name,
+            spread(cost.wall),
+            spread(cost.cpu),
+            spread(cost.whole),
+            "yes" if statistics.median(cost.wall) <= algorithms.MOST else "no",
+        )
+        for cost in costs
+    ]
+    columns = ("algorithm", "wall time per packet and hop", "CPU time per packet and hop", "wall time of the run")
+    notes = (
+        f"Times those of mainline's default just before; median (least to largest), n = {len(costs[0].wall)}.",
+        f"On a {machine()}.",
+    )
+    title = "Cost of congestion controls and schedulers"
+    return Table(title, (*columns, f"at most {algorithms.MOST:g}"), tuple(rows), frozenset(columns[1:]), notes)
 
 
 def overhead_table(results: dict[str, list[Usage]]) -> Table:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from bench import curves, lab, overhead, present, scenarios
+from bench import algorithms, curves, lab, overhead, present, scenarios
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
 
@@ -85,3 +85,13 @@ def test_stages_of_the_overhead_add_up() -> None:
     table = present.overhead_table(results)
     assert [row[2] for row in table.rows[:-1]] == ["0.100"] * len(overhead.STAGES)
     assert table.rows[-1][3].endswith("yes")
+
+
+def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
+    costs = [
+        algorithms.Cost("cheap", wall=[1.0, 1.2, 1.05], cpu=[1.0, 1.0, 1.0], whole=[2.0, 2.0, 2.0]),
+        algorithms.Cost("dear", wall=[1.0, 1.2, 1.15], cpu=[1.0, 1.0, 1.0], whole=[1.0, 1.0, 1.0]),
+    ]
+    table = present.algorithm_table(costs)
+    assert [row[-1] for row in table.rows] == ["yes", "no"], table.rows
+    assert table.rows[0][1] == "1.05 (1.00 to 1.20)"
