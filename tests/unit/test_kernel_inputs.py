@@ -62,11 +62,44 @@ def test_inputs_are_read_in_name_order(tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert load_inputs(tmp_path) == BASE
+    assert load_inputs("7.2", directory=tmp_path) == BASE
+
+
+def test_a_version_has_patches_of_its_own(tmp_path: Path) -> None:
+    """They come after the common ones, and change no other version's key."""
+    for name in ("patches/0002-b.patch", "patches/6.12/0001-old.patch", "patches/7.2/0009-new.patch"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "lab.config").write_text("CONFIG_NET=y\n")
+    assert [patch.name for patch in load_inputs("6.12", directory=tmp_path).patches] == [
+        "0002-b.patch",
+        "6.12/0001-old.patch",
+    ]
+    before = load_inputs("7.2", directory=tmp_path).digest
+    (tmp_path / "patches" / "6.12" / "0001-old.patch").write_text("other")
+    assert load_inputs("7.2", directory=tmp_path).digest == before
+    assert [patch.name for patch in load_inputs("6.18", directory=tmp_path).patches] == ["0002-b.patch"]
+
+
+def test_the_debug_variant_has_other_options_and_so_another_key(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "lab.config").write_text('CONFIG_NET=y\nCONFIG_LOCALVERSION="-a"\n')
+    (tmp_path / "config" / "debug.config").write_text('CONFIG_KASAN=y\nCONFIG_LOCALVERSION="-b"')
+    usual, debug = (load_inputs("7.2", debug=debug, directory=tmp_path) for debug in (False, True))
+    assert usual.digest != debug.digest
+    assert parse_config(debug.fragment) == {"CONFIG_NET": "y", "CONFIG_KASAN": "y", "CONFIG_LOCALVERSION": '"-b"'}
+
+
+def test_what_an_editor_leaves_is_no_source(tmp_path: Path) -> None:
+    for name in ("config/lab.config", "net/mptcp/lia.c", "net/mptcp/.lia.c.swp", "net/mptcp/lia.c~", "net/mptcp/lia.o"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [file.name for file in load_inputs("7.2", directory=tmp_path).overlay] == ["net/mptcp/lia.c"]
 
 
 def test_the_project_has_its_inputs() -> None:
-    inputs = load_inputs()
+    inputs = load_inputs("7.2")
     wanted = parse_config(inputs.fragment)
     assert {wanted.get(name) for name in ESSENTIAL} == {"y"}
     assert inputs.patches

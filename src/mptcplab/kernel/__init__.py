@@ -11,7 +11,8 @@ one of its inputs changes:
     compiler, build recipe ------------------+
 
 `data` finds our inputs, `source` and `debian` obtain Linux, `config` merges and
-checks options, `build` compiles, `cache` holds what is finished.
+checks options, `steps` and `build` compile, `tree` keeps a built tree for the next
+build, `cache` holds what is finished.
 """
 
 from __future__ import annotations

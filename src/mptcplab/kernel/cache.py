@@ -2,6 +2,7 @@
 """The cache of built kernels: entries, how one is found, and the locks around building.
 
     ~/.cache/mptcplab/kernels/VERSION-KEY12/   linux, System.map, config, build.log, entry.json
+                      trees/                   kept trees, see `tree`
                       sources/                 tarballs and what is known of them
                       tmp/                     builds at work, each locked by its process
                       logs/                    logs of builds that failed
@@ -25,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError, MissingError
-from mptcplab.kernel.data import DEFAULT_VERSION, Inputs, load_inputs
+from mptcplab.kernel.data import DEBUG, DEFAULT_VERSION, Inputs, load_inputs
 
 FORMAT = 1
 KEY_CHARS = 12
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
+#: A version, or one with the variant behind it: 7.2-debug.
+_NAME_PATTERN = re.compile(rf"^(\d+\.\d+)(?:-({DEBUG}))?$")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,15 @@ class KernelBuild:
     """When, ISO 8601 in UTC."""
     lost_options: tuple[str, ...] = ()
     """Options that this version did not take, as CONFIG_X=value."""
+    variant: str = ""
+    """"debug" if it was built to check itself, else empty."""
+    tree: str = ""
+    """Name of the tree that it can be built in again, if that was kept."""
+
+    @property
+    def name(self) -> str:
+        """What a user asks for to have this variant of this version: 7.2 or 7.2-debug."""
+        return variant_name(self.version, self.variant)
 
     @property
     def executable(self) -> Path:
@@ -74,9 +86,14 @@ def cache_root() -> Path:
     return base / "mptcplab"
 
 
-def entry_name(version: str, key: str) -> str:
-    """Name of the directory of an entry."""
-    return f"{version}-{key[:KEY_CHARS]}"
+def variant_name(version: str, variant: str) -> str:
+    """`7.2`, or `7.2-debug`."""
+    return f"{version}-{variant}" if variant else version
+
+
+def entry_name(name: str, key: str) -> str:
+    """Name of the directory of an entry; `name` is a version, or one with its variant."""
+    return f"{name}-{key[:KEY_CHARS]}"
 
 
 def read_entry(directory: Path) -> KernelBuild | None:
@@ -95,6 +112,8 @@ def read_entry(directory: Path) -> KernelBuild | None:
             source_sha256=entry["source"]["sha256"],
             built=entry["built"],
             lost_options=tuple(entry["lost_options"]),
+            variant=entry.get("variant", ""),
+            tree=entry.get("tree", ""),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -105,7 +124,7 @@ def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
     directories = ((cache or cache_root()) / "kernels").glob("*/")
     entries = [entry for entry in map(read_entry, directories) if entry is not None]
     entries.sort(key=lambda entry: entry.built, reverse=True)
-    return sorted(entries, key=lambda entry: [int(part) for part in entry.version.split(".")])
+    return sorted(entries, key=lambda entry: ([int(part) for part in entry.version.split(".")], entry.variant))
 
 
 def find_kernel(
@@ -116,28 +135,34 @@ def find_kernel(
 ) -> KernelBuild:
     """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 
-    Only a kernel built from the present options and patches will do. Of several, one from
-    the source that `build_kernel` would take by itself comes first, then the newest. An
-    entry's name in the cache, its directory or its `linux` file may be given instead of a
-    version; that one is taken as it is. Raises MissingError when there is none, InputError for a wrong `version`.
+    "7.2-debug" is the one built with `--debug`. Only a kernel built from the present options and patches will do. Of
+    several, one from the source that `build_kernel` would take by itself comes first, then the newest. An entry's name
+    in the cache, its directory or its `linux` file may be given instead of a version; that one is taken as it is.
+    Raises MissingError when there is none, InputError for a wrong `version`.
     """
     cache = cache or cache_root()
-    version = version or DEFAULT_VERSION
-    if not VERSION_PATTERN.match(version):
-        return _kernel_at(version, cache)
-    entries = [entry for entry in list_kernels(cache) if entry.version == version]
-    command = "mptcplab kernel build" if version == DEFAULT_VERSION else f"mptcplab kernel build {version}"
+    name = version or DEFAULT_VERSION
+    asked = _NAME_PATTERN.match(name)
+    if not asked:
+        return _kernel_at(name, cache)
+    entries = [entry for entry in list_kernels(cache) if entry.name == name]
+    command = _build_command(asked[1], asked[2] or "")
     if not entries:
-        raise MissingError(f"the lab kernel {version} is not built on this machine", hint=command)
-    digest = (inputs or load_inputs()).digest
+        raise MissingError(f"the lab kernel {name} is not built on this machine", hint=command)
+    digest = (inputs or load_inputs(asked[1], debug=asked[2] == DEBUG)).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         raise MissingError(
-            f"the cached kernel {version} was built from other patches or options than the present ones",
+            f"the cached kernel {name} was built from other patches or options than the present ones",
             hint=command,
         )
-    usual = remembered_sha256(version, cache)
+    usual = remembered_sha256(asked[1], cache)
     return next((entry for entry in current if entry.source_sha256 == usual), current[0])
+
+
+def _build_command(version: str, variant: str) -> str:
+    words = ["mptcplab kernel build", *([] if version == DEFAULT_VERSION else [version])]
+    return " ".join([*words, *([f"--{variant}"] if variant else [])])
 
 
 def find_by_key(key: str, cache: Path) -> KernelBuild | None:
@@ -210,7 +235,7 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
     entry = read_entry(directory)
     if entry is None:
         raise ValueError(f"{directory} is not a complete entry")
-    target = cache / "kernels" / entry_name(entry.version, entry.key)
+    target = cache / "kernels" / entry_name(entry.name, entry.key)
     target.parent.mkdir(parents=True, exist_ok=True)
     there = read_entry(target)
     if there is not None and there.key == entry.key:

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What this project adds to Linux: options, patches, source files."""
+"""What this project adds to Linux: options, patches, source files.
+
+kernel/config/lab.config     options of every lab kernel
+       config/debug.config   laid over them by `mptcplab kernel build --debug`
+       patches/*.patch       for every version, in the order of their names
+       patches/7.2/*.patch   only for that version, after the others
+       net/                  files that are copied into the tree
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mptcplab.errors import LabError
@@ -16,6 +23,9 @@ DEFAULT_VERSION = "7.2"
 # Part of every key: raise it when build.py's make flags, environment or
 # stripping change, so that kernels built the old way are not mistaken for new.
 RECIPE = 2
+
+#: The variant of a kernel that is built with checks of itself.
+DEBUG = "debug"
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,11 @@ class Inputs:
         """Identity of the kernel that these inputs, that source and that compiler make."""
         return _hash({"source": source_sha256, "inputs": self.digest, "compiler": compiler})
 
+    @property
+    def without_overlay(self) -> Inputs:
+        """The same without our source files: what a tree that is built in again has to have in common."""
+        return replace(self, overlay=())
+
 
 def option_lines(fragment: str) -> list[str]:
     """The lines of a configuration fragment that mean something, in their order."""
@@ -77,20 +92,31 @@ def data_dir() -> Path:
     return folder
 
 
-def load_inputs(directory: Path | None = None) -> Inputs:
-    """Read the fragment, `patches/*.patch` in name order, and the files below `net/`.
+def load_inputs(version: str, *, debug: bool = False, directory: Path | None = None) -> Inputs:
+    """What goes into a kernel of `version` (such as "7.2"), and nothing that only concerns others.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
-    Makefile lines that name it come from a patch.
+    Makefile lines that name it come from a patch. With `debug`, the options of
+    `debug.config` come on top.
     """
     directory = directory or data_dir()
-    patches = sorted((directory / "patches").glob("*.patch"))
-    overlay = sorted(path for path in (directory / "net").rglob("*") if path.is_file())
+    patches = directory / "patches"
+    fragments = ["lab.config", *(["debug.config"] if debug else [])]
     return Inputs(
-        fragment=(directory / "config" / "lab.config").read_text(),
-        patches=tuple(_named(path, directory / "patches") for path in patches),
-        overlay=tuple(_named(path, directory) for path in overlay),
+        fragment="\n".join((directory / "config" / name).read_text() for name in fragments),
+        patches=tuple(_named(path, patches) for path in [*_patches(patches), *_patches(patches / version)]),
+        overlay=tuple(_named(path, directory) for path in sorted((directory / "net").rglob("*")) if _is_source(path)),
     )
+
+
+def _patches(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.patch"))
+
+
+def _is_source(path: Path) -> bool:
+    """Not what editors, patch and compilers leave beside the sources."""
+    left_over = path.name.startswith(".") or path.name.endswith(("~", ".orig", ".rej", ".o"))
+    return path.is_file() and not left_over
 
 
 def _named(path: Path, base: Path) -> NamedFile:

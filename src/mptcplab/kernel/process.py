@@ -24,6 +24,10 @@ class CommandError(LabError):
     """A program ended with another status than 0; its output is in the log."""
 
 
+class CommandKilledError(CommandError):
+    """A signal ended the program, in the middle of something."""
+
+
 def run_logged(
     command: Sequence[str],
     *,
@@ -63,6 +67,8 @@ def run_logged(
         raise
     finally:
         log.flush()
+    if status < 0:
+        raise CommandKilledError(f"{command[0]} was ended by signal {-status}", hint=shlex.join(command))
     if status != 0:
         raise CommandError(f"{command[0]} failed with status {status}", hint=shlex.join(command))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from mptcplab.errors import InputError
-from mptcplab.kernel.process import CommandError, run_logged
+from mptcplab.kernel.process import CommandError, capture, run_logged
 
 # Never part of a source: a repository's own data.
 SKIPPED = frozenset({".git"})
@@ -119,9 +119,24 @@ def unpack(source: Source, target: Path, *, log: TextIO) -> None:
         )
 
 
+def source_version(source: Source) -> str:
+    """VERSION.PATCHLEVEL of a source, without unpacking all of it. Raises InputError."""
+    if source.path.is_dir():
+        return tree_version(source.path)
+    command = ["tar", "--extract", "--to-stdout", "--occurrence=1", "--wildcards", "--no-wildcards-match-slash"]
+    try:
+        return _version(capture([*command, "--file", str(source.path), "*/Makefile"]))
+    except CommandError as error:
+        raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint or "give a tarball") from error
+
+
 def tree_version(tree: Path) -> str:
     """VERSION.PATCHLEVEL of a tree's Makefile, such as 7.2. Raises InputError."""
-    head = (tree / "Makefile").read_text(errors="replace")[:1000]
+    return _version((tree / "Makefile").read_text(errors="replace"))
+
+
+def _version(makefile: str) -> str:
+    head = makefile[:1000]
     numbers = [re.search(rf"^{name} = (\d+)$", head, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL")]
     if not all(numbers):
         raise InputError("the source's Makefile does not tell its version", hint="give a tarball or tree of Linux")

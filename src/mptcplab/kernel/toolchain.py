@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""What builds a kernel: programs that have to be there, and an environment that is the same everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+
+from mptcplab.errors import MissingError
+from mptcplab.kernel.process import capture
+
+# Program to Debian package.
+TOOLS = {
+    "gcc": "gcc",
+    "make": "make",
+    "ld": "binutils",
+    "strip": "binutils",
+    "flex": "flex",
+    "bison": "bison",
+    "bc": "bc",
+    "patch": "patch",
+    "tar": "tar",
+    "xz": "xz-utils",
+}
+
+# The same inputs shall give the same bytes, whoever builds them and when.
+_REPRODUCIBLE = {
+    "LC_ALL": "C",
+    "TZ": "UTC",
+    "LOCALVERSION": "",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan  1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_USER": "mptcplab",
+    "KBUILD_BUILD_HOST": "mptcplab",
+    "KBUILD_BUILD_VERSION": "1",
+}
+# Kconfig writes the versions of these into .config when it finds them, although UML
+# uses neither; a name that does not exist makes all machines alike.
+MAKE = ("make", "ARCH=um", "RUSTC=absent", "PAHOLE=absent")
+
+
+def compiler_version() -> str:
+    """First lines of `gcc --version` and `ld --version`; also sees that gcc finds the C library's headers."""
+    lines = [capture([tool, "--version"]).partition("\n")[0] for tool in ("gcc", "ld")]
+    probe = subprocess.run(
+        ["gcc", "-E", "-x", "c", "-"],
+        input="#include <stdlib.h>\n",
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    if probe.returncode != 0:
+        raise MissingError(
+            "the kernel cannot be built without the C library's headers",
+            hint="sudo apt-get install libc6-dev",
+        )
+    return "; ".join(lines)
+
+
+def build_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the build: only what finds programs, so that no one's CFLAGS get in."""
+    kept = {name: environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in environ}
+    return kept | _REPRODUCIBLE

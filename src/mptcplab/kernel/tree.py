@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Kept trees: a later build that only differs in our own source files goes on in one.
+
+    ~/.cache/mptcplab/trees/7.2-BASE12/       a patched, configured and built tree, about 2 GB
+                            7.2-BASE12.json   what we put into it, and whether a build was at work
+
+A tree stands for a source, a compiler, patches and options: BASE is their hash. Our source files (`kernel/net/`) may
+differ from build to build: only those whose content changed are written, so that make compiles no others.
+
+The kernel that comes out has to be the one that a build from nothing makes. So a tree is not trusted when a build in
+it did not end by itself (make may have been killed while it wrote a file): it is removed. And it is not used when a
+file is not as we left it, by its size and time of change: that was somebody's work, which is refused and not removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import LabError
+from mptcplab.kernel.cache import entry_name, variant_name
+from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.process import CommandKilledError
+from mptcplab.kernel.steps import EXPECTED_STEPS, Job, add_file, compile_kernel, configure, prepare
+
+_FORMAT = 1
+Stat = list[int]
+
+
+@dataclass
+class _Contents:
+    """What is known of a tree. `files` has size and time of change of every source file, ours among them."""
+
+    base: str
+    busy: bool = True
+    configured: bool = False
+    config_sha256: str = ""
+    files: dict[str, Stat] = field(default_factory=dict)
+    overlay: dict[str, str] = field(default_factory=dict)
+    warnings: dict[str, list[str]] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class KeptTree:
+    """The tree at `path`, which may or may not be there."""
+
+    path: Path
+    base: str
+
+    @property
+    def exists(self) -> bool:
+        """Whether a tree was kept here; it may be unusable."""
+        return self.path.is_dir()
+
+    def build(self, job: Job) -> None:
+        """Build `job` here: what is there goes on, what is not is made. Raises LabError; the tree then stays."""
+        known = self._load()
+        contents = known or self._make(job)
+        if known:
+            self._refuse_changes(known)
+            job.tree, job.warnings, job.lost = self.path, known.warnings, tuple(known.lost)
+        with self._at_work(contents):
+            self._lay_over(job, contents)
+            if not contents.configured:
+                configure(job)
+                contents.configured, contents.lost = True, list(job.lost)
+                contents.config_sha256 = _sha256(self.path / ".config")
+            compile_kernel(job, expected=None if known else EXPECTED_STEPS)
+
+    def _make(self, job: Job) -> _Contents:
+        """A new tree without our files, which come next."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        prepare(job)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        contents = _Contents(self.base, files=dict(_stats(job.tree)), warnings=job.warnings)
+        self._save(contents)
+        job.tree.rename(self.path)
+        job.tree = self.path
+        return contents
+
+    def _lay_over(self, job: Job, contents: _Contents) -> None:
+        """Our files as they are now: what is the same is not touched, since make goes by time."""
+        wanted = {file.name: file for file in job.inputs.overlay}
+        changed = [name for name, file in wanted.items() if contents.overlay.get(name) != file.sha256]
+        gone = [name for name in contents.overlay if name not in wanted]
+        for name in gone:
+            (self.path / name).unlink()
+            del contents.files[name], contents.overlay[name]
+            contents.warnings.pop(str(Path(name).with_suffix(".o")), None)
+        for name in changed:
+            self._put(wanted[name], contents)
+        if any(Path(name).name.startswith("Kconfig") for name in (*changed, *gone)):
+            contents.configured = False
+
+    def _put(self, file: NamedFile, contents: _Contents) -> None:
+        if file.name in contents.overlay:
+            (self.path / file.name).write_bytes(file.content)
+        else:
+            add_file(self.path, file.name, file.content)
+        contents.files[file.name] = _stat(self.path / file.name)
+        contents.overlay[file.name] = file.sha256
+
+    @contextmanager
+    def _at_work(self, contents: _Contents) -> Iterator[None]:
+        """Nobody trusts the tree meanwhile.
+
+        A make that failed by itself has left it in order; one that was ended perhaps has not.
+        """
+        contents.busy = True
+        self._save(contents)
+        try:
+            yield
+        except CommandKilledError:
+            raise
+        except LabError:
+            contents.busy = False
+            self._save(contents)
+            raise
+        contents.busy = False
+        self._save(contents)
+
+    def _refuse_changes(self, contents: _Contents) -> None:
+        changed = [name for name, known in contents.files.items() if _stat(self.path / name) != known]
+        if contents.configured and _sha256(self.path / ".config") != contents.config_sha256:
+            changed.append(".config")
+        if changed:
+            raise LabError(
+                f"the kept tree {self.path} is not as it was left: {changed[0]} has changed",
+                hint=f"make a patch of the change, or build another tree with --source; then rm -r {self.path}",
+            )
+
+    @property
+    def _file(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.json")
+
+    def _load(self) -> _Contents | None:
+        """What is known of a tree that can be built in; None when there is none."""
+        try:
+            known: dict[str, Any] = json.loads(self._file.read_text())
+            if known.pop("format") != _FORMAT:
+                return None
+            contents = _Contents(**known)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+        return contents if self.exists and contents.base == self.base and not contents.busy else None
+
+    def _save(self, contents: _Contents) -> None:
+        part = self._file.with_suffix(".part")
+        part.write_text(json.dumps({"format": _FORMAT, **vars(contents)}))
+        part.rename(self._file)
+
+
+def tree_for(inputs: Inputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path) -> KeptTree:
+    """The kept tree that a kernel of these inputs can be built in."""
+    base = inputs.without_overlay.key(source_sha256=source_sha256, compiler=compiler)
+    return KeptTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
+
+
+def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            path = Path(folder, name)
+            yield path.relative_to(tree).as_posix(), _stat(path)
+
+
+def _stat(path: Path) -> Stat:
+    """Size and time of change; empty when there is no such file."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
