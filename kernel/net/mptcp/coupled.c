@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Groups of subflows for the coupled congestion controls.
+ *
+ * A control runs under the lock of one subflow, often in softirq. There it may
+ * neither walk its connection's list of subflows, which belongs to the lock of
+ * the MPTCP socket, nor read other subflows' TCP sockets. So the members of a
+ * group tell each other: on each ACK of data a subflow publishes its window,
+ * round-trip time and so on, and a computation copies what all have published.
+ *
+ * Group: the subflows of a connection with the same congestion control. Others,
+ * after a change by setsockopt() that has not reached all of them, say, have
+ * nothing to do with it. A group is found in a hash table when a subflow's control
+ * is initialised, made if it is not there, and goes with its last member. It holds
+ * a reference on the MPTCP socket, whose address therefore names one connection
+ * for as long as the group exists, orphaned subflows included.
+ *
+ * A TCP socket, a subflow before init(), and one that found no memory have no
+ * group. They are alone, and then all controls but wVegas are Reno. A connection
+ * that falls back to TCP has one subflow, which is alone in its group.
+ *
+ * Members that count: those of whose data some was acked within their last
+ * retransmission timeout, and the one that asks. An idle backup subflow, or one
+ * whose path is dead, does not slow the others down. After an idle time as long
+ * as that, Linux distrusts the window, too (RFC 2861).
+ *
+ * Number of members: not limited, but a computation looks at COUPLED_MAX_PATHS
+ * that count, its own first, then those that joined first. A connection that uses
+ * more at a time is a little too eager: the rates that are left out of the sum.
+ *
+ * Locks: bucket, then group; both are leaves below the subflow's lock, with BH off
+ * since controls run in process context, too. Members see their group through
+ * coupled_sock.group, under the subflow's lock, between init() and release(). So
+ * when the last one leaves nobody else can hold a pointer, and there is no RCU.
+ */
+
+#include <linux/hash.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "coupled.h"
+#include "protocol.h"
+
+#define COUPLED_HASH_BITS	8
+
+/* More segments in one ACK than this earn no more growth: no overflow of credit. */
+#define COUPLED_MAX_ACKED	16384U
+
+struct coupled_group {
+	struct hlist_node node;		/* protected by the bucket's lock */
+	struct sock *msk;		/* constant, with a reference */
+	const struct tcp_congestion_ops *ops;	/* constant */
+	spinlock_t lock;		/* for the rest, and for what members publish */
+	struct list_head members;
+	u32 count;			/* read without the lock as a hint */
+};
+
+static struct coupled_bucket {
+	spinlock_t lock;		/* for the list, and for who may join or leave */
+	struct hlist_head groups;
+} coupled_table[1 << COUPLED_HASH_BITS];
+
+static struct coupled_bucket *coupled_bucket(const struct sock *msk)
+{
+	return &coupled_table[hash_ptr(msk, COUPLED_HASH_BITS)];
+}
+
+/* The group of a connection and a control, made if need be; NULL without memory. */
+static struct coupled_group *coupled_get(struct coupled_bucket *bucket, struct sock *msk,
+					 const struct tcp_congestion_ops *ops)
+{
+	struct coupled_group *group;
+
+	lockdep_assert_held(&bucket->lock);
+	hlist_for_each_entry(group, &bucket->groups, node) {
+		if (group->msk == msk && group->ops == ops)
+			return group;
+	}
+	group = kzalloc(sizeof(*group), GFP_ATOMIC | __GFP_NOWARN);
+	if (!group)
+		return NULL;
+	sock_hold(msk);
+	group->msk = msk;
+	group->ops = ops;
+	spin_lock_init(&group->lock);
+	INIT_LIST_HEAD(&group->members);
+	hlist_add_head(&group->node, &bucket->groups);
+	return group;
+}
+
+/**
+ * coupled_init() - join the group of a subflow's connection
+ * @sk: a subflow or a TCP socket, locked, whose private data is zero
+ */
+void coupled_init(struct sock *sk)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+	struct coupled_bucket *bucket;
+	struct coupled_group *group;
+	struct sock *msk;
+
+	memset(cs, 0, sizeof(*cs));
+	if (!sk_is_mptcp(sk))
+		return;
+	msk = mptcp_subflow_ctx(sk)->conn;
+	if (!msk)
+		return;
+
+	bucket = coupled_bucket(msk);
+	spin_lock_bh(&bucket->lock);
+	group = coupled_get(bucket, msk, inet_csk(sk)->icsk_ca_ops);
+	if (group) {
+		spin_lock(&group->lock);
+		list_add_tail(&cs->node, &group->members);
+		WRITE_ONCE(group->count, group->count + 1);
+		spin_unlock(&group->lock);
+		cs->group = group;
+	}
+	spin_unlock_bh(&bucket->lock);
+}
+
+/**
+ * coupled_release() - leave the group
+ * @sk: a socket for which coupled_init() was called, locked or without users
+ */
+void coupled_release(struct sock *sk)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+	struct coupled_group *group = cs->group;
+	struct coupled_bucket *bucket;
+	bool last;
+
+	if (!group)
+		return;
+	bucket = coupled_bucket(group->msk);
+	spin_lock_bh(&bucket->lock);
+	spin_lock(&group->lock);
+	list_del(&cs->node);
+	WRITE_ONCE(group->count, group->count - 1);
+	last = !group->count;
+	spin_unlock(&group->lock);
+	if (last)
+		hlist_del(&group->node);
+	spin_unlock_bh(&bucket->lock);
+
+	cs->group = NULL;
+	if (last) {
+		sock_put(group->msk);
+		kfree(group);
+	}
+}
+
+/* Alone, nobody reads what a member publishes, and there is nothing to collect. */
+static bool coupled_alone(const struct coupled_sock *cs)
+{
+	return !cs->group || READ_ONCE(cs->group->count) < 2;
+}
+
+/**
+ * coupled_publish() - tell the other members of a path, which counts from now on
+ * @sk: the subflow, locked, on which data was acked
+ * @rtt_us: its round-trip time in us
+ * @loss_gap: see struct coupled_path
+ */
+void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	if (coupled_alone(cs))
+		return;
+	spin_lock_bh(&cs->group->lock);
+	cs->path.cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	cs->path.rtt_us = rtt_us;
+	cs->path.loss_gap = loss_gap;
+	cs->counts_until = tcp_jiffies32 + inet_csk(sk)->icsk_rto;
+	cs->published = true;
+	spin_unlock_bh(&cs->group->lock);
+}
+
+/**
+ * coupled_withdraw() - let a path not count until it is published again
+ * @sk: the subflow, locked
+ */
+void coupled_withdraw(struct sock *sk)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	if (!cs->group)
+		return;
+	spin_lock_bh(&cs->group->lock);
+	cs->published = false;
+	spin_unlock_bh(&cs->group->lock);
+}
+
+static bool coupled_counts(const struct coupled_sock *cs)
+{
+	return cs->published && (s32)(cs->counts_until - tcp_jiffies32) >= 0;
+}
+
+/**
+ * coupled_collect() - what a computation has to know of all paths that count
+ * @sk: the subflow or TCP socket that computes, locked
+ * @paths: filled in; the first is that of @sk, as it is now
+ *
+ * Return: number of paths, at least 1.
+ */
+u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
+{
+	const struct coupled_sock *cs = coupled_sk(sk), *other;
+	u32 n = 1;
+
+	paths[0] = (struct coupled_path) {
+		.cwnd = tcp_snd_cwnd(tcp_sk(sk)),
+		.rtt_us = coupled_srtt_us(sk),
+	};
+	if (coupled_alone(cs))
+		return n;
+
+	spin_lock_bh(&cs->group->lock);
+	list_for_each_entry(other, &cs->group->members, node) {
+		if (other == cs || !coupled_counts(other))
+			continue;
+		paths[n++] = other->path;
+		if (n == COUPLED_MAX_PATHS)
+			break;
+	}
+	spin_unlock_bh(&cs->group->lock);
+	return n;
+}
+
+/* For controls that want nothing but windows and smoothed round-trip times. */
+void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	if (coupled_delivered(sample))
+		coupled_publish(sk, coupled_srtt_us(sk), 0);
+}
+
+/**
+ * coupled_slow_start() - Reno's slow start, if the window is in it
+ * @sk: the socket, locked
+ * @acked: segments that were acked
+ *
+ * Return: acked segments that are left for congestion avoidance; 0 too if the
+ * window was not what limited the sender.
+ */
+u32 coupled_slow_start(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return 0;
+	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
+}
+
+/* Whole segments of growth become window; the rest waits as credit. */
+static void coupled_spend(struct sock *sk, u32 segments)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp) + segments, tp->snd_cwnd_clamp));
+}
+
+/* The same downwards. Below ssthresh the window would be in slow start again. */
+static void coupled_repay(struct sock *sk, u32 segments)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	cwnd = cwnd > segments + 2 ? cwnd - segments : min(cwnd, 2U);
+	tcp_snd_cwnd_set(tp, cwnd);
+	if (tp->snd_ssthresh > cwnd)
+		WRITE_ONCE(tp->snd_ssthresh, cwnd);
+}
+
+/**
+ * coupled_grow() - congestion avoidance
+ * @sk: the socket, locked
+ * @n: number of paths; a path that is alone grows as in Reno
+ * @increase: per acked segment, in 2^-COUPLED_SHIFT segments; may be negative
+ * @acked: segments that were acked
+ */
+void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	if (n == 1) {
+		tcp_cong_avoid_ai(tcp_sk(sk), tcp_snd_cwnd(tcp_sk(sk)), acked);
+		return;
+	}
+	cs->credit += increase * min(acked, COUPLED_MAX_ACKED);
+	if (cs->credit >= (s64)COUPLED_ONE) {
+		coupled_spend(sk, cs->credit >> COUPLED_SHIFT);
+		cs->credit &= COUPLED_ONE - 1;
+	} else if (cs->credit <= -(s64)COUPLED_ONE) {
+		coupled_repay(sk, -cs->credit >> COUPLED_SHIFT);
+		cs->credit = -(-cs->credit & (s64)(COUPLED_ONE - 1));
+	}
+}
+
+/* Half the window, at least 2 segments; and a fresh start of the fraction. */
+u32 coupled_reno_ssthresh(struct sock *sk)
+{
+	coupled_sk(sk)->credit = 0;
+	return tcp_reno_ssthresh(sk);
+}
+
+static int __init coupled_table_init(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(coupled_table); i++) {
+		spin_lock_init(&coupled_table[i].lock);
+		INIT_HLIST_HEAD(&coupled_table[i].groups);
+	}
+	return 0;
+}
+subsys_initcall(coupled_table_init);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _MPTCP_COUPLED_H
+#define _MPTCP_COUPLED_H
+
+/*
+ * How a coupled congestion control finds the other subflows of its connection.
+ *
+ * Subflows of one MPTCP connection that use the same congestion control are a
+ * group. Each member leaves there what the others may know of it, under the
+ * group's lock, and no member touches the socket of another. See coupled.c.
+ */
+
+#include <linux/list.h>
+#include <net/tcp.h>
+
+#include "coupled_types.h"
+
+struct coupled_group;
+
+/**
+ * struct coupled_sock - a subflow's place in its group, or a TCP socket
+ * @node: in the group's list; protected by the group's lock
+ * @group: NULL on a TCP socket, before init(), and if there was no memory
+ * @path: what the others may know; protected by the group's lock
+ * @counts_until: path counts until then, in tcp_jiffies32; protected likewise
+ * @published: path and counts_until are set; protected likewise
+ * @credit: part of a segment by which the window has grown or shrunk without
+ *	that it shows, between -1 and 1, in 2^-COUPLED_SHIFT; the socket's own
+ *
+ * The first member of each control's private data. All zero is a TCP socket: the
+ * operations of a control may be called before its init(), by the handshake.
+ */
+struct coupled_sock {
+	struct list_head node;
+	struct coupled_group *group;
+	struct coupled_path path;
+	u32 counts_until;
+	bool published;
+	s64 credit;
+};
+
+static inline struct coupled_sock *coupled_sk(const struct sock *sk)
+{
+	return inet_csk_ca(sk);
+}
+
+void coupled_init(struct sock *sk);
+void coupled_release(struct sock *sk);
+
+void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
+void coupled_withdraw(struct sock *sk);
+u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS]);
+
+void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample);
+u32 coupled_slow_start(struct sock *sk, u32 acked);
+void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked);
+u32 coupled_reno_ssthresh(struct sock *sk);
+
+/* A round-trip time to compute with, in us. */
+static inline u32 coupled_srtt_us(const struct sock *sk)
+{
+	return max(tcp_sk(sk)->srtt_us >> 3, 1U);
+}
+
+/* Whether an ACK tells of data that has arrived. */
+static inline bool coupled_delivered(const struct ack_sample *sample)
+{
+	return sample->pkts_acked > 0 || sample->rtt_us >= 0;
+}
+
+/*
+ * What the kernels 0.8x to 0.9x took for the number of acked segments: an ACK is
+ * one, except on TCP sockets.
+ */
+static inline u32 coupled_v09_acked(const struct sock *sk, u32 acked)
+{
+	return coupled_sk(sk)->group ? min(acked, 1U) : acked;
+}
+
+#endif /* _MPTCP_COUPLED_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _COUPLED_LIA_H
+#define _COUPLED_LIA_H
+
+/*
+ * LIA, the Linked Increases Algorithm: RFC 6356 (Raiciu, Handley, Wischik, 2011).
+ *
+ * With windows w in segments, rates x = w / rtt, in congestion avoidance, for
+ * each acked segment on path r:
+ *
+ *	w_r += min(max_k(w_k / rtt_k^2) / (sum_k x_k)^2, 1 / w_r)
+ *
+ * The RFC writes the first term as alpha / sum_k w_k, in bytes. A loss halves w_r
+ * as in Reno. With one path both terms are 1 / w: Reno.
+ *
+ * Error: relative 2^-25 (see coupled_types.h), and rounding to 2^-COUPLED_SHIFT.
+ *
+ * Deviations: segments instead of bytes, as everywhere in Linux's TCP, so paths
+ * of different segment size are equals. alpha is not kept: it is computed anew for
+ * each ACK, as section 4.1 of the RFC allows but does not ask for.
+ */
+
+#include "coupled_types.h"
+
+/* max_k(w_k / rtt_k^2) / (sum_k x_k)^2, without the bound of 1 / w_r. */
+static inline struct coupled_num coupled_lia_linked(const struct coupled_path *paths, u32 n)
+{
+	struct coupled_num best = { 0, 0 };
+	u32 i;
+
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		struct coupled_num v = coupled_gain(&paths[i]);
+
+		if (coupled_less(best, v))
+			best = v;
+	}
+	return coupled_quot(best, coupled_square(coupled_total_rate(paths, n)));
+}
+
+/**
+ * coupled_lia_increase() - growth of a window by LIA
+ * @paths: the paths of the connection
+ * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @self: index of the path on which a segment was acked
+ *
+ * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, at most
+ * COUPLED_ONE; 0 if @n or @self is out of range.
+ */
+static inline s64 coupled_lia_increase(const struct coupled_path *paths, u32 n, u32 self)
+{
+	struct coupled_num reno;
+
+	if (!coupled_valid(n, self))
+		return 0;
+	reno = coupled_quot(coupled_int(1), coupled_cwnd(&paths[self]));
+	if (n == 1)
+		return coupled_fixed(reno);
+	return coupled_fixed(coupled_min(coupled_lia_linked(paths, n), reno));
+}
+
+/**
+ * coupled_lia_v09_increase() - the same with the deviations of the kernels 0.8x to 0.9x
+ * @paths: the paths of the connection
+ * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @self: index of the path on which an ACK came
+ *
+ * The linked increase is kept as an integer: 4096 times itself, truncated, at
+ * least 1. The window grows by one after 4096 / that integer (truncated) ACKs,
+ * and not before w_r ACKs.
+ *
+ * Return: increase per ACK (not per acked segment) in 2^-COUPLED_SHIFT segments.
+ */
+static inline s64 coupled_lia_v09_increase(const struct coupled_path *paths, u32 n, u32 self)
+{
+	u64 alpha, acks, cwnd;
+
+	if (!coupled_valid(n, self))
+		return 0;
+	cwnd = paths[self].cwnd ? paths[self].cwnd : 1;
+	acks = cwnd;
+	if (n > 1) {
+		alpha = coupled_floor(coupled_lia_linked(paths, n), 12);
+		if (alpha > 4096)
+			alpha = 4096;
+		acks = coupled_div(4096, alpha ? (u32)alpha : 1);
+		if (acks < cwnd)
+			acks = cwnd;
+	}
+	return coupled_fixed(coupled_quot(coupled_int(1), coupled_int(acks)));
+}
+
+#endif /* _COUPLED_LIA_H */

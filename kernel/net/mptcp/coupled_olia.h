@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _COUPLED_OLIA_H
+#define _COUPLED_OLIA_H
+
+/*
+ * OLIA, the Opportunistic Linked Increases Algorithm: Khalili, Gast, Popovic,
+ * Le Boudec, "MPTCP is not Pareto-optimal", CoNEXT 2012 and IEEE/ACM ToN 2013;
+ * draft-khalili-mptcp-congestion-control.
+ *
+ * With windows w in segments, rates x = w / rtt, n paths, for each acked segment
+ * on path r:
+ *
+ *	w_r += (w_r / rtt_r^2) / (sum_k x_k)^2 + eps_r / w_r
+ *
+ *	M: the paths with the largest window
+ *	B: the paths with the largest l_k / rtt_k^2, where l is the larger of the
+ *	   bytes acked between the last two losses and those acked since
+ *	eps_r =  1 / (n |B \ M|)  if r is in B \ M: a good path with a small window
+ *	eps_r = -1 / (n |M|)      if r is in M and B \ M is not empty
+ *	eps_r =  0                otherwise
+ *
+ * A loss halves w_r as in Reno. With one path the increase is 1 / w: Reno.
+ *
+ * Error: relative 2^-25 of each of the two terms (see coupled_types.h), and
+ * rounding of each to 2^-COUPLED_SHIFT. The terms may have opposite signs; the
+ * bound holds for each, not for their difference. Of the first term no bound
+ * below 2^-COUPLED_SHIFT segments is given: on a path a million times slower
+ * than another it may be 0.
+ *
+ * Deviations: the equations take windows as real numbers, but those here are
+ * truncated to segments. So windows that differ by at most one segment count as
+ * equal in M; otherwise one packet moves a path into the set and out of it. Ties
+ * in B are equality after rounding to 32 bits.
+ */
+
+#include "coupled_types.h"
+
+/* eps_r = sign / den; sign is -1, 0 or 1. */
+struct coupled_olia_eps {
+	s32 sign;
+	u32 den;
+};
+
+/* eps from membership in B and M, one bit for each path. */
+static inline struct coupled_olia_eps coupled_olia_shift(u32 best, u32 largest, u32 n, u32 self)
+{
+	struct coupled_olia_eps eps = { 0, 1 };
+	u32 promoted = 0, demoted = 0, i;
+
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		promoted += (best & ~largest) >> i & 1;
+		demoted += largest >> i & 1;
+	}
+	if (!promoted)
+		return eps;
+	if ((best & ~largest) >> self & 1) {
+		eps.sign = 1;
+		eps.den = n * promoted;
+	} else if (largest >> self & 1) {
+		eps.sign = -1;
+		eps.den = n * demoted;
+	}
+	return eps;
+}
+
+/* The set M. Windows that differ by at most slack segments are equal. */
+static inline u32 coupled_olia_largest(const struct coupled_path *paths, u32 n, u32 slack)
+{
+	u32 largest = 0, set = 0, i;
+
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		if (paths[i].cwnd > largest)
+			largest = paths[i].cwnd;
+	}
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		if (largest - paths[i].cwnd <= slack)
+			set |= 1U << i;
+	}
+	return set;
+}
+
+/* l / rtt^2 of a path: proportional to the square of what a TCP would get there. */
+static inline struct coupled_num coupled_olia_quality(const struct coupled_path *path)
+{
+	return coupled_quot(coupled_int(path->loss_gap), coupled_square(coupled_rtt(path)));
+}
+
+/* The set B. */
+static inline u32 coupled_olia_best(const struct coupled_path *paths, u32 n)
+{
+	struct coupled_num best = { 0, 0 };
+	u32 set = 0, i;
+
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		struct coupled_num quality = coupled_olia_quality(&paths[i]);
+
+		if (coupled_less(best, quality)) {
+			best = quality;
+			set = 0;
+		}
+		if (!coupled_less(quality, best))
+			set |= 1U << i;
+	}
+	return set;
+}
+
+/* (w_r / rtt_r^2) / (sum_k x_k)^2 */
+static inline struct coupled_num coupled_olia_linked(const struct coupled_path *paths, u32 n,
+						     u32 self)
+{
+	struct coupled_num total = coupled_total_rate(paths, n);
+
+	return coupled_quot(coupled_gain(&paths[self]), coupled_square(total));
+}
+
+/* |eps_r| / w_r */
+static inline struct coupled_num coupled_olia_moved(const struct coupled_path *path, u32 den)
+{
+	return coupled_quot(coupled_int(1), coupled_mul(coupled_cwnd(path), coupled_int(den)));
+}
+
+/**
+ * coupled_olia_increase() - growth of a window by OLIA
+ * @paths: the paths of the connection
+ * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @self: index of the path on which a segment was acked
+ *
+ * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, from -0.5 to
+ * 1.5 segments; 0 if @n or @self is out of range. Negative: the window shrinks.
+ */
+static inline s64 coupled_olia_increase(const struct coupled_path *paths, u32 n, u32 self)
+{
+	struct coupled_olia_eps eps;
+	s64 linked;
+
+	if (!coupled_valid(n, self))
+		return 0;
+	if (n == 1)
+		return coupled_fixed(coupled_quot(coupled_int(1), coupled_cwnd(&paths[0])));
+	linked = coupled_fixed(coupled_olia_linked(paths, n, self));
+	eps = coupled_olia_shift(coupled_olia_best(paths, n), coupled_olia_largest(paths, n, 1),
+				 n, self);
+	if (!eps.sign)
+		return linked;
+	return linked + eps.sign * (s64)coupled_fixed(coupled_olia_moved(&paths[self], eps.den));
+}
+
+/*
+ * The set B of the kernels 0.8x to 0.9x: a path is best if no product of its bytes
+ * and the square of another's round-trip time, in 1/8 us, is smaller, in 64 bits
+ * that overflow: from 29 MB between losses at 100 ms on the set is arbitrary.
+ */
+static inline u32 coupled_olia_v09_best(const struct coupled_path *paths, u32 n)
+{
+	u64 best_gap = 0, best_rtt = 1;
+	u32 set = 0, i;
+
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		u64 rtt = (u64)paths[i].rtt_us << 3;
+
+		if (paths[i].loss_gap * best_rtt * best_rtt >= best_gap * rtt * rtt) {
+			best_gap = paths[i].loss_gap;
+			best_rtt = rtt;
+		}
+	}
+	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
+		u64 rtt = (u64)paths[i].rtt_us << 3;
+
+		if (paths[i].loss_gap * best_rtt * best_rtt == best_gap * rtt * rtt)
+			set |= 1U << i;
+	}
+	return set;
+}
+
+/**
+ * coupled_olia_v09_increase() - the same with the deviations of the kernels 0.8x to 0.9x
+ * @paths: the paths of the connection
+ * @n: how many, 1 to COUPLED_MAX_PATHS
+ * @self: index of the path on which an ACK came
+ *
+ * The sets M and B are found by exact equality, B with products that overflow.
+ * The increase is truncated towards zero to a multiple of 1/1024 segment.
+ *
+ * Return: increase per ACK (not per acked segment) in 2^-COUPLED_SHIFT segments.
+ */
+static inline s64 coupled_olia_v09_increase(const struct coupled_path *paths, u32 n, u32 self)
+{
+	const u64 grain = COUPLED_ONE >> 10;
+	struct coupled_olia_eps eps;
+	u64 up, down = 0;
+
+	if (!coupled_valid(n, self))
+		return 0;
+	up = coupled_fixed(coupled_olia_linked(paths, n, self));
+	/* They add 1 to the sum of rates, so a whole number of grains is just missed. */
+	up -= up >> 20;
+	eps = coupled_olia_shift(coupled_olia_v09_best(paths, n), coupled_olia_largest(paths, n, 0),
+				 n, self);
+	if (eps.sign > 0)
+		up += coupled_fixed(coupled_olia_moved(&paths[self], eps.den));
+	else if (eps.sign < 0)
+		down = coupled_fixed(coupled_olia_moved(&paths[self], eps.den));
+	if (up >= down)
+		return (up - down) & ~(grain - 1);
+	return -(s64)((down - up) & ~(grain - 1));
+}
+
+#endif /* _COUPLED_OLIA_H */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * OLIA, the Opportunistic Linked Increases Algorithm (Khalili et al., 2012), as a
+ * TCP congestion control, and olia_v09, the same with the deviations of the
+ * out-of-tree kernels 0.8x to 0.9x.
+ *
+ * Equations, scales and deviations are in coupled_olia.h; how subflows find each
+ * other, and which count, in coupled.c. Slow start is Reno's. On a TCP socket both
+ * are Reno. A loss, for the counts of bytes between losses, is whatever cuts the
+ * window: fast recovery, timeout, ECN. One that proves spurious counts as well.
+ *
+ * olia_v09, besides what coupled_olia.h says, grows once per ACK and not per acked
+ * segment.
+ */
+
+#include <linux/module.h>
+
+#include "coupled.h"
+#include "coupled_olia.h"
+
+struct olia {
+	struct coupled_sock cs;
+	u64 gap;	/* bytes acked between the last two losses */
+	u64 since;	/* bytes_acked at the last loss */
+};
+
+static u64 olia_loss_gap(const struct sock *sk)
+{
+	const struct olia *olia = inet_csk_ca(sk);
+
+	return max(olia->gap, tcp_sk(sk)->bytes_acked - olia->since);
+}
+
+static void olia_init(struct sock *sk)
+{
+	struct olia *olia = inet_csk_ca(sk);
+
+	olia->gap = 0;
+	olia->since = tcp_sk(sk)->bytes_acked;
+	coupled_init(sk);
+}
+
+static u32 olia_ssthresh(struct sock *sk)
+{
+	struct olia *olia = inet_csk_ca(sk);
+
+	olia->gap = tcp_sk(sk)->bytes_acked - olia->since;
+	olia->since = tcp_sk(sk)->bytes_acked;
+	return coupled_reno_ssthresh(sk);
+}
+
+static void olia_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	if (coupled_delivered(sample))
+		coupled_publish(sk, coupled_srtt_us(sk), olia_loss_gap(sk));
+}
+
+static u32 olia_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
+{
+	u32 n = coupled_collect(sk, paths);
+
+	paths[0].loss_gap = olia_loss_gap(sk);
+	return n;
+}
+
+static void olia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct coupled_path paths[COUPLED_MAX_PATHS];
+	u32 n;
+
+	acked = coupled_slow_start(sk, acked);
+	if (!acked)
+		return;
+	n = olia_collect(sk, paths);
+	coupled_grow(sk, n, coupled_olia_increase(paths, n, 0), acked);
+}
+
+static void olia_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	struct coupled_path paths[COUPLED_MAX_PATHS];
+	u32 n;
+
+	acked = coupled_v09_acked(sk, coupled_slow_start(sk, acked));
+	if (!acked)
+		return;
+	n = olia_collect(sk, paths);
+	coupled_grow(sk, n, coupled_olia_v09_increase(paths, n, 0), acked);
+}
+
+static struct tcp_congestion_ops olia __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.init		= olia_init,
+	.release	= coupled_release,
+	.ssthresh	= olia_ssthresh,
+	.cong_avoid	= olia_cong_avoid,
+	.pkts_acked	= olia_pkts_acked,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "olia",
+};
+
+static struct tcp_congestion_ops olia_v09 __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.init		= olia_init,
+	.release	= coupled_release,
+	.ssthresh	= olia_ssthresh,
+	.cong_avoid	= olia_v09_cong_avoid,
+	.pkts_acked	= olia_pkts_acked,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "olia_v09",
+};
+
+static int __init olia_register(void)
+{
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct olia) > ICSK_CA_PRIV_SIZE);
+	err = tcp_register_congestion_control(&olia);
+	if (err)
+		return err;
+	err = tcp_register_congestion_control(&olia_v09);
+	if (err)
+		tcp_unregister_congestion_control(&olia);
+	return err;
+}
+late_initcall(olia_register);

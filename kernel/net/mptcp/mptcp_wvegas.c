@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wVegas, weighted Vegas (Cao, Xu, Fu, 2012), as a TCP congestion control, and
+ * wvegas_v09, the same with the deviations of the out-of-tree kernels 0.8x to 0.9x.
+ *
+ * Equations, scales and deviations are in coupled_wvegas.h; how subflows find each
+ * other, and which count, in coupled.c. A path counts from the end of its first
+ * round. On a TCP socket wvegas keeps 10 packets in queues.
+ *
+ * A round ends with the first ACK of what was sent after it began. As in Linux's
+ * Vegas, rounds are measured in the state Open only, growth is Reno's otherwise,
+ * and in rounds of fewer than 3 samples. Samples are those that Linux gives to
+ * congestion controls: of the segment sent last among those acked, so that delayed
+ * ACKs do not show in their mean. The window does not grow in rounds in which it
+ * was not what limited the sender. Unlike Linux's Vegas, an idle time does not
+ * make base_rtt forgotten: a subflow may be idle often, by the scheduler.
+ *
+ * wvegas_v09, besides what coupled_wvegas.h says, forgets alpha, the queueing delay
+ * and its rate whenever it returns to the state Open. Until it has its share in
+ * queues again, the weights of its siblings are computed without it.
+ */
+
+#include <linux/module.h>
+
+#include "coupled.h"
+#include "coupled_wvegas.h"
+
+/* A mean of fewer samples than this says little. */
+#define WVEGAS_MIN_SAMPLES	3
+
+struct wvegas {
+	struct coupled_sock cs;
+	u64 rtt_sum;		/* of this round's samples, us */
+	u32 samples;
+	u32 round_end;		/* snd_nxt when the round began */
+	u32 base_rtt_us;	/* smallest ever; 0: none yet */
+	u32 rate_rtt_us;	/* mean of the round that gave the rate; 0: no rate */
+	u32 alpha;		/* see struct coupled_wvegas */
+	u32 queue_us;		/* likewise */
+	bool measuring;
+};
+
+static void wvegas_begin_round(struct sock *sk)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+
+	w->round_end = tcp_sk(sk)->snd_nxt;
+	w->rtt_sum = 0;
+	w->samples = 0;
+}
+
+static void wvegas_init(struct sock *sk)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+
+	memset(w, 0, sizeof(*w));
+	coupled_init(sk);
+	w->measuring = true;
+	wvegas_begin_round(sk);
+}
+
+static void wvegas_set_state(struct sock *sk, u8 state)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+
+	w->measuring = state == TCP_CA_Open;
+	if (w->measuring)
+		wvegas_begin_round(sk);
+}
+
+static void wvegas_v09_set_state(struct sock *sk, u8 state)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+
+	wvegas_set_state(sk, state);
+	if (w->measuring) {
+		w->alpha = 0;
+		w->queue_us = 0;
+		w->rate_rtt_us = 0;
+		coupled_withdraw(sk);
+	}
+}
+
+static void wvegas_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+
+	if (sample->rtt_us >= 0) {
+		u32 rtt_us = max(sample->rtt_us, 1);
+
+		if (!w->base_rtt_us || rtt_us < w->base_rtt_us)
+			w->base_rtt_us = rtt_us;
+		w->rtt_sum += rtt_us;
+		w->samples++;
+	}
+	if (w->rate_rtt_us && coupled_delivered(sample))
+		coupled_publish(sk, w->rate_rtt_us, 0);
+}
+
+/* Take over what a computation has decided. */
+static void wvegas_apply(struct sock *sk, const struct coupled_wvegas *v)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	w->alpha = v->alpha;
+	w->queue_us = v->queue_us;
+	if (v->cwnd <= tcp_snd_cwnd(tp) || tcp_is_cwnd_limited(sk))
+		tcp_snd_cwnd_set(tp, min(v->cwnd, tp->snd_cwnd_clamp));
+	if (v->ssthresh != tp->snd_ssthresh)
+		WRITE_ONCE(tp->snd_ssthresh, v->ssthresh);
+}
+
+/* Congestion avoidance at the end of a round. */
+static void wvegas_avoid(struct sock *sk, struct coupled_wvegas *v, bool v09)
+{
+	struct coupled_path paths[COUPLED_MAX_PATHS];
+	struct wvegas *w = inet_csk_ca(sk);
+	u32 n = coupled_collect(sk, paths);
+	u64 diff = coupled_wvegas_diff(v);
+
+	paths[0].rtt_us = v->rtt_us;
+	if (!v09) {
+		w->rate_rtt_us = v->rtt_us;
+		coupled_wvegas_round(v, paths, n, 0);
+	} else {
+		/* The rate is measured when it is needed, and not before. */
+		if (v->alpha && diff >= v->alpha)
+			w->rate_rtt_us = v->rtt_us;
+		coupled_wvegas_v09_round(v, paths, n, 0);
+	}
+	wvegas_apply(sk, v);
+}
+
+static void wvegas_end_round(struct sock *sk, u32 ack, u32 acked, bool v09)
+{
+	struct wvegas *w = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	struct coupled_wvegas v = {
+		.cwnd = tcp_snd_cwnd(tp),
+		.ssthresh = tp->snd_ssthresh,
+		.base_rtt_us = w->base_rtt_us,
+		.alpha = w->alpha,
+		.queue_us = w->queue_us,
+	};
+	u32 samples = w->samples;
+
+	if (samples)
+		v.rtt_us = div_u64(w->rtt_sum, samples);
+	wvegas_begin_round(sk);
+
+	if (samples < WVEGAS_MIN_SAMPLES) {
+		tcp_reno_cong_avoid(sk, ack, acked);
+	} else if (!tcp_in_slow_start(tp)) {
+		wvegas_avoid(sk, &v, v09);
+	} else if (coupled_wvegas_slow_start(&v)) {
+		w->rate_rtt_us = v09 ? w->rate_rtt_us : v.rtt_us;
+		coupled_slow_start(sk, acked);
+	} else {
+		wvegas_apply(sk, &v);
+	}
+}
+
+static void wvegas_on_ack(struct sock *sk, u32 ack, u32 acked, bool v09)
+{
+	const struct wvegas *w = inet_csk_ca(sk);
+
+	if (!w->measuring)
+		tcp_reno_cong_avoid(sk, ack, acked);
+	else if (after(ack, w->round_end))
+		wvegas_end_round(sk, ack, acked, v09);
+	else if (tcp_in_slow_start(tcp_sk(sk)))
+		coupled_slow_start(sk, acked);
+}
+
+static void wvegas_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	wvegas_on_ack(sk, ack, acked, false);
+}
+
+static void wvegas_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
+{
+	wvegas_on_ack(sk, ack, acked, true);
+}
+
+static struct tcp_congestion_ops wvegas __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.init		= wvegas_init,
+	.release	= coupled_release,
+	.ssthresh	= tcp_reno_ssthresh,
+	.cong_avoid	= wvegas_cong_avoid,
+	.set_state	= wvegas_set_state,
+	.pkts_acked	= wvegas_pkts_acked,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "wvegas",
+};
+
+static struct tcp_congestion_ops wvegas_v09 __read_mostly = {
+	.flags		= TCP_CONG_NON_RESTRICTED,
+	.init		= wvegas_init,
+	.release	= coupled_release,
+	.ssthresh	= tcp_reno_ssthresh,
+	.cong_avoid	= wvegas_v09_cong_avoid,
+	.set_state	= wvegas_v09_set_state,
+	.pkts_acked	= wvegas_pkts_acked,
+	.undo_cwnd	= tcp_reno_undo_cwnd,
+	.owner		= THIS_MODULE,
+	.name		= "wvegas_v09",
+};
+
+static int __init wvegas_register(void)
+{
+	int err;
+
+	BUILD_BUG_ON(sizeof(struct wvegas) > ICSK_CA_PRIV_SIZE);
+	err = tcp_register_congestion_control(&wvegas);
+	if (err)
+		return err;
+	err = tcp_register_congestion_control(&wvegas_v09);
+	if (err)
+		tcp_unregister_congestion_control(&wvegas);
+	return err;
+}
+late_initcall(wvegas_register);
