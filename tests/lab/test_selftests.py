@@ -47,3 +47,9 @@ def test_a_kernel_of_another_source(tmp_path: Path) -> None:
     done = mptcplab("selftest", "pm_netlink", "--source", tmp_path)
     assert done.returncode == 2, done
     assert "not a Linux source tree" in done.stderr, done.stderr
+
+
+def test_a_scheduler_that_the_kernel_does_not_have() -> None:
+    done = mptcplab("selftest", "pm_netlink", "--scheduler", "no_such")
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert "the lab kernel has no scheduler 'no_such'" in done.stderr, done.stderr

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.selftest.prepare import Prepared, prepare
-from mptcplab.selftest.suite import USUAL, Outcome, Part, parts, run_parts
+from mptcplab.selftest.suite import USUAL, Defaults, Outcome, Part, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
 _EPILOG = f"""\b
@@ -31,6 +32,7 @@ Without names: {", ".join(USUAL)}.
 Examples:
   mptcplab selftest
   mptcplab selftest pm_netlink mptcp_join/fullmesh_tests --out logs
+  mptcplab selftest simult_flows mptcp_connect --scheduler blest
   mptcplab selftest --kernel 6.12 --json | jq '.results[] | select(.verdict == "not ok")'
 """
 
@@ -39,6 +41,8 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
 @click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
+@click.option("--congestion-control", default="", metavar="NAME", help="What sockets have unless they choose.")
+@click.option("--scheduler", default="", metavar="NAME", help="What MPTCP sockets have unless they choose.")
 @click.option("--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Of all random numbers.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Keep everything that the scripts print in this folder.")
@@ -47,6 +51,8 @@ def selftest(
     names: tuple[str, ...],
     version: str | None,
     source: Path | None,
+    congestion_control: str,
+    scheduler: str,
     seed: int,
     jobs: int | None,
     out: Path | None,
@@ -59,17 +65,19 @@ def selftest(
     """
     kernel = find_kernel(version)
     mine = sorted(os.sched_getaffinity(0), reverse=True)
+    defaults = Defaults(congestion_control, scheduler)
+    check_defaults(kernel, defaults, cpu=mine[0])
     with StderrReporter() as progress:
         prepared = prepare(kernel, source, jobs=len(mine), progress=progress)
     chosen = parts(prepared, names)
     started = time.monotonic()
     cpus = [mine[number % len(mine)] for number in range(jobs or len(mine))]
-    outcomes = _run(kernel, prepared, chosen, seed, cpus, out, quiet=as_json)
+    outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json)
     took = time.monotonic() - started
     virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
     click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {took:.0f} s", err=True)
     if as_json:
-        click.echo(json.dumps(_document(outcomes, prepared, kernel.release, seed)))
+        click.echo(json.dumps(_document(outcomes, prepared, kernel.release, defaults, seed)))
     else:
         click.echo(_summary(outcomes))
     return Exit.FAILED if _failed(outcomes) else Exit.DONE
@@ -79,6 +87,7 @@ def _run(
     kernel: KernelBuild,
     prepared: Prepared,
     chosen: list[Part],
+    defaults: Defaults,
     seed: int,
     cpus: list[int],
     out: Path | None,
@@ -96,6 +105,7 @@ def _run(
                 kernel,
                 prepared,
                 chosen,
+                defaults=defaults,
                 seed=seed,
                 logs=logs,
                 cpus=cpus,
@@ -136,9 +146,12 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _document(outcomes: Sequence[Outcome], prepared: Prepared, release: str, seed: int) -> dict[str, object]:
+def _document(
+    outcomes: Sequence[Outcome], prepared: Prepared, release: str, defaults: Defaults, seed: int
+) -> dict[str, object]:
     return {
         "kernel": release,
+        **{name: value for name, value in asdict(defaults).items() if value},
         "source": prepared.source.describe(),
         "seed": seed,
         "results": [

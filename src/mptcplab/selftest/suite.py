@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import shlex
@@ -23,6 +24,9 @@ from mptcplab.selftest.tap import Result, Verdict, results
 USUAL = ("simult_flows", "mptcp_connect", "mptcp_sockopt", "pm_netlink", "diag", "userspace_pm", "mptcp_join")
 _SKIPPED = 4
 _TIMEOUT_NS = 4 * 3600 * 10**9
+#: What new network namespaces take from the first one, which the lab may set.
+_SETTINGS = {"congestion control": "net/ipv4/tcp_congestion_control", "scheduler": "net/mptcp/scheduler"}
+_REFUSED = 97
 #: An entry such as "f@subflows_tests" of mptcp_join.sh: an option, and the group of tests that it selects.
 _GROUP = re.compile(r"^\t(\w)@(\w+)$", re.MULTILINE)
 
@@ -39,6 +43,30 @@ class Part:
     def name(self) -> str:
         """Such as ``mptcp_join/add_tests``; also the name of its log."""
         return f"{self.script}/{self.group}" if self.group else self.script
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What the scripts' sockets have unless they choose for themselves; empty: what the kernel has."""
+
+    congestion_control: str = ""
+    scheduler: str = ""
+
+    def commands(self) -> list[str]:
+        """Lines of shell that set them before a script starts; status 97 means that the kernel does not know one."""
+        names = {"congestion control": self.congestion_control, "scheduler": self.scheduler}
+        return [
+            f"{{ printf %s {shlex.quote(name)} > /proc/sys/{_SETTINGS[kind]} || exit {_REFUSED}; }}"
+            for kind, name in names.items()
+            if name
+        ]
+
+    def __str__(self) -> str:
+        return " or ".join(
+            f"{kind} '{name}'"
+            for kind, name in (("congestion control", self.congestion_control), ("scheduler", self.scheduler))
+            if name
+        )
 
 
 @dataclass(frozen=True)
@@ -80,6 +108,7 @@ def run_parts(
     prepared: Prepared,
     chosen: Sequence[Part],
     *,
+    defaults: Defaults,
     seed: int,
     logs: Path,
     cpus: Sequence[int],
@@ -97,10 +126,10 @@ def run_parts(
 
     def run(part: Part) -> Outcome:
         cpu = free.get()
+        line = " && ".join([*defaults.commands(), _line(prepared, part)])
+        log = logs / f"{part.name.replace('/', '.')}.log"
         try:
-            return _run(
-                kernel, prepared, part, seed=seed, log=logs / f"{part.name.replace('/', '.')}.log", cpu=cpu, stop=stop
-            )
+            return _run(kernel, prepared, part, line, seed=seed, log=log, cpu=cpu, stop=stop)
         finally:
             free.put(cpu)
 
@@ -122,11 +151,33 @@ def _cost(part: Part) -> int:
     return _COSTLY_GROUPS.get(part.group, _COSTS.get(part.script, 6))
 
 
+def check_defaults(kernel: KernelBuild, defaults: Defaults, *, cpu: int) -> None:
+    """Whether the kernel knows them. :raises InputError: when it does not."""
+    commands = defaults.commands()
+    if not commands:
+        return
+    session = Session(argv=("bash", "-c", " && ".join(commands)))
+    with open(os.devnull, "wb") as null:
+        streams = Streams(stdin=None, stdout=null.fileno(), stderr=null.fileno(), merged=True)
+        ended = run_session(kernel, BARE, session, streams, seed=1, cpu=cpu, stop=None)
+    if ended.status == _REFUSED:
+        known = "sysctl net.ipv4.tcp_available_congestion_control net.mptcp.available_schedulers"
+        raise InputError(f"the lab kernel has no {defaults}", hint=f"what it has: `mptcplab exec -- {known}`")
+
+
 def _run(
-    kernel: KernelBuild, prepared: Prepared, part: Part, *, seed: int, log: Path, cpu: int, stop: int | None
+    kernel: KernelBuild,
+    prepared: Prepared,
+    part: Part,
+    line: str,
+    *,
+    seed: int,
+    log: Path,
+    cpu: int,
+    stop: int | None,
 ) -> Outcome:
     session = Session(
-        argv=("bash", "-c", _line(prepared, part)),
+        argv=("bash", "-c", line),
         exposed=(prepared.folder,),
         timeout_ns=_TIMEOUT_NS,
         stall_seconds=120,

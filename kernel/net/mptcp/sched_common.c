@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the packet schedulers of the lab share: which subflows may be used, how
+ * much goes onto one, and where lost data goes.
+ */
+
+#include "sched_common.h"
+
+/*
+ * Backup subflows are for the time when no other one is active. A subflow after
+ * a retransmission timeout keeps to its own retransmissions, unless there is
+ * nothing else: out-of-tree MPTCP calls it temporarily unavailable.
+ */
+enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	bool loss;
+
+	if (!mptcp_subflow_active(subflow))
+		return MPTCP_SCHED_UNUSABLE;
+
+	loss = inet_csk(ssk)->icsk_ca_state == TCP_CA_Loss;
+	if (subflow->backup || subflow->request_bkup)
+		return loss ? MPTCP_SCHED_BACKUP_LOSS : MPTCP_SCHED_BACKUP;
+	return loss ? MPTCP_SCHED_LOSS : MPTCP_SCHED_OPEN;
+}
+
+/* The class to choose from. No subflow is in it if this is "unusable". */
+enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk)
+{
+	enum mptcp_sched_class best = MPTCP_SCHED_UNUSABLE;
+	struct mptcp_subflow_context *subflow;
+
+	mptcp_for_each_subflow(msk, subflow)
+		best = min(best, mptcp_sched_class(subflow));
+	return best;
+}
+
+/*
+ * Segments that the congestion window lets go at once, after what waits in the
+ * subflow's own queue. The MSS here does not count the options; so segments that
+ * wait are rather taken for one too few than for one too many, and the window
+ * gets full, as congestion controls want it.
+ */
+u32 mptcp_sched_room(const struct mptcp_subflow_context *subflow)
+{
+	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+	const struct tcp_sock *tp = tcp_sk(ssk);
+	u32 mss = max(READ_ONCE(tp->mss_cache), 1U);
+	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 unsent, used;
+
+	if (!sk_stream_memory_free(ssk))
+		return 0;
+
+	unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
+	used = tcp_packets_in_flight(tp) + DIV_ROUND_UP(unsent, mss);
+	return used < cwnd ? min(cwnd - used, MPTCP_SCHED_MAX_SEGS) : 0;
+}
+
+struct mptcp_subflow_context *
+mptcp_sched_lowest_rtt(struct mptcp_sock *msk, enum mptcp_sched_class class,
+		       bool with_room)
+{
+	struct mptcp_subflow_context *subflow, *best = NULL;
+
+	mptcp_for_each_subflow(msk, subflow) {
+		if (mptcp_sched_class(subflow) != class)
+			continue;
+		if (best && mptcp_sched_srtt(subflow) >= mptcp_sched_srtt(best))
+			continue;
+		if (!with_room || mptcp_sched_room(subflow))
+			best = subflow;
+	}
+	return best;
+}
+
+/* The answer of a scheduler: this subflow, so many segments; or none for now. */
+int mptcp_sched_grant(struct mptcp_subflow_context *subflow, u32 segs)
+{
+	if (!subflow || !segs)
+		return -EINVAL;
+
+	subflow->sched_quota = segs;
+	mptcp_subflow_set_scheduled(subflow, true);
+	return 0;
+}
+
+/* What the peer did not get goes where nothing else is on its way. */
+int mptcp_sched_on_idle(struct mptcp_sock *msk)
+{
+	struct sock *ssk = mptcp_subflow_get_retrans(msk);
+
+	if (!ssk)
+		return -EINVAL;
+
+	mptcp_subflow_set_scheduled(mptcp_subflow_ctx(ssk), true);
+	return 0;
+}
+
+/* Forget what the scheduler before, or the listener's, has left behind. */
+void mptcp_sched_clear(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+
+	memset(msk->sched_priv, 0, sizeof(msk->sched_priv));
+	mptcp_for_each_subflow(msk, subflow) {
+		memset(subflow->sched_priv, 0, sizeof(subflow->sched_priv));
+		subflow->sched_quota = 0;
+		subflow->sched_seq = 0;
+	}
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lowest RTT first, the default of out-of-tree MPTCP 0.8x to 0.9x.
+ *
+ * Among the subflows whose congestion window has room, the one with the lowest
+ * smoothed RTT gets as much as fits. If none has room, data waits in the
+ * connection, not in a subflow.
+ *
+ * Deviations from out-of-tree MPTCP: no opportunistic retransmission and no
+ * penalisation when the receive window is full (Raiciu et al., NSDI 2012); lost
+ * data is sent again as mainline does it, not from a queue for reinjection.
+ */
+
+#include "sched_common.h"
+
+static int minrtt_get_send(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *best;
+
+	best = mptcp_sched_lowest_rtt(msk, mptcp_sched_best_class(msk), true);
+	return best ? mptcp_sched_grant(best, mptcp_sched_room(best)) : -EINVAL;
+}
+
+MPTCP_SCHED_SPLIT(minrtt_get_send)
+
+static struct mptcp_sched_ops mptcp_sched_minrtt = {
+	MPTCP_SCHED_GET(minrtt_get_send),
+	.flags	= MPTCP_SCHED_BOUNDED,
+	.name	= "minrtt",
+	.owner	= THIS_MODULE,
+};
+
+static int __init minrtt_register(void)
+{
+	return mptcp_register_scheduler(&mptcp_sched_minrtt);
+}
+late_initcall(minrtt_register);

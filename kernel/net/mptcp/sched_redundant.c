@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Redundant: every subflow carries everything, as far as it can.
+ *
+ * Each subflow has its own place in the stream (sched_seq) and goes on from it
+ * whenever its congestion window has room. What the peer has acknowledged on the
+ * connection is left out, so a slow subflow does not lag behind, it skips. A
+ * transfer takes as long as on the faster path, and a loss on one path costs
+ * nothing if the other one delivers.
+ *
+ * The send head is the first byte that no usable subflow has been given. When a
+ * subflow dies, mainline takes the send head back to what is not acknowledged,
+ * for somebody to send it again. Here the others are going to send it, or have
+ * sent it, anyway; so the head is moved on to where the foremost of them is.
+ */
+
+#include "sched_common.h"
+
+struct redundant {
+	bool present;		/* sched_seq is valid */
+};
+
+static struct redundant *redundant_of(struct mptcp_subflow_context *subflow)
+{
+	BUILD_BUG_ON(sizeof(struct redundant) > sizeof(subflow->sched_priv));
+	return (struct redundant *)subflow->sched_priv;
+}
+
+/* The first byte that waits to be sent; where the stream ends if none does. */
+static u64 redundant_send_seq(const struct mptcp_sock *msk)
+{
+	const struct mptcp_data_frag *head = msk->first_pending;
+
+	return head ? head->data_seq + head->already_sent : msk->snd_nxt;
+}
+
+/*
+ * What is under way may be on any of several subflows, so each starts with what
+ * is not acknowledged. A single one has had it all, and must not repeat it: until
+ * a second subflow joins, the connection may still fall back to TCP.
+ */
+static void redundant_init(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+
+	mptcp_sched_clear(msk);
+	if (!list_is_singular(&msk->conn_list))
+		return;
+
+	subflow = list_first_entry(&msk->conn_list,
+				   struct mptcp_subflow_context, node);
+	subflow->sched_seq = redundant_send_seq(msk);
+	redundant_of(subflow)->present = true;
+}
+
+/* After the send head was taken back: on to where the foremost subflow is. */
+static void redundant_move_head(struct mptcp_sock *msk, u64 foremost)
+{
+	struct mptcp_data_frag *head;
+
+	while ((head = msk->first_pending)) {
+		if (!after64(foremost, head->data_seq + head->already_sent))
+			break;
+		head->already_sent = min_t(u64, foremost - head->data_seq,
+					   head->data_len);
+		if (head->already_sent < head->data_len)
+			break;
+		msk->first_pending = mptcp_send_next((struct sock *)msk);
+	}
+}
+
+static int redundant_get_send(struct mptcp_sock *msk)
+{
+	enum mptcp_sched_class class = mptcp_sched_best_class(msk);
+	struct mptcp_subflow_context *subflow;
+	struct mptcp_data_frag *last;
+	u64 foremost = msk->snd_una;
+	int ret = -EINVAL;
+
+	if (list_empty(&msk->rtx_queue))
+		return ret;
+
+	mptcp_for_each_subflow(msk, subflow) {
+		if (mptcp_sched_class(subflow) != class)
+			continue;
+		/* A new one also carries what the others have in flight. */
+		if (!redundant_of(subflow)->present ||
+		    before64(subflow->sched_seq, msk->snd_una)) {
+			subflow->sched_seq = msk->snd_una;
+			redundant_of(subflow)->present = true;
+		}
+		if (after64(subflow->sched_seq, foremost))
+			foremost = subflow->sched_seq;
+	}
+	redundant_move_head(msk, foremost);
+
+	last = list_last_entry(&msk->rtx_queue, struct mptcp_data_frag, list);
+	mptcp_for_each_subflow(msk, subflow) {
+		if (mptcp_sched_class(subflow) != class ||
+		    !before64(subflow->sched_seq,
+			      last->data_seq + last->data_len))
+			continue;
+		if (!mptcp_sched_grant(subflow, mptcp_sched_room(subflow)))
+			ret = 0;
+	}
+	return ret;
+}
+
+MPTCP_SCHED_SPLIT(redundant_get_send)
+
+static struct mptcp_sched_ops mptcp_sched_redundant = {
+	MPTCP_SCHED_GET(redundant_get_send),
+	.init	= redundant_init,
+	.flags	= MPTCP_SCHED_BOUNDED | MPTCP_SCHED_COPIES,
+	.name	= "redundant",
+	.owner	= THIS_MODULE,
+};
+
+static int __init redundant_register(void)
+{
+	return mptcp_register_scheduler(&mptcp_sched_redundant);
+}
+late_initcall(redundant_register);
