@@ -285,7 +285,7 @@ def test_fallback_is_told(lab: Lab) -> None:
     ("arguments", "sentence"),
     [
         ("", "say 'server' or 'client' first (see flow --help)"),
-        ("peer", "'peer' is not server, client, pattern or sum (see flow --help)"),
+        ("peer", "'peer' is not server, client, pattern, sum or with (see flow --help)"),
         ("server", "--port is missing"),
         ("server --port", "--port: a value is missing"),
         ("server --port 70000", "--port: '70000' is not a port (1 to 65535)"),

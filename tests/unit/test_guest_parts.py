@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import mptcplab.guest
-from mptcplab.guest import nodes, sockets, timeline
+from mptcplab.guest import algorithms, complaints, nodes, sockets, timeline
 
 
 def test_guest_needs_the_standard_library_only() -> None:
@@ -105,3 +105,34 @@ def test_addresses(family: int, address: str, expected: str) -> None:
 
 def test_short_tcp_info_of_an_older_kernel() -> None:
     assert "bytes_retrans" not in sockets._tcp_info(memoryview(bytes(200)))
+
+
+def test_schedulers_are_read_by_token() -> None:
+    assert algorithms.parse_schedulers("0000000a default\nfffffffe redundant\n\n") == {
+        10: "default",
+        2**32 - 2: "redundant",
+    }
+
+
+def test_a_name_that_the_kernel_lacks_is_told_with_those_it_has(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("reno cubic\n")
+    algorithms._check_names(["cubic"], str(there), "congestion control")
+    with pytest.raises(nodes.GuestError, match="no congestion control 'lia': it has cubic, reno"):
+        algorithms._check_names(["cubic", "lia"], str(there), "congestion control")
+    algorithms._check_names(["lia"], str(tmp_path / "older-kernels-lack-it"), "MPTCP scheduler")
+
+
+def test_the_kernels_log_is_kept_for_a_complaint_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    quiet = "6,1,1000000,-;all is well\n SUBSYSTEM=net\n"
+    monkeypatch.setattr(complaints, "_records", lambda: [quiet])
+    assert complaints.log_with_complaints() == ""
+    monkeypatch.setattr(complaints, "_records", lambda: [quiet, "4,2,2500000,-;WARNING: here\n"])
+    assert complaints.log_with_complaints() == "[    1.000000] all is well\n[    2.500000] WARNING: here\n"
+
+
+def test_looks_come_early_and_then_at_the_interval() -> None:
+    looks = timeline._Looks(1_000_000_000)
+    found = [looks.due(now * 10_000_000) for now in range(301)]
+    assert [due // 10_000_000 for due in found if due is not None] == [1, 2, 4, 8, 16, 32, 64, 100, 200, 300]
+    assert timeline._Looks(None).due(10**18) is None

@@ -39,6 +39,9 @@ class Made:
         self.checksums: tuple[str, str] = facts.get("checksums", ("aa", "aa"))
         accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback)}
         self.counted: dict[str, int] = facts.get("counted", accepted)
+        self.algorithms: dict[str, Any] | None = facts.get("algorithms")
+        self.wanted: dict[str, str] = facts.get("wanted", {})
+        self.complaints: str = facts.get("complaints", "")
 
     def write(self) -> Recording:
         """Everything that a recording has and metrics read."""
@@ -55,15 +58,20 @@ class Made:
             counters.mkdir(parents=True)
             kernel = self.counted if node == "server" else {}
             (counters / "nstat.json").write_text(json.dumps({"kernel": kernel}))
+            if self.algorithms is not None:
+                (counters / "algorithms.json").write_text(json.dumps(self.algorithms))
             (counters / "sysctl.txt").write_text("net.mptcp.scheduler = default\nnet.mptcp.pm_type = 0\n")
         samples.write(rows, self.folder / "subflows.parquet")
         samples.write(connections, self.folder / "connections.parquet")
+        if self.complaints:
+            (self.folder / "kernel.txt").write_text(self.complaints)
         (self.folder / "manifest.json").write_text(json.dumps(self._manifest()))
         return Recording(self.folder)
 
     def _manifest(self) -> dict[str, Any]:
         host = {"transport": {"protocol": "mptcp" if self.asked else "tcp"}}
         flow = {"kind": "flow", "from": "client", "to": "server", "direction": "upload", "checksum": True}
+        flow |= self.wanted
         scenario = {"hosts": {"client": host, "server": host}, "workloads": {"bulk": flow}}
         return {
             "seed": self.seed,
@@ -229,3 +237,63 @@ def test_kernel_s_counters() -> None:
     server = {"MPTcpExtMPCapableACKRX": 3, "MPTcpExtMPJoinAckRx": 4, "MPTcpExtMPFallbackFailed": 9, "TcpOther": 7}
     counts = mptcp_counts([client, server])
     assert (counts.mp_capable, counts.joins, counts.fallbacks) == (3, 4, 1)
+
+
+# -- what the sockets really used
+
+
+def seen(congestion: tuple[str, str], scheduler: str = "", *, told: bool = True) -> dict[str, Any]:
+    """What the guest noted of two subflows."""
+    sockets = [
+        {"local": local, "remote": remote, "congestion": [name], "scheduler": [scheduler] if scheduler else []}
+        for (local, remote), name in zip(PATHS, congestion, strict=True)
+    ]
+    return {"schedulers_told": told, "sockets": sockets}
+
+
+def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
+    found = seen(("lia", "cubic"), "redundant")
+    wanted = {"congestion_control": "lia", "scheduler": "redundant"}
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted=wanted).write())
+    assert measured.sockets.congestion == ("cubic", "lia")
+    assert measured.scheduler == "redundant"
+    assert measured.warnings == ("lia was asked for, but the subflow by access2>line2 used cubic",)
+
+
+def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
+    found = seen(("cubic", "cubic"), "default")
+    (measured,) = measure(
+        Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
+    )
+    assert measured.scheduler == "default"
+    assert measured.warnings == ("the scheduler redundant was asked for, but the connection used default",)
+
+
+def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
+    found = seen(("cubic", "cubic"), told=False)
+    (measured,) = measure(
+        Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
+    )
+    assert (measured.scheduler, measured.warnings) == ("not known", ())
+
+
+def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
+    found = {"schedulers_told": True, "sockets": []}
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
+    assert measured.sockets.congestion == ("cubic",)
+    assert measured.scheduler == "not known"
+
+
+def test_complaints_of_the_kernel_are_warnings(tmp_path: Path) -> None:
+    log = (
+        "[    1.000000] WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: flow/3\n"
+        "[    1.100000] WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: flow/3\n"
+        "[    2.000000] INFO: rcu tasks\n[    3.000000] INFO: possible recursive locking detected\n"
+    )
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), complaints=log).write())
+    assert measured.warnings == (
+        "the kernel complained, so its results may be wrong: WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: "
+        "flow/3 (see kernel.txt of the recording)",
+        "the kernel complained, so its results may be wrong: INFO: possible recursive locking detected "
+        "(see kernel.txt of the recording)",
+    )

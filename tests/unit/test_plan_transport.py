@@ -130,6 +130,56 @@ def test_defaults_are_left_to_the_kernel() -> None:
     assert commands(plan_of(LINES), "client", "sysctl", "-qw") == ["net.mptcp.enabled=1 net.mptcp.pm_type=0"]
 
 
+# -- weights
+
+
+def weights(plan: Plan, host: str) -> str:
+    """What the host's scheduler_weights are set to; empty if they are not."""
+    (line,) = commands(plan, host, "sysctl", "-qw")
+    _, found, value = line.partition("net.mptcp.scheduler_weights=")
+    return value if found else ""
+
+
+def test_weights_are_by_addresses_that_the_host_can_tell_subflows_by() -> None:
+    """The links of the lines end at the server, the access links at the client: both can use both."""
+    for names in ({"line1": 3, "line2": 1}, {"access1": 3, "access2": 1}):
+        plan = plan_of(LINES, transport={"scheduler": "weighted", "weights": names})
+        expected = "10.0.2.2=3 10.0.4.2=1" if "line1" in names else "10.0.1.1=3 10.0.3.1=1"
+        assert weights(plan, "client") == weights(plan, "server") == expected
+        assert plan.needs.weights
+
+
+def test_weights_of_ipv6() -> None:
+    transport = {"scheduler": "priority", "weights": {"line2": 9}}
+    assert weights(plan_of(LINES, transport=transport, family="ipv6"), "client") == "fd00:6d70:7463:4::2=9"
+
+
+def test_weights_of_links_between_two_hosts_are_by_the_own_end() -> None:
+    plan = plan_of({"preset": "direct"}, transport={"scheduler": "weighted", "weights": {"line1": 2}})
+    assert (weights(plan, "client"), weights(plan, "server")) == ("10.0.1.1=2", "10.0.1.2=2")
+
+
+def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
+    shared = {"preset": "shared-bottleneck", "lines": 2}
+    plan = plan_of(shared, transport={"scheduler": "weighted", "weights": {"access1": 2}})
+    assert weights(plan, "client") == weights(plan, "server") == "10.0.1.1=2"
+    assert weights(plan, "client2") == ""
+
+
+@pytest.mark.parametrize("scheduler", ["default", "roundrobin", None])
+def test_weights_wait_for_a_scheduler_that_uses_them(scheduler: str | None) -> None:
+    """So that a sweep over schedulers may have weights, also with kernels that have none."""
+    plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"line1": 3}})
+    assert weights(plan, "client") == ""
+    assert not plan.needs.weights
+
+
+def test_weights_are_set_for_a_scheduler_of_a_workload() -> None:
+    bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s", "scheduler": "weighted"}
+    plan = plan_of(LINES, transport={"weights": {"line1": 3}}, workloads={"bulk": bulk})
+    assert weights(plan, "client") == "10.0.2.2=3"
+
+
 # -- addresses and routes
 
 

@@ -45,7 +45,7 @@ BEYOND = {
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-same-meaning sweep-too-many-points record-capture-twice record-capture-filter-option "
-        "repeats-least-above-most"
+        "repeats-least-above-most weights-also-by-sysctl weights-of-another-scheduler weights-without-scheduler"
     ),
     "other files": (
         "extends-base-is-wrong extends-circle extends-directory extends-itself extends-missing-file sweep-hidden-key"
@@ -60,7 +60,8 @@ BEYOND = {
         "preset-has-no-such-link preset-link-misspelled router-without-link sweep-unknown-link "
         "sweep-wildcard-matches-nothing transport-endpoint-foreign-link transport-endpoint-unknown-link "
         "workload-from-unknown-host workload-to-router workload-unreachable workload-via-far-link "
-        "workload-via-unknown-link record-capture-foreign-link record-capture-unknown-link record-capture-unknown-node"
+        "workload-via-unknown-link record-capture-foreign-link record-capture-unknown-link record-capture-unknown-node "
+        "weights-between-routers weights-far-link weights-of-unknown-link"
     ),
 }
 

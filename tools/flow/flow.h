@@ -33,7 +33,7 @@
 
 /* ---- options.c, help.c ------------------------------------------------------------------ */
 
-enum command { COMMAND_SERVER, COMMAND_CLIENT, COMMAND_PATTERN, COMMAND_SUM };
+enum command { COMMAND_SERVER, COMMAND_CLIENT, COMMAND_PATTERN, COMMAND_SUM, COMMAND_WITH };
 
 struct options {
 	enum command command;
@@ -44,8 +44,10 @@ struct options {
 	const char *connect;
 	const char *bind;
 	const char *congestion;
+	const char *scheduler;
 	const char *file;
 	const char *output;
+	char **program;		/* of COMMAND_WITH, with its arguments */
 	__u64 port;
 	__u64 connections;	/* server: 0 = serve until a signal */
 	__u64 bytes;		/* UNLIMITED = not given */
@@ -89,6 +91,9 @@ void xxh64_init(struct xxh64 *h);
 void xxh64_update(struct xxh64 *h, const void *data, size_t len);
 __u64 xxh64_digest(const struct xxh64 *h);
 void payload_fill(__u64 seed, __u64 stream, __u64 offset, void *buf, size_t len);
+
+/* with.c */
+noreturn void with_run(const struct options *opt);
 
 /* stream.c */
 int stream_pattern(const struct options *opt);
@@ -185,6 +190,7 @@ int net_connect(const struct options *opt);
 void net_accepted(const struct options *opt, int fd);
 bool net_is_mptcp(int fd);
 void net_congestion(int fd, char *name, socklen_t len);
+void net_scheduler(int fd, char *name, socklen_t len);
 void net_format(const struct sockaddr_storage *ss, char out[ADDRESS_TEXT]);
 
 /* report.c */

@@ -79,6 +79,8 @@ int main(int argc, char **argv)
 		return stream_pattern(&flow.opt);
 	if (flow.opt.command == COMMAND_SUM)
 		return stream_sum();
+	if (flow.opt.command == COMMAND_WITH)
+		with_run(&flow.opt);
 	net_check(&flow.opt);
 	open_file(&flow);
 	open_output(&flow);

@@ -61,6 +61,15 @@ static void set_congestion(const struct options *opt, int fd)
 		die(EXIT_RUNTIME, "--congestion: '%s' was refused: %s", name, strerror(errno));
 }
 
+/* Which one sends is settled with the handshake: sockets that are accepted have the listener's. */
+static void set_scheduler(const struct options *opt, int fd)
+{
+	const char *name = opt->scheduler;
+
+	if (name && setsockopt(fd, SOL_MPTCP, FLOW_MPTCP_SCHEDULER, name, strlen(name)))
+		die(EXIT_RUNTIME, "--scheduler: '%s' was refused: %s", name, strerror(errno));
+}
+
 /* Buffer sizes have to be set before the handshake, which settles the window scale. */
 static void set_up(const struct options *opt, int fd)
 {
@@ -69,6 +78,7 @@ static void set_up(const struct options *opt, int fd)
 	if (opt->sndbuf)
 		set(fd, SOL_SOCKET, SO_SNDBUF, "--sndbuf", opt->sndbuf);
 	set_congestion(opt, fd);
+	set_scheduler(opt, fd);
 }
 
 static int try_socket(const struct options *opt, int family)
@@ -154,6 +164,15 @@ void net_congestion(int fd, char *name, socklen_t len)
 	memset(name, 0, len);
 	len--;
 	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len))
+		name[0] = '\0';
+}
+
+/* Leaves name empty on TCP, and on kernels that do not tell. */
+void net_scheduler(int fd, char *name, socklen_t len)
+{
+	memset(name, 0, len);
+	len--;
+	if (getsockopt(fd, SOL_MPTCP, FLOW_MPTCP_SCHEDULER, name, &len))
 		name[0] = '\0';
 }
 

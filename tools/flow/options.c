@@ -10,7 +10,7 @@
 
 enum kind { FLAG, NUMBER, SECONDS, TEXT };
 /* Who takes an option: a set. */
-enum { SERVER = 1, CLIENT = 2, PATTERN = 4, BOTH = SERVER | CLIENT };
+enum { SERVER = 1, CLIENT = 2, PATTERN = 4, WITH = 8, BOTH = SERVER | CLIENT };
 
 struct spec {
 	const char *name;
@@ -41,7 +41,8 @@ static const struct spec specs[] = {
 	{ "download", FLAG, CLIENT, AT(download), 0, 0, NULL, 0 },
 	{ "connect-timeout-ms", NUMBER, CLIENT, AT(connect_timeout_ns), 1, 86400000,
 	  "a whole number of milliseconds", NS_PER_MS },
-	{ "congestion", TEXT, BOTH, AT(congestion), 0, 0, NULL, 0 },
+	{ "congestion", TEXT, BOTH | WITH, AT(congestion), 0, 0, NULL, 0 },
+	{ "scheduler", TEXT, BOTH | WITH, AT(scheduler), 0, 0, NULL, 0 },
 	{ "interval-ms", NUMBER, BOTH, AT(interval_ns), 0, 86400000,
 	  "a whole number of milliseconds", NS_PER_MS },
 	{ "quantum-us", NUMBER, BOTH, AT(quantum_ns), 0, 10000000,
@@ -125,6 +126,7 @@ static const char *const command_names[] = {
 	[COMMAND_CLIENT] = "client",
 	[COMMAND_PATTERN] = "pattern",
 	[COMMAND_SUM] = "sum",
+	[COMMAND_WITH] = "with",
 };
 
 static unsigned int role_of(enum command command)
@@ -134,6 +136,7 @@ static unsigned int role_of(enum command command)
 		[COMMAND_CLIENT] = CLIENT,
 		[COMMAND_PATTERN] = PATTERN,
 		[COMMAND_SUM] = 0,
+		[COMMAND_WITH] = WITH,
 	};
 
 	return roles[command];
@@ -162,6 +165,10 @@ static void parse_arguments(struct options *opt, char **argv)
 		const char *value = equals ? equals + 1 : NULL;
 		const struct spec *spec;
 
+		if (opt->command == COMMAND_WITH && strncmp(arg, "--", 2)) {
+			opt->program = argv;
+			return;
+		}
 		if (strncmp(arg, "--", 2))
 			die(EXIT_USAGE, "unexpected argument '%s' (see flow --help)", arg);
 		spec = find(opt, arg, equals ? (size_t)(equals - arg - 2) : strlen(arg + 2));
@@ -182,8 +189,12 @@ static void check(const struct options *opt)
 
 	if (opt->command == COMMAND_PATTERN && opt->bytes == UNLIMITED)
 		die(EXIT_USAGE, "--bytes is missing");
-	if (opt->command == COMMAND_PATTERN || opt->command == COMMAND_SUM)
+	if (opt->command == COMMAND_WITH && !opt->program)
+		die(EXIT_USAGE, "say which program to run (see flow --help)");
+	if (opt->command != COMMAND_SERVER && opt->command != COMMAND_CLIENT)
 		return;
+	if (opt->scheduler && !opt->mptcp)
+		die(EXIT_USAGE, "--scheduler: only with --mptcp");
 	if (!opt->port)
 		die(EXIT_USAGE, "--port is missing");
 	if (opt->server)
@@ -198,7 +209,10 @@ static void check(const struct options *opt)
 
 static void help_if_asked(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++) {
+	bool with = argc > 1 && !strcmp(argv[1], command_names[COMMAND_WITH]);
+
+	/* Behind the program's name they are the program's. */
+	for (int i = 1; i < argc && !(with && i > 1 && strncmp(argv[i], "--", 2)); i++) {
 		if (strcmp(argv[i], "--help") && strcmp(argv[i], "-h"))
 			continue;
 		if (fputs(help_text, stdout) == EOF || fflush(stdout))
@@ -213,7 +227,7 @@ static enum command parse_command(const char *word)
 		if (!strcmp(word, command_names[i]))
 			return i;
 	}
-	die(EXIT_USAGE, "'%s' is not server, client, pattern or sum (see flow --help)", word);
+	die(EXIT_USAGE, "'%s' is not server, client, pattern, sum or with (see flow --help)", word);
 }
 
 void options_parse(struct options *opt, int argc, char **argv)

@@ -173,15 +173,17 @@ void report_sample(struct conn *c, bool final)
 
 void report_start(const struct conn *c)
 {
-	char congestion[32];
+	char congestion[32], scheduler[32];
 
 	net_congestion(c->fd, congestion, sizeof(congestion));
+	net_scheduler(c->fd, scheduler, sizeof(scheduler));
 	open_event(c, "start", c->start_at);
 	put_text(c, "local", c->local);
 	put_text(c, "remote", c->remote);
 	put_text(c, "protocol", c->mptcp ? "mptcp" : "tcp");
 	put_text(c, "direction", c->wire.download ? "download" : "upload");
 	put_text(c, "congestion", congestion);
+	put_text(c, "scheduler", scheduler);
 	put_number(c, "client_conn", c->wire.number);
 	put_number_if(c, "target_bytes", c->wire.bytes != UNLIMITED, c->wire.bytes);
 	put_number_if(c, "target_ns", c->wire.duration_ns, c->wire.duration_ns);

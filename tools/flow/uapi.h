@@ -26,6 +26,8 @@
 #define FLOW_MPTCP_TCPINFO 2
 #define FLOW_MPTCP_SUBFLOW_ADDRS 3
 #define FLOW_MPTCP_FULL_INFO 4
+/* Of the lab's kernels; the number is far from those that Linux gives out. */
+#define FLOW_MPTCP_SCHEDULER 43
 
 #define FLOW_MPTCP_FALLBACK 1
 #define FLOW_MPTCP_REMOTE_KEY_RECEIVED 2

@@ -16,7 +16,7 @@ from mptcplab.engine.tools import flow_program
 from mptcplab.engine.virtual import Outcome, VirtualEngine
 from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.kernel import find_kernel
-from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.plan.model import Plan, Program
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
@@ -101,6 +101,7 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "zero_ns": outcome.zero_ns,
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        "ports": ports(run.point.scenario),
         "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
     }
 

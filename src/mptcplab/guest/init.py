@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from mptcplab.guest import instants, system
+from mptcplab.guest import complaints, instants, system
 from mptcplab.guest.nodes import GuestError, Nodes
 from mptcplab.guest.timeline import Timeline
 
@@ -61,6 +61,13 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     plan = work["plan"]
     out = f"{system.LAB}/out"
     os.mkdir(out)
+    if any(plan["needs"].values()):
+        from mptcplab.guest import algorithms  # only now, because most plans have no wishes
+
+        algorithms.check(plan["needs"])
+    # Namespaces may only default to congestion controls that are allowed to everyone: here they all are.
+    there = system.read("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", there.encode())
     nodes = Nodes(plan["nodes"], work["tools"])
     nodes.set_up(plan["setup"])
     if "session" in work:
@@ -70,8 +77,14 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     timeline = Timeline(nodes, plan, out)
     programs = timeline.run()
     _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)
+    _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples)
     for counter in plan["counters"]:
         _count(nodes, counter)
+    for watch in timeline.watches:
+        _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
+    log = complaints.log_with_complaints()
+    if log:
+        system.write(f"{system.LAB}/kernel.txt", log.encode())
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
@@ -80,9 +93,13 @@ def _count(nodes: Nodes, counter: dict[str, Any]) -> None:
     if status:
         reason = complaint.decode(errors="replace").strip() or f"status {status}"
         raise GuestError(f"{counter['name']} of {counter['node']} cannot be read: {reason}")
-    folder = f"{system.LAB}/counters/{counter['node']}"
+    _keep(counter["node"], counter["name"], said)
+
+
+def _keep(node: str, name: str, content: bytes) -> None:
+    folder = f"{system.LAB}/counters/{node}"
     os.makedirs(folder, exist_ok=True)
-    system.write(f"{folder}/{counter['name']}", said)
+    system.write(f"{folder}/{name}", content)
 
 
 def _write_lines(file: str, rows: list[dict[str, Any]]) -> None:

@@ -7,7 +7,7 @@ include/uapi/linux/inet_diag.h, tcp.h (struct tcp_info), mptcp.h (MPTCP_SUBFLOW_
 
 from __future__ import annotations
 
-import socket
+import _socket as socket  # the module `socket` around it takes longer than its use here
 import struct
 from collections.abc import Iterator
 from typing import Any
@@ -71,7 +71,7 @@ class SocketSampler:
 
     def _dump(self, family: int) -> Iterator[dict[str, Any]]:
         self._sequence += 1
-        wanted = 1 << (_INFO - 1) | 1 << (_CONG - 1)
+        wanted = 1 << (_INFO - 1) | 1 << (_CONG - 1)  # the kernel tells of MPTCP only with the first
         body = _REQUEST.pack(family, socket.IPPROTO_TCP, wanted, 0, _STATES)
         flags = _NLM_F_REQUEST | _NLM_F_DUMP
         header = _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, flags, self._sequence, 0)

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from mptcplab.guest.algorithms import Watch
+    from mptcplab.guest.queues import QueueSampler
     from mptcplab.guest.sockets import SocketSampler
 
 _SECOND = 1_000_000_000
@@ -28,6 +30,8 @@ _WAKE = {signal.SIGCHLD}
 _GRACE_NS = _SECOND
 _LONGEST_COMPLAINT = 300
 _FIRST_SAMPLE_NS = 10_000_000
+#: Later than any deadline.
+_NEVER_NS = 1 << 62
 
 
 class _Running:
@@ -44,6 +48,23 @@ class _Running:
         return bool(self.program["role"] == "client")
 
 
+class _Looks:
+    """When to look at sockets: after 10 ms, then doubling up to the interval: short connections are seen too."""
+
+    def __init__(self, interval_ns: int | None) -> None:
+        self._interval_ns = interval_ns or _NEVER_NS
+        self.next_ns = min(_FIRST_SAMPLE_NS, self._interval_ns) if interval_ns else _NEVER_NS
+
+    def due(self, now_ns: int) -> int | None:
+        """The instant of the look that is to be taken now, if one is; the next one comes later."""
+        if now_ns < self.next_ns:
+            return None
+        due_ns, interval_ns = self.next_ns, self._interval_ns
+        later_ns = due_ns * 2 if due_ns < interval_ns else due_ns + interval_ns
+        self.next_ns = later_ns if later_ns < interval_ns else later_ns // interval_ns * interval_ns
+        return due_ns
+
+
 class Timeline:
     """Runs the programs of one plan and collects samples."""
 
@@ -58,6 +79,19 @@ class Timeline:
 
             nodes.enter(node)
             self._samplers.append(SocketSampler(node))
+        self.watches: list[Watch] = []
+        for node in plan["watched"]:
+            from mptcplab.guest.algorithms import Watch  # only now, for plans without workloads
+
+            nodes.enter(node)
+            self.watches.append(Watch(node))
+        self.queue_samples: list[dict[str, Any]] = []
+        self._queues: list[QueueSampler] = []
+        for node in dict.fromkeys(queue["node"] for queue in plan["queues"]):
+            from mptcplab.guest.queues import QueueSampler  # only now, for plans without queues
+
+            nodes.enter(node)
+            self._queues.append(QueueSampler([queue for queue in plan["queues"] if queue["node"] == node]))
         nodes.enter(None)
 
     def run(self) -> list[dict[str, Any]]:
@@ -102,25 +136,27 @@ class Timeline:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
         interval = self._plan["sample_interval_ns"]
-        next_sample = min(_FIRST_SAMPLE_NS, interval)
+        samples = _Looks(interval if self._samplers or self._queues else None)
+        looks = _Looks(max(interval, _SECOND) if self.watches else None)
         while waiting or self._clients():
             while waiting and waiting[0]["start_ns"] <= self._now():
                 self._start(waiting.pop(0))
             self._check_deadlines()
             instants = [running.program["deadline_ns"] for running in self._clients()]
             instants += [program["start_ns"] for program in waiting[:1]]
-            instants += [next_sample] if self._samplers else []
-            self._sleep_until(min(instants))
+            self._sleep_until(min(*instants, samples.next_ns, looks.next_ns))
             self._check_failures()
-            if self._samplers and self._now() >= next_sample:
-                self._sample(next_sample)
-                # Doubling up to the interval, so that short connections are seen as well.
-                next_sample = next_sample * 2 if next_sample < interval else next_sample + interval
-                next_sample = next_sample if next_sample < interval else next_sample // interval * interval
+            if (instant_ns := samples.due(self._now())) is not None:
+                self._sample(instant_ns)
+            if looks.due(self._now()) is not None:
+                for watch in self.watches:
+                    watch.look()
 
     def _sample(self, instant_ns: int) -> None:
         for sampler in self._samplers:
             self.samples.extend(sampler.sample(instant_ns))
+        for queues in self._queues:
+            self.queue_samples.extend(queues.sample(instant_ns))
 
     def _clients(self) -> list[_Running]:
         return [running for running in self._programs if running.is_client and running.status is None]

@@ -16,7 +16,8 @@ from typing import Any
 import polars as pl
 
 from mptcplab.errors import LabError
-from mptcplab.metrics import subflows
+from mptcplab.metrics import algorithms, subflows
+from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
@@ -53,32 +54,48 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
     names = (f"{name}.client", f"{name}.server") if client_sends else (f"{name}.server", f"{name}.client")
     by_flow = kind == "flow"
     rows = {
-        node: subflows.last_rows(recording.subflows, node=node, program=program if by_flow else None)
+        node: _last_rows(recording, name, node, program if by_flow else None)
         for node, program in zip((sender, receiver), names, strict=True)
     }
     goodput, duration = _READERS[kind](recording, name, described)
     hosts = recording.manifest["facts"]["scenario"]["hosts"]
+    wanted = algorithms.wanted(described, hosts[sender]["transport"])
     asked = any(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
-    sockets = _sockets(recording, rows[sender], rows[receiver], names if by_flow else None)
+    started = _events(recording, names[0], "start") if by_flow else []
+    sent = subflows.data_connections(rows[sender], "bytes_acked")
+    seen = algorithms.seen_subflows(recording, sender, sent, started)
+    sockets = _sockets(recording, sent, rows[receiver], names if by_flow else None)
+    congestion = algorithms.congestion_names(seen) if seen is not None else _congestion(sent, started)
+    sockets = replace(sockets, congestion=congestion)
     sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
     return Measured(
         workload=name,
         goodput_bps=goodput,
         duration_s=duration,
         sockets=sockets,
-        scheduler=_scheduler(recording, sender) if sockets.use.with_mptcp else "",
+        scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
         counts=counts,
-        warnings=tuple(_warnings(sockets, counts, asked=asked, backups=_backup_links(hosts))),
+        warnings=(
+            *_warnings(sockets, counts, asked=asked, backups=_backup_links(hosts)),
+            *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
+            *kernel_complaints(recording),
+        ),
     )
 
 
+def _last_rows(recording: Recording, workload: str, node: str, program: str | None) -> list[Row]:
+    """Of the program, if it tells its sockets; else of all sockets of the host, those of the workload's server."""
+    rows = subflows.last_rows(recording.subflows, node=node, program=program)
+    port = recording.manifest.get("ports", {}).get(workload)
+    return rows if program is not None or port is None else subflows.of_server(rows, port)
+
+
 def _sockets(
-    recording: Recording, sending: list[Row], receiving: list[Row], flow_programs: tuple[str, str] | None
+    recording: Recording, sent: list[list[Row]], receiving: list[Row], flow_programs: tuple[str, str] | None
 ) -> Sockets:
     """``flow_programs`` are the sending and the receiving one, if both are ``flow`` and tell more than the samples."""
     received = subflows.data_connections(receiving, "bytes_received")
-    sent = subflows.data_connections(sending, "bytes_acked")
     rows = [row for connection in sent for row in connection]
     fell_back = _fallbacks(recording, flow_programs[1]) if flow_programs else _sampled_fallbacks(received)
     with_mptcp = [
@@ -95,7 +112,7 @@ def _sockets(
         shares=subflows.shares(received, recording.manifest["addresses"]),
         retransmitted_bytes=sum(row.get("bytes_retrans") or 0 for row in rows),
         sent_bytes=sum(row.get("bytes_sent") or 0 for row in rows),
-        congestion=tuple(sorted(_congestion(recording, rows, flow_programs))),
+        congestion=(),
     )
 
 
@@ -125,14 +142,16 @@ def _sampled_fallbacks(received: list[list[Row]]) -> int:
     return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
 
 
-def _congestion(recording: Recording, rows: list[Row], flow_programs: tuple[str, str] | None) -> set[str]:
-    """As read back from the sockets of the sending side."""
-    if flow_programs is None:
-        return {row["congestion"] for row in rows if row.get("congestion")}
-    return {event["congestion"] for event in _events(recording, flow_programs[0], "start")}
+def _congestion(sent: list[list[Row]], started: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Of recordings from before anybody looked at every subflow: what ``flow`` read back, else of the last samples."""
+    named = started or [row for connection in sent for row in connection]
+    return tuple(sorted({row["congestion"] for row in named if row.get("congestion")}))
 
 
-def _scheduler(recording: Recording, node: str) -> str:
+def _scheduler(recording: Recording, node: str, seen: list[list[algorithms.Subflow]] | None) -> str:
+    """As seen on the sockets; in recordings from before anybody looked, the host's setting."""
+    if seen is not None:
+        return algorithms.scheduler_names(seen)
     for line in str(recording.counter(node, "sysctl.txt")).splitlines():
         key, _, value = line.partition(" = ")
         if key == "net.mptcp.scheduler":

@@ -74,6 +74,17 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
     return list(last.values())
 
 
+def of_server(rows: Iterable[Row], port: int) -> list[Row]:
+    """The subflows of connections to a server's ``port``; those to an announced port count with their connection."""
+    end = f":{port}"
+    connections = group(rows).values()
+    return [row for some in connections if any(_is_at(row, end) for row in some) for row in some]
+
+
+def _is_at(row: Row, end: str) -> bool:
+    return bool(row["local"].endswith(end) or row["remote"].endswith(end))
+
+
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
     """The subflow's way by the links of its two addresses, the sampled node's last: ``access1>line1``."""
     links = [addresses.get(_host(row[key]), {}).get("link", _host(row[key])) for key in ("remote", "local")]

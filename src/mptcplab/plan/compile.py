@@ -7,18 +7,20 @@ from collections.abc import Iterator
 
 from mptcplab import workload
 from mptcplab.plan.capture import capture_programs
-from mptcplab.plan.links import interface_commands, offload_commands, shaping_commands, wire_commands
-from mptcplab.plan.model import Command, Counter, Plan, Program
+from mptcplab.plan.links import bottlenecks, interface_commands, offload_commands, shaping_commands, wire_commands
+from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.schema import Scenario, WorkloadBase
+from mptcplab.scenario.weights import weighs
 from mptcplab.workload.context import FLOW, Context
 
 _FIRST_PORT = 5001
 #: Read back at the end: what was in force, not what was asked for.
 _TRANSPORT_SETTINGS = (
     "net.mptcp.scheduler",
+    "net.mptcp.scheduler_weights",
     "net.mptcp.pm_type",
     "net.mptcp.checksum_enabled",
     "net.ipv4.tcp_congestion_control",
@@ -38,7 +40,15 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         sampled=tuple(_sampled(scenario)),
         sample_interval_ns=int(scenario.record.interval),
         tools=(FLOW,),
+        watched=tuple(_talking(scenario)),
+        needs=_needs(network),
+        queues=tuple(bottlenecks(network)) if scenario.record.queues else (),
     )
+
+
+def ports(scenario: Scenario) -> dict[str, int]:
+    """The port that each workload's server listens on."""
+    return {name: _FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
 
 
 def _setup(network: Network) -> Iterator[Command]:
@@ -58,12 +68,13 @@ def _setup(network: Network) -> Iterator[Command]:
 
 def _programs(network: Network, seed: int) -> Iterator[Program]:
     scenario = network.scenario
-    for number, (name, described) in enumerate(scenario.workloads.items()):
+    port = ports(scenario)
+    for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"
         context = Context(
             address=target.ip,
-            port=_FIRST_PORT + number,
+            port=port[name],
             client_protocol=scenario.hosts[described.sender].transport.protocol,
             server_protocol=scenario.hosts[described.receiver].transport.protocol,
             interval_ns=int(scenario.record.interval),
@@ -74,11 +85,32 @@ def _programs(network: Network, seed: int) -> Iterator[Program]:
 
 def _sampled(scenario: Scenario) -> list[str]:
     """Hosts whose programs do not sample their own sockets."""
-    talking: dict[str, None] = {}
-    for described in scenario.workloads.values():
-        if not workload.samples_itself(described):
-            talking |= {described.sender: None, described.receiver: None}
-    return list(talking)
+    others = (one for one in scenario.workloads.values() if not workload.samples_itself(one))
+    return list(dict.fromkeys(host for one in others for host in (one.sender, one.receiver)))
+
+
+def _talking(scenario: Scenario) -> list[str]:
+    """Hosts that workloads run on."""
+    return list(dict.fromkeys(host for one in scenario.workloads.values() for host in (one.sender, one.receiver)))
+
+
+def _needs(network: Network) -> Needs:
+    """The names that the scenario asks for, wherever it does."""
+    scenario = network.scenario
+    transports = [host.transport for host in scenario.hosts.values()]
+    own = [one for one in scenario.workloads.values() if _speaks_mptcp(scenario, one)]
+    controls = [*(each.congestion_control for each in (*transports, *scenario.workloads.values()))]
+    schedulers = [*(each.scheduler for each in (*transports, *own))]
+    return Needs(
+        congestion_controls=tuple(dict.fromkeys(name for name in controls if name is not None)),
+        schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
+        scheduler_per_socket=any(one.scheduler is not None for one in own),
+        weights=any(host.transport.weights and weighs(scenario, name) for name, host in scenario.hosts.items()),
+    )
+
+
+def _speaks_mptcp(scenario: Scenario, described: WorkloadBase) -> bool:
+    return any(scenario.hosts[host].transport.protocol == "mptcp" for host in (described.sender, described.receiver))
 
 
 def _counters(network: Network) -> Iterator[Counter]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.plan.model import Command
+from mptcplab.plan.model import Command, Queue
 from mptcplab.scenario.network import Network, Port
 from mptcplab.scenario.schema import Direction, Link
 from mptcplab.units import Duration
@@ -64,10 +64,11 @@ def _direction(network: Network, link: Link, direction: Direction, source: Port,
     disciplines = list(_disciplines(direction))
     if not disciplines:
         return
-    if not network.is_host(source.node) or link.shape == "sender":
-        yield from _attach(source.node, source.link, disciplines)
+    node, device = _place(network, link, source, target)
+    if node == source.node:
+        yield from _attach(node, device, disciplines)
         return
-    ifb = ifb_name(network, target)
+    ifb = device
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
     yield from _attach(target.node, ifb, disciplines)
@@ -75,6 +76,24 @@ def _direction(network: Network, link: Link, direction: Direction, source: Port,
     redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
     ingress = ("tc", "filter", "add", "dev", target.link, "ingress", "matchall", *redirect)
     yield Command(target.node, ingress)
+
+
+def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[str, str]:
+    """Node and device on which a direction is shaped."""
+    if not network.is_host(source.node) or link.shape == "sender":
+        return source.node, source.link
+    return target.node, ifb_name(network, target)
+
+
+def bottlenecks(network: Network) -> Iterator[Queue]:
+    """The queue of every direction that has a rate."""
+    for name, link in network.scenario.links.items():
+        first, second = (network.ports[end, name] for end in link.between)
+        for way, source, target in (("forward", first, second), ("backward", second, first)):
+            disciplines = list(_disciplines(getattr(link, way)))
+            handles = [number for number, words in enumerate(disciplines, start=1) if words[0] == "tbf"]
+            for handle in handles:
+                yield Queue(*_place(network, link, source, target), handle, name, way)
 
 
 def ifb_name(network: Network, port: Port) -> str:

@@ -46,11 +46,34 @@ class Counter:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """What the kernel has to have, asked before anything is set up. By name, and whether MPTCP sockets can be given a
+    scheduler of their own."""
+
+    congestion_controls: tuple[str, ...] = ()
+    schedulers: tuple[str, ...] = ()
+    scheduler_per_socket: bool = False
+    weights: bool = False
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of one direction of a link: the discipline ``handle`` of ``device`` on ``node``."""
+
+    node: str
+    device: str
+    handle: int
+    link: str
+    direction: str
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything an engine needs.
 
-    ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``; ``tools`` the names of our
-    own programs that ``argv`` may begin with and that the engine replaces by their paths.
+    ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``, and ``queues`` what is sampled
+    beside them; ``tools`` the names of our own programs that ``argv`` may begin with and that the engine replaces by
+    their paths. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
     """
 
     nodes: tuple[str, ...]
@@ -60,6 +83,9 @@ class Plan:
     sampled: tuple[str, ...]
     sample_interval_ns: int
     tools: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
+    needs: Needs = Needs()
+    queues: tuple[Queue, ...] = ()
 
     @property
     def deadline_ns(self) -> int:

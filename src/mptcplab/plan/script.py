@@ -18,7 +18,8 @@ def script(plan: Plan, *, title: str) -> str:
 
 def _lines(plan: Plan, title: str) -> Iterator[str]:
     yield from ("#!/bin/sh", f"# {title}", "# Made by `mptcplab plan`. Needs root; here time is real time.")
-    yield "# mptcplab-flow is tools/flow of mptcplab: make -C tools/flow, then copy build/flow to a folder in PATH."
+    yield "# mptcplab-flow is tools/flow of mptcplab: make -C tools/flow, then copy build/flow to a folder in PATH,"
+    yield "# with build/flow-sockopt.so beside it."
     yield from ("set -e", "")
     namespaces = " ".join(plan.nodes)
     yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"

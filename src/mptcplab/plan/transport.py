@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from mptcplab.plan.model import Command
 from mptcplab.scenario.network import Network, Port
-from mptcplab.scenario.schema import Host, Transport
+from mptcplab.scenario.schema import Host
+from mptcplab.scenario.weights import weighed_addresses, weighs
 
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
@@ -16,18 +17,23 @@ _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
 def sysctl_command(network: Network, node: str) -> Command:
     """Forwarding on a router; on a host what its transport says."""
     if network.is_host(node):
-        return Command(node, ("sysctl", "-qw", *_settings(network.scenario.hosts[node].transport)))
+        return Command(node, ("sysctl", "-qw", *_settings(network, node)))
     own = network.scenario.routers[node].sysctl
     return Command(node, ("sysctl", "-qw", *_FORWARDING, *(f"{key}={value}" for key, value in own.items())))
 
 
-def _settings(transport: Transport) -> Iterator[str]:
+def _settings(network: Network, host: str) -> Iterator[str]:
+    transport = network.scenario.hosts[host].transport
     yield "net.mptcp.enabled=1"
     yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
     if transport.congestion_control is not None:
         yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
     if transport.scheduler is not None:
         yield f"net.mptcp.scheduler={transport.scheduler}"
+    weights = weighed_addresses(network, host) if weighs(network.scenario, host) else {}
+    if weights:
+        # Without a scheduler that looks at them nothing is set, so that kernels that lack them can be compared.
+        yield f"net.mptcp.scheduler_weights={' '.join(f'{address}={weight}' for address, weight in weights.items())}"
     for key, sizes in (("tcp_rmem", transport.tcp_rmem), ("tcp_wmem", transport.tcp_wmem)):
         if sizes is not None:
             yield f"net.ipv4.{key}={' '.join(str(int(size)) for size in sizes)}"

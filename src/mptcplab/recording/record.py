@@ -18,7 +18,7 @@ from mptcplab.recording.damage import damage_told
 
 #: What to do about a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
-_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl")
+_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl", "queues.jsonl")
 
 
 def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str) -> None:
@@ -52,6 +52,9 @@ def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -
     sampled = folder / "sockets.jsonl"
     if sampled.exists():
         subflows += samples.from_sampler(sampled.read_text())
+    queues = folder / "queues.jsonl"
+    if queues.exists():
+        samples.write(map(json.loads, queues.read_text().splitlines()), folder / "queues.parquet")
     samples.write(subflows, folder / "subflows.parquet")
     samples.write(connections, folder / "connections.parquet")
 
@@ -88,6 +91,11 @@ class Recording:
     def connections(self) -> pl.DataFrame:
         """Samples of connections; no rows when no program reports them."""
         return self._table("connections")
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """Samples of the queues of all directions with a rate: bytes and packets that wait, and drops so far."""
+        return self._table("queues")
 
     def _table(self, name: str) -> pl.DataFrame:
         file = self.folder / f"{name}.parquet"

@@ -17,7 +17,10 @@ import polars as pl
 
 Row = dict[str, Any]
 _NUMBER = pl.Int64
-_TEXT = ("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error")
+_TEXT = (
+    *("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error"),
+    *("device", "link"),
+)
 _TRUTH = ("final", "fallback", "remote_key_received")
 #: The kernel's numbers of TCP states, include/net/tcp_states.h.
 _STATES = {
@@ -26,7 +29,7 @@ _STATES = {
 }  # fmt: skip
 #: 64 bits in full: data sequence numbers, and rates for which ~0 stands for "not limited".
 _UNSIGNED = ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate")
-_LEADING = ("time_ns", "node", "program", "role", "conn", "local", "remote")
+_LEADING = ("time_ns", "link", "direction", "node", "device", "program", "role", "conn", "local", "remote")
 
 
 def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:

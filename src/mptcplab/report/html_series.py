@@ -184,15 +184,14 @@ def _unique_names(names: Iterable[str]) -> list[str]:
 
 
 def _queues(recording: Recording, most: int) -> tuple[Line, ...]:
-    """Bytes in the queues over time, the fullest ones, when the run recorded them (queues.parquet)."""
-    file = recording.folder / "queues.parquet"
-    if not file.exists():
+    """Bytes in the queues over time, the fullest ones, when the run recorded them."""
+    if recording.queues.is_empty():
         return ()
-    table = pl.read_parquet(file).sort("time_ns", maintain_order=True)
+    table = recording.queues.sort("time_ns", maintain_order=True)
     lines = []
-    for (node, device), of_one in table.group_by("node", "device", maintain_order=True):
+    for (link, direction), of_one in table.group_by("link", "direction", maintain_order=True):
         held = of_one["bytes"].to_numpy().astype(np.float64) / 1e3
         if held.size and held.max() > 0:
             times = of_one["time_ns"].to_numpy().astype(np.float64) / _NS
-            lines.append((float(held.max()), Line(f"{node} {device}", *_thinned(times, held, most))))
+            lines.append((float(held.max()), Line(f"{link} {direction}", *_thinned(times, held, most))))
     return tuple(line for _, line in sorted(lines, key=lambda pair: -pair[0])[:MOST_LINES])

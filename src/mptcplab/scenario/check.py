@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from mptcplab.scenario.document import Document, name_hint, nearest
 from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.schema import Link, Scenario, WorkloadBase
+from mptcplab.scenario.schema import MOST_WEIGHTS, Link, Scenario, WorkloadBase
+from mptcplab.scenario.weights import ends, weighed_addresses
 
 _MOST_NODES = 250
 _MOST_LINKS = 1000
@@ -27,6 +28,7 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_addresses(document, scenario)
     _check_workloads(document, scenario)
     _check_endpoints(document, scenario)
+    _check_weights(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
 
@@ -202,6 +204,26 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "is there twice", hint="give one endpoint all the flags")
             seen.add((endpoint.link, endpoint.port))
+
+
+def _check_weights(document: Document, scenario: Scenario) -> None:
+    """A host's own weights have to mean something to it; those for all hosts, to one of them."""
+    network = Network(scenario)
+    everyone = list(scenario.hosts)
+    for name, host in scenario.hosts.items():
+        path: KeyPath = ("hosts", name, "transport", "weights")
+        for link in host.transport.weights:
+            _check_known(document, (*path, link), link, scenario.links, "link")
+            is_own = (document.place((*path, link)).written or path)[0] == "hosts"
+            asked = [name] if is_own else everyone
+            if not any(ends(network, one, link) for one in asked):
+                seen = [other for other in scenario.links if any(ends(network, one, other) for one in asked)]
+                message = f"does not end at '{name}' or a host that it talks to" if is_own else "does not end at a host"
+                raise document.error((*path, link), message, hint=f"subflows are told by their ends: {', '.join(seen)}")
+        count = len(weighed_addresses(network, name))
+        if count > MOST_WEIGHTS:
+            hint = f"the kernel takes {MOST_WEIGHTS}: leave out those of weight 1"
+            raise document.error(path, f"are {count} addresses", hint=hint)
 
 
 def _check_captures(document: Document, scenario: Scenario) -> None:

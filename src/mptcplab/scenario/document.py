@@ -24,7 +24,7 @@ from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
 #: The keys of a workload, whatever its kind.
-OF_EVERY_KIND = ("from", "to", "via", "start", "timeout")
+OF_EVERY_KIND = ("from", "to", "via", "start", "timeout", "congestion_control", "scheduler")
 _LARGEST_FILE = 4 << 20
 _DEEPEST = 20
 _MOST_FILES = 20

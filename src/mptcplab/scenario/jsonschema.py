@@ -82,7 +82,9 @@ class _Editors(GenerateJsonSchema):
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> Schema:
         made = super().tagged_union_schema(schema)
         made.pop("discriminator", None)
-        return made
+        # Without a kind, which the base of an extending file may have, keys may fit several kinds.
+        choices = made.pop("oneOf", None)
+        return {**made, "anyOf": choices} if choices else made
 
     def dict_schema(self, schema: core_schema.DictSchema) -> Schema:
         names = self.generate_inner(schema["keys_schema"]) if "keys_schema" in schema else {}

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 from mptcplab.errors import InputError
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
-from mptcplab.scenario.document import Document, Table, is_wildcard, lookup, nearest, read, split_key
+from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import Direction, Scenario, Transport
+from mptcplab.scenario.schema import WEIGHING, Direction, Scenario, Transport
+from mptcplab.scenario.weights import weighs_anywhere
 
 _LARGEST_SEED = 10**18
 #: Keys that concern the file as a whole, not one point: the range of each.
@@ -102,6 +103,7 @@ def load(
     choices = sweep.take_choices(document, fixed=fixed)
     points = tuple(_point(document, choice, fixed) for choice in choices)
     _refuse_same(document, points)
+    _refuse_idle_weights(document, points)
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
     changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
@@ -113,10 +115,10 @@ def _override(text: str) -> sweep.Setting:
     key, equals, value = text.partition("=")
     hint = "write --set links.line1.rate='10 Mbit/s'"
     if not equals:
-        raise InputError(f"--set {text!r}: has no '='", hint=hint)
+        raise InputError(f"--set {show(text)}: has no '='", hint=hint)
     pattern = split_key(key.strip())
     if pattern is None:
-        raise InputError(f"--set {key!r}: is not a key", hint=hint)
+        raise InputError(f"--set {show(key)}: is not a key", hint=hint)
     if pattern[0] in ("sweep", "extends"):
         raise InputError(f"--set {key}: cannot be set on the command line", hint="change the file")
     return sweep.Setting(pattern, _literal(value.strip()), Place(Path("--set"), 0, pattern))
@@ -177,6 +179,17 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
             message = f"makes the same experiment of '{first.label}' and '{point.label}'"
             hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
             raise document.error(("sweep", key), message, hint=hint)
+
+
+def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
+    """Weights do nothing for most schedulers. Where the scheduler is swept, one that uses them is enough."""
+    for path in (("transport",), *(("hosts", host, "transport") for host in points[0].scenario.hosts)):
+        weights: KeyPath = (*path, "weights")
+        if not lookup(document.tables, weights):
+            continue
+        if not any(weighs_anywhere(point.scenario, only=path[1:2]) for point in points):
+            hint = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
+            raise document.error(weights, "do nothing with this scheduler", hint=f"add {hint} to [{dotted(path)}]")
 
 
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Time, fault, whole_units
+from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Time, Truth, fault, whole_units
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump writes no longer packets than the other.
@@ -47,8 +47,9 @@ class Record(Part):
     """What is sampled and captured while the workloads run."""
 
     interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
-        default=Duration(10**9), description="time between samples of every socket"
+        default=Duration(10**9), description="time between samples of every socket and queue"
     )
+    queues: Truth = Field(default=True, description="sample what waits in the queue of every direction with a rate")
     captures: tuple[Capture, ...] = Field(
         default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "line1"}]]
     )

@@ -124,6 +124,22 @@ Sysctl = dict[
 _SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
 
 
+#: Schedulers that look at weights.
+WEIGHING = ("weighted", "priority")
+MOST_WEIGHTS = 16
+_LARGEST_WEIGHT = 255
+
+
+def _weight(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WEIGHT:
+        raise fault("is not a weight", f"use a whole number from 1 to {_LARGEST_WEIGHT}")
+    return value
+
+
+_WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _LARGEST_WEIGHT}
+Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema(_WEIGHT_SHAPE)]]
+
+
 class Transport(Part):
     """How a host's transport layer is set up. Whatever is left out keeps the kernel's default."""
 
@@ -132,6 +148,12 @@ class Transport(Part):
         default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
     )
     scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
+    weights: Weights = Field(
+        default_factory=dict,
+        description="of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
+        + " and ".join(WEIGHING),
+        examples=[{"line1": 3, "line2": 1}],
+    )
     path_manager: Literal["kernel", "userspace"] = Field(default="kernel", description="net.mptcp.pm_type")
     endpoints: Endpoints = Field(default="auto", description="auto uses every address that can reach the other side")
     limits: Limits = Field(default_factory=Limits)
@@ -155,6 +177,7 @@ class Transport(Part):
 _OWN_SETTINGS = {
     "congestion_control": "net.ipv4.tcp_congestion_control",
     "scheduler": "net.mptcp.scheduler",
+    "weights": "net.mptcp.scheduler_weights",
     "path_manager": "net.mptcp.pm_type",
     "tcp_rmem": "net.ipv4.tcp_rmem",
     "tcp_wmem": "net.ipv4.tcp_wmem",
@@ -273,6 +296,12 @@ class WorkloadBase(Part):
     )
     start: Time = Field(default=Duration(0), description="after the lab is set up")
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if it takes longer")
+    congestion_control: Algorithm | None = Field(
+        default=None, description="of the workload's sockets, at both ends", examples=["cubic"]
+    )
+    scheduler: Algorithm | None = Field(
+        default=None, description="of the workload's MPTCP sockets, at both ends", examples=["roundrobin"]
+    )
 
     @model_validator(mode="after")
     def _two_hosts(self) -> WorkloadBase:
@@ -303,9 +332,6 @@ class Flow(WorkloadBase):
     size: Size | None = Field(default=None, description="send this much on each connection")
     connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
     direction: Literal["upload", "download"] = "upload"
-    congestion_control: Algorithm | None = Field(
-        default=None, description="per socket, on the sending side", examples=["cubic"]
-    )
     read_quantum: Annotated[Time, whole_units(Duration(1000), "microseconds")] = Field(
         default=Duration(0), description="the application reads at multiples of this time; 0: as data comes"
     )
@@ -325,7 +351,6 @@ class Iperf3(WorkloadBase):
     size: Size | None = Field(default=None, description="-n")
     connections: Whole = Field(default=1, ge=1, le=128, description="-P", examples=[1])
     direction: Literal["upload", "download"] = "upload"
-    congestion_control: Algorithm | None = Field(default=None, description="-C", examples=["cubic"])
     window: Size | None = Field(default=None, description="-w, socket buffers of both sides")
 
     @model_validator(mode="after")

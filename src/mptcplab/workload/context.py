@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from mptcplab.plan.model import Program
@@ -28,6 +29,21 @@ class Context:
 def mptcpized(argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
     """``argv`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""
     return ("mptcpize", "run", *argv) if protocol == "mptcp" else argv
+
+
+def with_algorithms(
+    argv: tuple[str, ...], protocol: Protocol, *, congestion_control: str | None = None, scheduler: str | None = None
+) -> tuple[str, ...]:
+    """``argv`` with these on all its sockets, which are opened as ``protocol`` says. To be run by a shell."""
+    options = [f"--congestion={congestion_control}"] if congestion_control is not None else []
+    if scheduler is not None and protocol == "mptcp":
+        options.append(f"--scheduler={scheduler}")
+    return mptcpized((FLOW, "with", *options, *argv) if options else argv, protocol)
+
+
+def shelled(argv: tuple[str, ...]) -> tuple[str, ...]:
+    """``argv`` by a shell where our own program starts another: in a shell's line plans find both by their names."""
+    return ("sh", "-c", f"exec {shlex.join(argv)}") if FLOW in argv else argv
 
 
 def server(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:

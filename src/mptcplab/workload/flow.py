@@ -39,6 +39,8 @@ def _common(workload: Flow, context: Context, protocol: Protocol) -> Iterator[st
         yield from ("--quantum-us", str(int(workload.read_quantum) // _NS_PER_US))
     if workload.congestion_control is not None:
         yield from ("--congestion", workload.congestion_control)
+    if workload.scheduler is not None and protocol == "mptcp":
+        yield from ("--scheduler", workload.scheduler)
     if workload.checksum:
         yield "--checksum"
 

@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
 from mptcplab.scenario.schema import Iperf3
-from mptcplab.workload.context import Context, client, mptcpized, server
+from mptcplab.workload.context import Context, client, server, shelled, with_algorithms
 
 
 def programs(name: str, workload: Iperf3, context: Context) -> Iterator[Program]:
     """A server for one test, and the client, whose JSON report holds both sides."""
     waiting = ("iperf3", "-s", "-1", "-p", str(context.port))
-    yield server(name, workload, mptcpized(waiting, context.server_protocol))
+    scheduler = workload.scheduler
+    yield server(name, workload, shelled(with_algorithms(waiting, context.server_protocol, scheduler=scheduler)))
     calling = ("iperf3", "-c", context.address, "-p", str(context.port), "-J", *_options(workload, context))
-    yield client(name, workload, mptcpized(calling, context.client_protocol))
+    yield client(name, workload, shelled(with_algorithms(calling, context.client_protocol, scheduler=scheduler)))
 
 
 def _options(workload: Iperf3, context: Context) -> Iterator[str]:
@@ -27,6 +28,6 @@ def _options(workload: Iperf3, context: Context) -> Iterator[str]:
     if workload.direction == "download":
         yield "-R"
     if workload.congestion_control is not None:
-        yield from ("-C", workload.congestion_control)
+        yield from ("-C", workload.congestion_control)  # its server takes it over, and it is in the report
     if workload.window is not None:
         yield from ("-w", str(int(workload.window)))

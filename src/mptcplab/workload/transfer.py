@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
 from mptcplab.scenario.schema import Transfer
-from mptcplab.workload.context import FLOW, Context, client, mptcpized, server
+from mptcplab.scenario.types import Protocol
+from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 
 _BLOCK = ("-b", "65536")
 #: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. It has to
@@ -27,18 +28,24 @@ _PATIENCE = ("-t", "1000000")
 def programs(name: str, workload: Transfer, context: Context) -> Iterator[Program]:
     """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
     is_v6 = ":" in context.address
-    yield server(name, workload, ("sh", "-c", _listen(context, is_v6=is_v6)))
+    yield server(name, workload, ("sh", "-c", _listen(workload, context, is_v6=is_v6)))
     generate = (FLOW, "pattern", "--bytes", str(int(workload.size)), "--seed", str(context.seed))
     target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
     send = ("socat", *_BLOCK, *_PATIENCE, "STDIO", target)
-    yield client(name, workload, _pipe(generate, mptcpized(send, context.client_protocol)))
+    yield client(name, workload, _pipe(generate, _opened(send, workload, context.client_protocol)))
 
 
-def _listen(context: Context, *, is_v6: bool) -> str:
+def _listen(workload: Transfer, context: Context, *, is_v6: bool) -> str:
     """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
     listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
-    command = mptcpized(("socat", *_BLOCK, "-u", listen), context.server_protocol)
+    command = _opened(("socat", *_BLOCK, "-u", listen), workload, context.server_protocol)
     return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
+
+
+def _opened(argv: tuple[str, ...], workload: Transfer, protocol: Protocol) -> tuple[str, ...]:
+    """``socat`` knows neither MPTCP nor schedulers."""
+    wanted = {"congestion_control": workload.congestion_control, "scheduler": workload.scheduler}
+    return with_algorithms(argv, protocol, **wanted)
 
 
 def _pipe(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

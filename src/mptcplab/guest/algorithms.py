@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Congestion controls and schedulers: whether the kernel has those asked for, and which ones sockets really used.
+
+A subflow's congestion control is told by socket diagnosis. A connection's scheduler is told by a file of the lab's
+kernels, one line per connection with its token; other kernels don't tell.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from _socket import AF_INET, SOCK_STREAM, socket  # the module `socket` around it takes longer than its use here
+
+from mptcplab.guest import system
+from mptcplab.guest.nodes import GuestError
+from mptcplab.guest.sockets import SocketSampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+_SCHEDULERS = "/proc/net/mptcp_schedulers"
+_CONTROLS_THERE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+_SCHEDULERS_THERE = "/proc/sys/net/mptcp/available_schedulers"
+_WEIGHTS = "/proc/sys/net/mptcp/scheduler_weights"
+_IPPROTO_MPTCP, _SOL_MPTCP, _MPTCP_SCHEDULER = 262, 284, 43
+
+
+def check(needs: dict[str, Any]) -> None:
+    """:raises GuestError: naming the first thing that this kernel does not have."""
+    _check_names(needs["congestion_controls"], _CONTROLS_THERE, "congestion control")
+    _check_names(needs["schedulers"], _SCHEDULERS_THERE, "MPTCP scheduler")
+    if needs["scheduler_per_socket"] and not _takes_scheduler():
+        raise GuestError("this kernel cannot set the scheduler of a single socket: set it for the hosts in [transport]")
+    if needs["weights"] and not os.path.exists(_WEIGHTS):
+        raise GuestError("this kernel has no weights for schedulers: build the lab's own with `mptcplab kernel build`")
+
+
+def _check_names(wanted: Iterable[str], file: str, noun: str) -> None:
+    if not wanted or not os.path.exists(file):
+        return
+    there = system.read(file).split()
+    for name in wanted:
+        if name not in there:
+            raise GuestError(f"this kernel has no {noun} '{name}': it has {', '.join(sorted(there))}")
+
+
+def _takes_scheduler() -> bool:
+    probe = socket(AF_INET, SOCK_STREAM, _IPPROTO_MPTCP)
+    try:
+        probe.getsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, 16)
+    except OSError as error:
+        return error.errno not in (errno.EOPNOTSUPP, errno.ENOPROTOOPT)
+    finally:
+        probe.close()
+    return True
+
+
+class Watch:
+    """Notes the algorithms of a node's sockets. Create it inside the node's namespace, like a sampler."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self._sampler = SocketSampler(node)
+        # Which network's file it is, is settled when it is opened.
+        self._file = _opened(_SCHEDULERS)
+        self._seen: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def look(self) -> None:
+        """Note what is in use now."""
+        schedulers = self._schedulers()
+        for row in self._sampler.sample(0):
+            known = {"local": row["local"], "remote": row["remote"], "congestion": [], "scheduler": []}
+            noted = self._seen.setdefault((row["local"], row["remote"]), known)
+            _note(noted["congestion"], row.get("congestion"))
+            _note(noted["scheduler"], schedulers.get(row.get("token", 0)))
+
+    def _schedulers(self) -> dict[int, str]:
+        """Of every connection, by its token."""
+        return parse_schedulers(_reread(self._file)) if self._file is not None else {}
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """All sockets that were seen, by their ends, with every name that each was seen with."""
+        sockets = [self._seen[ends] for ends in sorted(self._seen)]
+        return {"schedulers_told": self._file is not None, "sockets": sockets}
+
+
+def parse_schedulers(text: str) -> dict[int, str]:
+    """Lines of a token in hexadecimal and a name."""
+    lines = (line.split() for line in text.splitlines())
+    return {int(words[0], 16): words[1] for words in lines if len(words) == 2}
+
+
+def _note(names: list[str], name: str | None) -> None:
+    if name and name not in names:
+        names.append(name)
+
+
+def _opened(file: str) -> int | None:
+    try:
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+
+
+def _reread(descriptor: int) -> str:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    parts = []
+    while part := os.read(descriptor, 1 << 16):
+        parts.append(part)
+    return b"".join(parts).decode()

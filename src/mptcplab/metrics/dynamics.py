@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What a ``flow`` workload did over time: the rate of each path, when it had moved, and how long packets waited.
+
+A path is named by the links of the sender's and the receiver's address, as in tables: ``access1>line1``. Connections of
+one workload on the same path are taken together. Times are in seconds from the plan's time zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mptcplab.metrics.subflows import path_name
+from mptcplab.recording.record import Recording
+
+Numbers = NDArray[np.float64]
+_NS_PER_S = 1e9
+_US_PER_S = 1e6
+_BITS = 8
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Payload that arrived on each path, in bit/s: means over consecutive steps of ``step_s``, from time zero on."""
+
+    step_s: float
+    by_path: dict[str, Numbers]
+
+    def mean(self, path: str, begin_s: float, end_s: float) -> float:
+        """Mean over the steps from ``begin_s`` to ``end_s``."""
+        return float(self.by_path[path][self._step(begin_s) : self._step(end_s)].mean())
+
+    def until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
+        """Time from ``begin_s`` to the end of the first step with at least ``level_bps``; ``falling``: with at most.
+
+        None when there is no such step.
+        """
+        later = self.by_path[path][self._step(begin_s) :]
+        reached = np.flatnonzero(later <= level_bps if falling else later >= level_bps)
+        return (float(reached[0]) + 1) * self.step_s if len(reached) else None
+
+    def _step(self, time_s: float) -> int:
+        return round(time_s / self.step_s)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What the samples of a path say of its queues in a stretch of time.
+
+    ``delay_s`` is the mean smoothed round trip time less the least one of the whole run. ``packets`` are those that
+    arrive in this time: Little's law makes them the mean number of the path's packets that wait.
+    """
+
+    delay_s: float
+    packets: float
+
+
+def path_rates(recording: Recording, workload: str, *, step_s: float = 1.0) -> Rates:
+    """The rates of a workload up to the end of its last whole step. Samples are interpolated."""
+    found: dict[str, list[tuple[Numbers, Numbers]]] = {}
+    for path, rows in _subflows(recording, workload, sending=False):
+        arrived = rows["bytes_received"].to_numpy().astype(float) * _BITS
+        found.setdefault(path, []).append((rows["time_ns"].to_numpy() / _NS_PER_S, arrived))
+    end_s = max(times[-1] for curves in found.values() for times, _ in curves)
+    edges = np.arange(int(end_s / step_s) + 1) * step_s
+    return Rates(
+        step_s,
+        {
+            path: np.diff(sum((np.interp(edges, *curve, left=0.0) for curve in curves), np.zeros(len(edges)))) / step_s
+            for path, curves in found.items()
+        },
+    )
+
+
+def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: float) -> dict[str, Waiting]:
+    """How long the packets of each path waited between two times, one connection per path.
+
+    The times are of the sender's samples, which have to be much more frequent than the window moves.
+    """
+    found = {}
+    for path, rows in _subflows(recording, workload, sending=True):
+        stretch = rows.filter(pl.col("time_ns").is_between(begin_s * _NS_PER_S, end_s * _NS_PER_S))
+        base = rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min()
+        delay_s = float(stretch["rtt_us"].to_numpy().mean() - base) / _US_PER_S
+        segments = stretch["data_segs_out"].to_numpy().astype(float)
+        times = stretch["time_ns"].to_numpy() / _NS_PER_S
+        found[path] = Waiting(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
+    return found
+
+
+def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The samples of one side's subflows, each with its path and in the order of time."""
+    described: dict[str, Any] = recording.manifest["facts"]["scenario"]["workloads"][workload]
+    client = sending == (described.get("direction") != "download")
+    program = f"{workload}.client" if client else f"{workload}.server"
+    rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
+    for (_, local, remote), group in rows.group_by("conn", "local", "remote", maintain_order=True):
+        ends = {"local": remote, "remote": local} if sending else {"local": local, "remote": remote}
+        yield path_name(ends, recording.manifest["addresses"]), group

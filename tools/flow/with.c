@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/* Another program, with a congestion control and a scheduler on all its sockets. */
+#include "flow.h"
+#include "with.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The folder of this program, with a slash at its end. */
+static void own_folder(char path[PATH_MAX])
+{
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
+
+	if (len < 0)
+		die(EXIT_RUNTIME, "cannot find this program's folder: %s", strerror(errno));
+	path[len] = '\0';
+	*(strrchr(path, '/') + 1) = '\0';
+}
+
+/*
+ * First in the list: what stands behind us (mptcpize's library, which makes TCP sockets MPTCP ones)
+ * is asked for the socket by our library, and so has done its part when options are set.
+ */
+static void preload(void)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char folder[PATH_MAX];
+	char *list;
+
+	own_folder(folder);
+	if (access(strcat(folder, FLOW_WITH_LIBRARY), R_OK))
+		die(EXIT_RUNTIME, "cannot read '%s': %s", folder, strerror(errno));
+	if (asprintf(&list, "%s%s%s", folder, others ? ":" : "", others ? others : "") < 0 ||
+	    setenv("LD_PRELOAD", list, 1))
+		die(EXIT_RUNTIME, "no memory for the environment");
+	free(list);
+}
+
+static void tell(const char *name, const char *value)
+{
+	if (value && setenv(name, value, 1))
+		die(EXIT_RUNTIME, "no memory for the environment");
+}
+
+void with_run(const struct options *opt)
+{
+	preload();
+	tell(FLOW_WITH_CONGESTION, opt->congestion);
+	tell(FLOW_WITH_SCHEDULER, opt->scheduler);
+	execvp(opt->program[0], opt->program);
+	die(EXIT_RUNTIME, "cannot run '%s': %s", opt->program[0], strerror(errno));
+}

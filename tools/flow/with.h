@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* What `flow with` tells the library that it loads into a program. */
+#ifndef FLOW_WITH_H
+#define FLOW_WITH_H
+
+#define FLOW_WITH_CONGESTION "FLOW_WITH_CONGESTION"
+#define FLOW_WITH_SCHEDULER "FLOW_WITH_SCHEDULER"
+#define FLOW_WITH_LIBRARY "flow-sockopt.so"
+
+#endif
