@@ -106,7 +106,7 @@ def test_keys_of_a_scenario_that_cannot_be_read(folder: Path) -> None:
 @needs_bash
 def test_studies_and_kernels(folder: Path) -> None:
     names = [selected.name for selected in select(None)]
-    assert set(names) <= set(ask_bash(folder, "mptcplab", "reproduce", "sub"))
+    assert {name for name in names if name.startswith("sub")} <= set(ask_bash(folder, "mptcplab", "reproduce", "sub"))
     assert ask_bash(folder, "mptcplab", "reproduce", names[0]) == [name for name in names if name.startswith(names[0])]
     empty = {"XDG_CACHE_HOME": str(folder / "cache")}
     assert ask_bash(folder, "mptcplab", "kernel", "path", "", **empty) == [DEFAULT_VERSION]

@@ -30,8 +30,8 @@ from mptcplab.report.table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.study.load import select
-from mptcplab.study.present import study_document
-from mptcplab.study.verdict import index_rows, judge_cells
+from mptcplab.study.measured import index_rows
+from mptcplab.study.present import judge, study_document
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
@@ -305,8 +305,8 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         pl.DataFrame(
             {
                 "time_ns": [10**8, 10**8, 2 * 10**8],
-                "node": ["r1", "r2", "r1"],
-                "device": ["line1", "line2", "line1"],
+                "link": ["line1", "line2", "line1"],
+                "direction": ["forward", "forward", "forward"],
                 "bytes": [3000, 0, 150_000],
                 "packets": [2, 0, 100],
                 "drops": [0, 0, 4],
@@ -314,7 +314,8 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         ).write_parquet(place / "queues.parquet")
     drawing = _drawing(_only(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
-    assert drawing.data["points"][0]["workloads"][0]["queue"] == [{"name": "r1 line1", "t": (0.1, 0.2), "v": (3, 150)}]
+    queue = {"name": "line1 forward", "t": (0.1, 0.2), "v": (3, 150)}
+    assert drawing.data["points"][0]["workloads"][0]["queue"] == [queue]
 
 
 @pytest.mark.parametrize(
@@ -342,8 +343,8 @@ def test_a_study(tmp_path: Path) -> None:
         (selected,) = select(f"subramani2018/{number}")
         experiment = load(selected.scenario, repeats=wanted)
         rows = result_rows(write_run(folder, run) for run in experiment.runs)
-        cells = judge_cells(selected, index_rows(selected, rows))
-        write_json(study_document(selected, cells, []), folder / f"table-{number}.json")
+        judged = judge(selected, index_rows(selected, rows))
+        write_json(study_document(judged), folder / f"table-{number}.json")
     first, second = build_report(folder).experiments
     assert first.title.startswith("Table 4.1")
     assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]

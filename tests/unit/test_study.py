@@ -10,15 +10,19 @@ import pytest
 
 import mptcplab
 from mptcplab.errors import InputError, LabError
-from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.rows import ResultRow, RunResult
+from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.load import load
-from mptcplab.stats import mean_interval
+from mptcplab.scenario.load import Point, load
+from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.load import Selected, select, study_names
-from mptcplab.study.present import study_document, study_table
+from mptcplab.study.measured import index_results, index_rows
+from mptcplab.study.present import Judged, judge, study_document, study_figures, study_table
 from mptcplab.study.schema import Study
-from mptcplab.study.verdict import index_rows, is_good, judge_cells, judge_claims
+from mptcplab.study.verdict import is_good, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("**/*.toml"))
@@ -33,14 +37,35 @@ def _tables() -> list[Selected]:
 def test_every_published_value_is_measured(selected: Selected) -> None:
     """Rows and columns exist among the scenario's points; explanations and --quick name rows that exist."""
     table, experiment = selected.table, load(selected.scenario)
-    points = {(point.settings[table.along], point.settings[table.across]) for point in experiment.points}
-    published = {(row, column) for row, values in table.published.items() for column in values}
-    assert published <= points, f"never measured: {published - points}"
-    assert {column for _, column in published} <= set(table.columns)
-    assert set(table.quick) <= set(table.published), table.quick
+    measured = [one for point in experiment.points for one in _cells(selected, point)]
+    assert len(measured) == len(set(measured)), "a cell has two sources"
+    wanted = {(row, column) for row, values in table.published.items() for column in values}
+    wanted = wanted or {(row, name) for row in table.all_rows for name, one in table.columns.items() if not one.ratio}
+    assert wanted <= set(measured), f"never measured: {wanted - set(measured)}"
+    assert set(table.quick.rows) <= set(table.all_rows), table.quick
     for because in table.because:
         assert set(because.rows) <= set(table.published), because.rows
         assert set(because.columns) <= set(table.columns), because.columns
+
+
+def _cells(selected: Selected, point: Point) -> list[tuple[str, str]]:
+    """The cells that a point has values for."""
+    table, found = selected.table, []
+    for name, column in table.columns.items():
+        keys = {key: value for key, value in column.where.items() if key != "workload"}
+        fits = all(point.settings[key] == value for key, value in keys.items())
+        if fits and not column.ratio and column.where.get("workload", "") in ("", *point.scenario.workloads):
+            found.append((point.settings[table.along], name))
+    return found
+
+
+@pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
+def test_quick_is_a_part_of_the_table(selected: Selected) -> None:
+    """Its changes are keys of the scenario, and leave what rows and columns are told by."""
+    quick = selected.table.quick
+    experiment = load(selected.scenario, overrides=[f"{key}={value}" for key, value in quick.change.items()])
+    assert {point.settings[selected.table.along] for point in experiment.points} >= set(quick.rows)
+    assert quick.repeats <= load(selected.scenario).repeats
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
@@ -49,12 +74,13 @@ def test_every_claim_is_about_cells(selected: Selected) -> None:
         assert claim.table in selected.study.tables, claim.table
         if claim.table != selected.number:
             continue
-        assert claim.least < claim.most, claim.text
-        assert set(claim.rows) <= set(selected.table.published), claim.rows
+        if claim.least is not None and claim.most is not None:
+            assert claim.least < claim.most, claim.text
+        assert set(claim.rows) <= set(selected.table.all_rows), claim.rows
         for column in (claim.of, *claim.to):
             name, _, row = column.partition("@")
             assert name in selected.table.columns, column
-            assert not row or row in selected.table.published, column
+            assert not row or row in selected.table.all_rows, column
 
 
 @pytest.mark.parametrize("file", [*SCENARIOS, *EXAMPLES], ids=lambda file: f"{file.parent.name}/{file.name}")
@@ -168,7 +194,7 @@ def test_claims(mptcp: tuple[float, ...], expected: str) -> None:
     rows = [_row(str(n), "tcp", value) for n, value in enumerate(TCP, start=1)]
     rows += [_row(str(n), "mptcp", value) for n, value in enumerate(mptcp, start=1)]
     measured = index_rows(selected, rows)
-    (claim,) = judge_claims(selected, measured)
+    (claim,) = judge(selected, measured).claims
     assert claim.verdict == expected
     cells = judge_cells(selected, measured)
     unexplained = any(cell.verdict == "unexplained" for cell in cells)
@@ -178,11 +204,127 @@ def test_claims(mptcp: tuple[float, ...], expected: str) -> None:
 def test_reasons_stand_below_the_table() -> None:
     selected = _selected(because=[BECAUSE])
     rows = [_row(n, protocol, v) for n, v in (("1", 20.0), ("2", 43.0), ("3", 60.0)) for protocol in ("mptcp",)]
-    measured = index_rows(selected, rows)
-    cells, claims = judge_cells(selected, measured), judge_claims(selected, measured)
-    table = study_table(selected, cells, claims)
+    judged = judge(selected, index_rows(selected, rows))
+    table = study_table(judged)
     assert any("same shape [1]" in row for row in table.rows), table.rows
     assert "[1] r e" in table.notes
-    document = study_document(selected, cells, claims)
+    document = study_document(judged)
     assert [cell["because"] for cell in document["cells"]] == [None, "r", None]
     assert document["cells"][1]["difference_percent"] == pytest.approx(7.5)
+
+
+#: Goodput of two users by row and seed, in one run each.
+USERS: dict[str, Any] = {
+    **STUDY,
+    "tables": {
+        "1": {
+            "title": "t",
+            "kind": "Figures",
+            "scenario": "s.toml",
+            "along": "rtt",
+            "along_label": "RTT",
+            "columns": {
+                "mptcp": {"title": "MPTCP", "where": {"workload": "mptcp"}},
+                "tcp": {"title": "TCP", "where": {"workload": "tcp"}},
+                "ratio": {"title": "MPTCP / TCP", "ratio": ["mptcp", "tcp"]},
+                "jain": {"title": "JFI", "value": "jain"},
+            },
+            "unit": "Mbit/s",
+            "rows": ["1 ms", "2 ms", "3 ms"],
+        }
+    },
+}
+Goodputs = dict[str, list[tuple[float, float]]]
+#: MPTCP has 2, 1.5 and 1 times TCP's, with a little noise that both share.
+CLOSING: Goodputs = {
+    "1 ms": [(60, 30), (62, 31), (64, 32)],
+    "2 ms": [(45, 30), (48, 32), (42, 28)],
+    "3 ms": [(30, 30), (33, 33), (27, 27)],
+}
+
+
+def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> Judged:
+    study = Study.model_validate({**USERS, "claims": [{"text": "c", "table": "1", "why_bounds": "w", **claim}]})
+    selected = Selected(study, Path("made"), "1", study.tables["1"])
+    results = [
+        RunResult((("rtt", row),), seed, f"{row}{seed}", "k", (_user("mptcp", pair[0]), _user("tcp", pair[1])), jain)
+        for row, pairs in goodputs.items()
+        for seed, pair in enumerate(pairs, start=1)
+        for jain in [jain_index(pair)]
+    ]
+    return judge(selected, index_results(selected, results))
+
+
+def _user(workload: str, mbps: float) -> Measured:
+    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+    sockets = Sockets(use=use, shares={}, retransmitted_bytes=0, sent_bytes=1, congestion=("reno",))
+    return Measured(workload, mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), ())
+
+
+RATIO = {"of": "mptcp", "to": ["tcp"]}
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ({**RATIO, "rows": ["1 ms"], "least": 1.9, "most": 2.1}, "holds"),
+        ({**RATIO, "least": 1.9}, "does not hold"),
+        ({**RATIO, "least": 1.9, "some": True}, "holds"),
+        ({**RATIO, "most": 0.9, "some": True}, "does not hold"),
+        ({**RATIO, "trend": "falls"}, "holds"),
+        ({**RATIO, "trend": "rises"}, "does not hold"),
+        ({"of": "jain", "trend": "rises"}, "holds"),
+        ({"of": "jain", "rows": ["3 ms"], "least": 0.99}, "holds"),
+        # 60, 62, 64: the mean is 62 ± 4.97.
+        ({"of": "mptcp", "rows": ["1 ms"], "least": 57.0}, "holds"),
+        ({"of": "mptcp", "rows": ["1 ms"], "least": 58.0}, "not certain"),
+        ({"of": "mptcp", "rows": ["1 ms"], "least": 67.0}, "does not hold"),
+        ({"of": "tcp", "trend": "falls"}, "not certain"),
+        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "each": True, "rows": ["3 ms"], "least": 1.4}, "holds"),
+        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "rows": ["3 ms"], "most": 1.4}, "holds"),
+        ({**RATIO, "rows": ["1 ms"], "least": 1.9, "trend": "falls"}, "not certain"),
+    ],
+)
+def test_claims_with_intervals(claim: dict[str, Any], expected: str) -> None:
+    """Ratios are formed seed by seed, so noise that both users share does not widen them."""
+    (judged,) = _users(claim).claims
+    assert judged.verdict == expected, judged.quantities
+
+
+def test_a_step_back_breaks_a_trend() -> None:
+    """Falling as a whole, but certainly rising in between."""
+    goodputs = {**CLOSING, "2 ms": [(90.0, 30.0), (93.0, 31.0), (96.0, 32.0)]}
+    (judged,) = _users({**RATIO, "trend": "falls"}, goodputs).claims
+    assert judged.verdict == "does not hold"
+
+
+def test_one_run_has_no_certain_step() -> None:
+    goodputs: Goodputs = {"1 ms": [(60, 30)], "2 ms": [(63, 30)], "3 ms": [(30, 30)]}
+    (judged,) = _users({**RATIO, "trend": "falls"}, goodputs).claims
+    assert judged.verdict == "holds"
+
+
+def test_a_claim_that_fails_needs_a_reason() -> None:
+    claim = {**RATIO, "least": 1.9}
+    alone = _users(claim)
+    assert not is_good(alone.cells, alone.claims)
+    explained = _users({**claim, "because": {"reason": "the coupling", "evidence": "see there"}})
+    assert is_good(explained.cells, explained.claims)
+    assert "[1] the coupling see there" in study_table(explained).notes
+
+
+def test_figures_without_published_values() -> None:
+    """A table of what was measured, a figure per kind of value, and the claim above the rows that it is about."""
+    judged = _users({**RATIO, "rows": ["1 ms", "2 ms"], "least": 1.9, "mark": "twice"})
+    table = study_table(judged)
+    assert table.columns[:5] == ("RTT", "MPTCP", "TCP", "MPTCP / TCP", "JFI")
+    assert table.rows[0][3:5] == ("2.00 ± 0.00", "0.900 ± 0.000")
+    figures = dict(study_figures(judged))
+    assert list(figures) == ["", "-ratio", "-jain"]
+    (mark,) = figures[""].marks
+    assert (mark.first, mark.last, mark.verdict, mark.wrong) == ("1 ms", "2 ms", "does not hold", True)
+    assert not figures["-jain"].marks
+    assert figures["-jain"].lowest == 0.5
+    document = study_document(judged)
+    assert document["cells"] == []
+    assert {(one["row"], one["column"]) for one in document["measured"]} >= {("3 ms", "jain"), ("1 ms", "ratio")}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,11 +15,17 @@ from mptcplab.stats import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
 
 _LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
+#: Characters of a title in one line, points that a mark is high, and which part of the axis its bar takes at least.
+_TITLE_WIDTH = 58
+_MARK_POINTS = 17
+_SHORTEST_BAR = 20
+_POINTS_PER_INCH = 72
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,22 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What somebody says of the positions from ``first`` to ``last``, and our verdict; red if it is ``wrong``."""
+
+    first: str
+    last: str
+    text: str
+    verdict: str
+    wrong: bool
+
+
+@dataclass(frozen=True)
 class Figure:
-    """What is drawn. ``positions`` are labels; they are spaced by their numbers when all have one of the same unit."""
+    """What is drawn. ``positions`` are labels; they are spaced by their numbers when all have one of the same unit.
+
+    ``lowest`` is where the vertical axis begins.
+    """
 
     title: str
     x_label: str
@@ -40,6 +61,8 @@ class Figure:
     positions: tuple[str, ...]
     series: tuple[Series, ...]
     note: str = ""
+    lowest: float = 0.0
+    marks: tuple[Mark, ...] = ()
     _size: tuple[float, float] = field(default=(6.4, 4.0))
 
 
@@ -52,9 +75,10 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
     with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
         drawing, axes = plt.subplots(figsize=figure._size, layout="constrained")
-        _draw(figure, axes)
-        if figure.note:
-            drawing.supxlabel(figure.note, fontsize=7.5, color="0.35", x=0.01, ha="left")
+        _draw(figure, drawing, axes)
+        note = f"{figure.note}; above: what the study says, and our verdict" if figure.marks else figure.note
+        if note:
+            drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
         files = [folder / f"{name}.svg", folder / f"{name}.png"]
         drawing.savefig(files[0], metadata={"Date": None})
         drawing.savefig(files[1], dpi=160, metadata={"Software": None})
@@ -62,7 +86,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     return files
 
 
-def _draw(figure: Figure, axes: Axes) -> None:
+def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     places = _places(figure.positions)
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
@@ -82,14 +106,31 @@ def _draw(figure: Figure, axes: Axes) -> None:
                 zorder=3,
             )
     axes.set_xticks(places, figure.positions)
-    axes.set_ylim(0, 1.1 * _largest(figure))
-    axes.set_title(figure.title, loc="left", fontsize=11, fontweight="bold")
+    axes.set_ylim(figure.lowest, figure.lowest + 1.1 * (_largest(figure) - figure.lowest))
+    _draw_marks(drawing, axes, places, figure)
+    title = "\n".join(textwrap.wrap(figure.title, _TITLE_WIDTH))
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:
+    """A bar per mark above the plot, over its positions, with its text; a position alone gets a short bar."""
+    from matplotlib.transforms import ScaledTranslation
+
+    least = (max(places) - min(places)) / _SHORTEST_BAR
+    for level, mark in enumerate(reversed(figure.marks)):
+        first, last = (places[figure.positions.index(end)] for end in (mark.first, mark.last))
+        spare = max(0.0, least - (last - first)) / 2
+        up = ScaledTranslation(0, (6 + _MARK_POINTS * level) / _POINTS_PER_INCH, drawing.dpi_scale_trans)
+        place, colour = axes.get_xaxis_transform() + up, "#B00020" if mark.wrong else "0.3"
+        axes.plot([first - spare, last + spare], [1, 1], "|-", color=colour, transform=place, clip_on=False)
+        text, middle = f"{mark.text}: {mark.verdict}", (first + last) / 2
+        axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
 
 
 def _draw_measured(axes: Axes, places: Sequence[float], series: Series, colour: str, marker: str, suffix: str) -> None:

@@ -38,7 +38,11 @@ LIMITATIONS = (
     ("Middleboxes", "Routers forward; nothing removes or changes MPTCP options."),
     ("Loss is random and comes before the bottleneck", "Drops by a full queue come on top."),
     ("Queues drop at the tail", "There is no active queue management."),
-    ("No coupled congestion control", "LIA, OLIA, BALIA and wVegas are not in mainline Linux."),
+    (
+        "Coupled congestion controls are the lab's own",
+        "LIA, OLIA, BALIA and wVegas are not in mainline Linux; their names, and those of schedulers other than "
+        "default, mean the lab's implementations.",
+    ),
 )
 #: Colours of a table's cells on a terminal, as classes of the style sheet.
 _CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad"}

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,32 +22,33 @@ from mptcplab.results import RecordedRun, Results
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study.load import Selected, select
-from mptcplab.study.present import study_figure, study_table
-from mptcplab.study.verdict import index_rows, judge_cells, judge_claims
+from mptcplab.study.measured import index_results
+from mptcplab.study.present import judge, study_figures, study_table
 
 
 def study_sections(results: Results) -> list[Experiment]:
-    """The tables whose result is in the folder. Empty when it is not the folder of a study."""
-    return [_section(results, selected, n) for selected, n in _measured_tables(results.folder)]
+    """The tables whose result is in the folder, as the study orders them. None when it is not the folder of a study."""
+    measured = sorted(_measured_tables(results.folder), key=lambda one: list(one[0].study.tables).index(one[0].number))
+    return [_section(results, selected, document) for selected, document in measured]
 
 
-def _measured_tables(folder: Path) -> Iterator[tuple[Selected, int]]:
-    """Published tables with a document in the folder, and how many seeds it is about."""
+def _measured_tables(folder: Path) -> Iterator[tuple[Selected, dict[str, Any]]]:
+    """Published tables with a document in the folder."""
     for file in sorted(folder.glob("table-*.json")):
         try:
             document: dict[str, Any] = json.loads(file.read_text())
             (selected,) = select(f"{document['study']}/{document['table']}")
-            seeds = max(cell["measured"]["n"] for cell in document["cells"])
+            seeds = max(value["n"] for value in document["measured"])
         except (ValueError, LookupError, TypeError, InputError):
             continue
-        yield selected, seeds
+        yield selected, document | {"seeds": seeds}
 
 
-def _section(results: Results, selected: Selected, seeds: int) -> Experiment:
-    chosen = _runs_of(results, selected, seeds)
+def _section(results: Results, selected: Selected, document: dict[str, Any]) -> Experiment:
+    changes = [str(change) for change in document["changed"]]
+    chosen = _runs_of(results, selected, document["seeds"], changes)
     rows = chosen.rows
-    measured = index_rows(selected, rows)
-    cells, claims = judge_cells(selected, measured), judge_claims(selected, measured)
+    judged = judge(selected, index_results(selected, [run.result for run in chosen.recorded]), changes)
     study, table = selected.study, selected.table
     question = (
         f"{study.authors} {study.year}, {study.title}. {study.where}. "
@@ -56,26 +58,34 @@ def _section(results: Results, selected: Selected, seeds: int) -> Experiment:
         # What is known of the experiment stands in the study, not in a results.json.
         replace(chosen, document={"title": table.title}),
         anchor=f"table-{selected.number.replace('.', '-')}",
-        title=f"Table {selected.number}: {table.title}",
+        title=judged.title,
         question=question,
-        tables=(study_table(selected, cells, claims), result_table("All that was measured", rows)),
-        figures=(published_drawing(study_figure(selected, cells)),) if cells else (),
+        tables=(study_table(judged), result_table("All that was measured", rows)),
+        figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
         rows=rows,
-        command=["mptcplab", "run", str(selected.scenario)],
-        whole=(Command("this table", f"mptcplab reproduce {selected.name}"),),
+        command=["mptcplab", "run", str(selected.scenario), *_set(changes)],
+        whole=(Command("this table", shlex.join(["mptcplab", "reproduce", selected.name, *_quick(document)])),),
     )
 
 
-def _runs_of(results: Results, selected: Selected, seeds: int) -> Results:
+def _set(changes: Iterable[str]) -> list[str]:
+    return [word for change in changes for word in ("--set", change)]
+
+
+def _quick(document: dict[str, Any]) -> list[str]:
+    return ["--quick"] if document["quick"] else []
+
+
+def _runs_of(results: Results, selected: Selected, seeds: int, changes: Sequence[str]) -> Results:
     """The recordings of a table's points. Tables share a folder, so that a run is told by its whole scenario."""
     newest = {line.get("run"): number for number, line in enumerate(results.log)}
     found: dict[tuple[str, int], RecordedRun] = {}
     for run in sorted(results.recorded, key=lambda run: newest.get(run.result.identity, -1)):
         found[_text(_as_read_now(run.recording)), run.result.seed] = run
     chosen = []
-    for wanted in load(selected.scenario).runs:
+    for wanted in load(selected.scenario, overrides=changes, repeats=seeds).runs:
         there = found.get((_text(wanted.point.scenario), wanted.seed))
-        if there is not None and wanted.repeat < seeds:
+        if there is not None:
             # Another table may have named the settings of the same run otherwise.
             settings = tuple(wanted.point.settings.items())
             chosen.append(replace(there, result=replace(there.result, settings=settings)))
@@ -92,7 +102,9 @@ def _as_read_now(recording: Recording) -> Scenario | None:
 
 
 def _text(scenario: Scenario | None) -> str:
-    """What a scenario does, in an order that does not depend on its file."""
+    """What a scenario does, in an order that does not depend on its file. A recording keeps its kernel elsewhere."""
     return (
-        json.dumps(scenario.model_dump(mode="json", exclude={"title", "question"}), sort_keys=True) if scenario else ""
+        json.dumps(scenario.model_dump(mode="json", exclude={"title", "question", "kernel"}), sort_keys=True)
+        if scenario
+        else ""
     )

@@ -127,5 +127,11 @@ def published_drawing(figure: Figure) -> Drawing:
             for series in figure.series
         ],
     }
-    caption = f"Hollow marks: published. {figure.note[:1].upper()}{figure.note[1:]}."
-    return Drawing("lines", "Published and measured", caption, data, ("lines",))
+    has_published = any(value is not None for series in figure.series for value in series.published)
+    parts = ["Hollow marks: published."] if has_published else []
+    parts.append(f"{figure.note[:1].upper()}{figure.note[1:]}.")
+    for mark in figure.marks:
+        rows = mark.first if mark.first == mark.last else f"{mark.first} to {mark.last}"
+        parts.append(f"The study says of {rows}: {mark.text} ({mark.verdict}).")
+    title = "Published and measured" if has_published else figure.y_label[:1].upper() + figure.y_label[1:]
+    return Drawing("lines", title, " ".join(parts), data, ("lines",))

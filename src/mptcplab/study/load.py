@@ -31,6 +31,11 @@ class Selected:
         return f"{self.folder.name}/{self.number}"
 
     @property
+    def heading(self) -> str:
+        """As a heading names it: ``Table 4.1``."""
+        return f"{self.table.kind} {self.number}"
+
+    @property
     def scenario(self) -> Path:
         """The scenario that measures the table."""
         return self.folder / self.table.scenario
@@ -55,7 +60,7 @@ def select(wanted: str | None) -> list[Selected]:
     found = [one for one in tables if one.number == number]
     if not found:
         numbers = [one.number for one in tables]
-        raise InputError(f"study {name} has no table '{number}' here", hint=f"tables: {', '.join(numbers)}")
+        raise InputError(f"study {name} has no table '{number}' here", hint=f"there is {', '.join(numbers)}")
     return found
 
 

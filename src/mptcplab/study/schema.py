@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What ``study.toml`` may say: published tables, the scenarios that measure them again, claims, explanations."""
+"""What ``study.toml`` may say: published tables and figures, the scenarios that measure them again, claims, reasons."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 def _as_percent(text: object) -> object:
@@ -13,6 +13,16 @@ def _as_percent(text: object) -> object:
 
 
 Percent = Annotated[float, BeforeValidator(_as_percent), Field(ge=0, le=100)]
+ValueName = Literal["goodput_mbps", "duration_s", "jain", "ratio"]
+#: What a value is called on an axis.
+VALUE_NAMES: dict[ValueName, str] = {
+    "goodput_mbps": "goodput",
+    "duration_s": "duration",
+    "jain": "Jain's index",
+    "ratio": "ratio",
+}
+#: In ``where`` of a column: not a swept key, but the name of a workload.
+WORKLOAD = "workload"
 
 
 class _Part(BaseModel):
@@ -36,38 +46,127 @@ class Because(_Part):
         return (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
 
 
-class PublishedTable(_Part):
-    """One published table. ``published`` has a row per position of ``along``, with a value per column or none."""
+class Column(_Part):
+    """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload.
+
+    With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's. ``drawn`` says
+    whether figures show it.
+    """
 
     title: str
+    where: dict[str, str] = {}
+    ratio: tuple[str, str] | None = None
+    value: ValueName | None = None
+    drawn: bool = True
+
+
+class Published(_Part):
+    """A published value, and the half width of its 95 % confidence interval where the study gives one."""
+
+    mean: float
+    half_width: float | None = None
+
+
+def _as_published(value: Any) -> Any:
+    return {"mean": value} if isinstance(value, (int, float)) else value
+
+
+PublishedValue = Annotated[Published, BeforeValidator(_as_published)]
+
+
+class Quick(_Part):
+    """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
+
+    rows: tuple[str, ...] = ()
+    repeats: int = 1
+    change: dict[str, str] = {}
+
+
+class PublishedTable(_Part):
+    """One published table or figure, or a table of our own that isolates a mechanism.
+
+    ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
+    numbers there are only ``rows``.
+    """
+
+    title: str
+    kind: Literal["Table", "Figures", "Question", "Evidence"] = "Table"
     scenario: str = Field(description="file beside study.toml")
     along: str = Field(description="the swept key whose values are the rows")
     along_label: str
-    across: str = Field(default="transport.protocol", description="the swept key whose values are the columns")
-    columns: dict[str, str] = Field(description="value of `across`, and the column's title")
-    value: Literal["goodput_mbps", "duration_s"] = "goodput_mbps"
+    across: str = Field(default="transport.protocol", description="the swept key of columns that are only a title")
+    across_label: str = "protocol"
+    columns: dict[str, Column] = Field(description="value of `across` and the column's title, or a whole column")
+    value: ValueName = "goodput_mbps"
     unit: str
-    tolerance: Percent
-    published: dict[str, dict[str, float]]
-    quick: tuple[str, ...] = Field(default=(), description="rows that --quick is content with; default all")
+    tolerance: Percent = 0
+    published: dict[str, dict[str, PublishedValue]] = {}
+    rows: tuple[str, ...] = ()
+    quick: Quick = Quick()
     note: str = ""
     because: tuple[Because, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_columns(cls, data: Any) -> Any:
+        """A column that is only a title is about the value of ``across`` that it is named after."""
+        if not isinstance(data, dict) or not isinstance(data.get("columns"), dict):
+            return data
+        across = data.get("across", "transport.protocol")
+        columns = {
+            name: {"title": said, "where": {across: name}} if isinstance(said, str) else said
+            for name, said in data["columns"].items()
+        }
+        return data | {"columns": columns}
+
+    @model_validator(mode="after")
+    def _some_rows(self) -> PublishedTable:
+        if bool(self.rows) == bool(self.published):
+            raise ValueError("a table has either published values or rows")
+        parts = {name for column in self.columns.values() if column.ratio for name in column.ratio}
+        if any(name not in self.columns or self.columns[name].ratio for name in parts):
+            raise ValueError("a ratio is that of two columns that are none")
+        return self
+
+    @property
+    def all_rows(self) -> tuple[str, ...]:
+        """Positions of ``along``, in the table's order."""
+        return self.rows or tuple(self.published)
+
+    def value_of(self, column: str) -> ValueName:
+        """What the column's cells are."""
+        described = self.columns[column]
+        return "ratio" if described.ratio else described.value or self.value
+
 
 class Claim(_Part):
-    """Something that a study says, as a ratio of cells in every named row: least <= of / sum(to) <= most.
+    """Something that a study says of a quantity: ``of``, or ``of`` divided by the sum of ``to``.
 
-    ``to`` are columns of the same row, or ``column@row`` for a fixed one.
+    ``of`` and ``to`` are columns of the same row, or ``column@row`` for a fixed one. With ``each``, ``of`` is divided
+    by every one of ``to`` instead of their sum, and all have to fit. The quantity lies between ``least`` and ``most``
+    in every one of ``rows`` (default all; with ``some``, in at least one), and from the first of them to the last it
+    has the ``trend``. ``mark`` is what figures say above the rows.
     """
 
     text: str
     table: str
     of: str
-    to: tuple[str, ...]
+    to: tuple[str, ...] = ()
+    each: bool = False
     rows: tuple[str, ...] = ()
-    least: float
-    most: float
+    some: bool = False
+    least: float | None = None
+    most: float | None = None
+    trend: Literal["rises", "falls"] | None = None
     why_bounds: str = Field(description="why these bounds mean that the claim holds")
+    mark: str = ""
+    because: Because | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Claim:
+        if self.least is None and self.most is None and self.trend is None:
+            raise ValueError("a claim has a bound or a trend")
+        return self
 
 
 class Study(_Part):

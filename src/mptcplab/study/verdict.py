@@ -8,17 +8,17 @@ printed with it. A cell outside the tolerance without a reason is *unexplained*,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Interval
+from mptcplab.study.claims import FAILS, ClaimVerdict
 from mptcplab.study.load import Selected
-from mptcplab.study.schema import Because, Claim
+from mptcplab.study.measured import Measured
+from mptcplab.study.schema import Because, Published
 
 AGREES, SAME_SHAPE, DIFFERS, UNEXPLAINED = "agrees", "same shape", "differs", "unexplained"
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not measured"
 #: Neighbours closer than this are a plateau, where noise decides which is larger.
 _PLATEAU = 0.02
 
@@ -29,35 +29,18 @@ class Cell:
 
     row: str
     column: str
-    published: float
+    published: Published
     measured: Interval
     verdict: str
     because: Because | None
     mptcp: str
+    sockets: str
     warnings: tuple[str, ...]
 
     @property
     def difference_percent(self) -> float:
         """Ours against the published value."""
-        return 100 * (self.measured.mean / self.published - 1)
-
-
-@dataclass(frozen=True)
-class ClaimVerdict:
-    """A claim, and the ratio that it is judged by in every row."""
-
-    claim: Claim
-    ratios: tuple[tuple[str, float], ...]
-    verdict: str
-
-
-Measured = Mapping[tuple[str, str], ResultRow]
-
-
-def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str, str], ResultRow]:
-    """Result rows by row and column of the published table."""
-    table = selected.table
-    return {(row.settings[table.along], row.settings[table.across]): row for row in rows}
+        return 100 * (self.measured.mean / self.published.mean - 1)
 
 
 def judge_cells(selected: Selected, measured: Measured) -> list[Cell]:
@@ -66,21 +49,21 @@ def judge_cells(selected: Selected, measured: Measured) -> list[Cell]:
     cells = []
     for row, values in table.published.items():
         for column, published in values.items():
-            result = measured.get((row, column))
-            if result is None:
+            found = measured.get((row, column))
+            if found is None:
                 continue
-            value: Interval = getattr(result, table.value)
             because = next((reason for reason in table.because if reason.covers(row, column)), None)
-            verdict = _verdict(selected, measured, column, published, value, because)
+            verdict = _verdict(selected, measured, column, published, found.interval, because)
             kept = because if verdict != AGREES else None
-            cells.append(Cell(row, column, published, value, verdict, kept, result.mptcp, result.warnings))
+            about = (found.mptcp, found.sockets, found.warnings)
+            cells.append(Cell(row, column, published, found.interval, verdict, kept, *about))
     return cells
 
 
 def _verdict(
-    selected: Selected, measured: Measured, column: str, published: float, value: Interval, because: Because | None
+    selected: Selected, measured: Measured, column: str, published: Published, value: Interval, because: Because | None
 ) -> str:
-    if abs(value.mean / published - 1) * 100 <= selected.table.tolerance:
+    if abs(value.mean / published.mean - 1) * 100 <= selected.table.tolerance:
         return AGREES
     if because is None:
         return UNEXPLAINED
@@ -91,7 +74,7 @@ def _same_shape(selected: Selected, measured: Measured, column: str) -> bool:
     """Whether the column goes up, down or level from row to row as published."""
     table = selected.table
     pairs = [
-        (values[column], getattr(measured[row, column], table.value).mean)
+        (values[column].mean, measured[row, column].interval.mean)
         for row, values in table.published.items()
         if column in values and (row, column) in measured
     ]
@@ -106,31 +89,7 @@ def _step(left: float, right: float) -> int:
     return 1 if right > left else -1
 
 
-def judge_claims(selected: Selected, measured: Measured) -> list[ClaimVerdict]:
-    """The study's claims that are about this table."""
-    return [_judge(claim, selected, measured) for claim in selected.study.claims if claim.table == selected.number]
-
-
-def _judge(claim: Claim, selected: Selected, measured: Measured) -> ClaimVerdict:
-    ratios = []
-    for row in claim.rows or tuple(selected.table.published):
-        of = _value(selected, measured, claim.of, row)
-        to = [_value(selected, measured, column, row) for column in claim.to]
-        known = [value for value in to if value is not None]
-        if of is not None and len(known) == len(to):
-            ratios.append((row, of / sum(known)))
-    if not ratios:
-        return ClaimVerdict(claim, (), OPEN)
-    holds = all(claim.least <= ratio <= claim.most for _, ratio in ratios)
-    return ClaimVerdict(claim, tuple(ratios), HOLDS if holds else FAILS)
-
-
-def _value(selected: Selected, measured: Measured, column: str, row: str) -> float | None:
-    name, _, fixed = column.partition("@")
-    result = measured.get((fixed or row, name))
-    return float(getattr(result, selected.table.value).mean) if result else None
-
-
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
-    """Whether nothing is left without an explanation and every claim that could be judged holds."""
-    return all(cell.verdict != UNEXPLAINED for cell in cells) and all(claim.verdict != FAILS for claim in claims)
+    """Whether nothing is left without an explanation: no value that differs, no claim that does not hold."""
+    unexplained = any(cell.verdict == UNEXPLAINED for cell in cells)
+    return not unexplained and all(one.verdict != FAILS or one.claim.because is not None for one in claims)
