@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Tables and figures of docs/behaviour.md, from results of examples/behaviour/.
+
+    for name in rfc6356-best-path rfc6356-shared-bottleneck rfc6356-congested-path olia-scenario-{a,b,c}; do
+        mptcplab run examples/behaviour/$name.toml
+    done
+    python -m docs.figures.behaviour results
+
+A scenario without results is left as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docs.figures import expected
+from docs.figures.draw import Chart, Point, draw
+
+from mptcplab.results import open_results
+from mptcplab.stats import Interval, mean_interval
+
+DOCS = Path(__file__).resolve().parents[1]
+#: Of a full frame of 1514 bytes, 1448 are payload.
+PAYLOAD = 1448 / 1514
+NAMES = {"reno": "uncoupled Reno", "lia": "LIA", "olia": "OLIA", "balia": "BALIA"}
+_CONTROL = re.compile(r"transport\.congestion_control$")
+
+Run = dict[str, dict[str, Any]]
+"""One run: a row of `Results.runs` for each workload."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One scenario: what is measured in a run, where it stands, and what is expected there."""
+
+    name: str
+    axis: str
+    value: str
+    place: Callable[[Run], str]
+    measure: Callable[[Run], float]
+    theories: Callable[[str, str], tuple[float | None, float | None]]
+    """By place and control: in the fluid model, and by the equations with random losses."""
+    level: float | None = None
+
+
+def main(folder: Path) -> None:
+    """Draw every figure and replace every table for which there are results in ``folder``."""
+    page = DOCS / "behaviour.md"
+    text = page.read_text()
+    for subject in SUBJECTS:
+        if not (folder / subject.name / "results.json").exists():
+            continue
+        points = _points(subject, _runs(folder / subject.name))
+        draw(Chart(subject.axis, subject.value, tuple(points), subject.level), DOCS / "figures" / f"{subject.name}.svg")
+        text = _replaced(text, subject.name, _table(subject, points))
+    page.write_text(text)
+
+
+def _runs(folder: Path) -> list[Run]:
+    runs: dict[str, Run] = {}
+    for row in open_results(folder).runs.to_dicts():
+        runs.setdefault(row["run"], {})[row["workload"]] = row
+    return list(runs.values())
+
+
+def control(run: Run) -> str:
+    """The congestion control that the run is about."""
+    row = next(iter(run.values()))
+    return next(str(value) for key, value in row.items() if _CONTROL.search(key))
+
+
+def setting(run: Run, key: str) -> str:
+    """A swept key, as written in the scenario."""
+    return str(next(iter(run.values()))[key])
+
+
+def is_tcp(run: Run) -> bool:
+    """Whether it is a run for comparison, in which the users of MPTCP use TCP."""
+    row = next(iter(run.values()))
+    return any(value == "tcp" for key, value in row.items() if key.endswith("transport.protocol"))
+
+
+def goodput(run: Run, workload: str) -> float:
+    """Mbit/s of all connections of a workload."""
+    return float(run[workload]["goodput_mbps"])
+
+
+def _points(subject: Subject, runs: Sequence[Run]) -> list[Point]:
+    values: dict[tuple[str, str], list[float]] = {}
+    for run in _with_reference(runs) if subject.name in _REFERENCE else runs:
+        name = "TCP" if is_tcp(run) and subject.name not in _REFERENCE else control(run)
+        values.setdefault((subject.place(run), name), []).append(subject.measure(run))
+    found = []
+    for (place, name), of_point in values.items():
+        fluid, random = subject.theories(place, name)
+        found.append(Point(place, NAMES.get(name, name), mean_interval(of_point), fluid, random))
+    return found
+
+
+#: Scenarios in which a value is a ratio to the same seed's run with TCP.
+_REFERENCE = {
+    "rfc6356-best-path": ("transport.congestion_control", "transport.protocol"),
+    "olia-scenario-b": ("hosts.red-*.transport.protocol",),
+}
+
+
+def _with_reference(runs: Sequence[Run]) -> list[Run]:
+    """Runs with MPTCP; each has the rows of the run with TCP of the same seed and point as well, under ``tcp NAME``."""
+
+    def other_settings(run: Run) -> tuple[Any, ...]:
+        row = next(iter(run.values()))
+        swept = {key: value for key, value in row.items() if re.match(r"(links|hosts|workloads|transport)\.", key)}
+        keys = _REFERENCE["rfc6356-best-path" if "bulk" in run else "olia-scenario-b"]
+        return row["seed"], *(value for key, value in swept.items() if key not in keys)
+
+    tcp = {other_settings(run): run for run in runs if is_tcp(run)}
+    return [
+        run | {f"tcp {name}": row for name, row in tcp[other_settings(run)].items()} for run in runs if not is_tcp(run)
+    ]
+
+
+def _line2(run: Run) -> str:
+    loss, delay = setting(run, "links.line2.forward.loss"), setting(run, "links.line2.delay")
+    return f"{loss}, {2 * int(delay.split()[0])} ms"
+
+
+def _tcp_flow(run: Run, workload: str, connections: str) -> float:
+    return goodput(run, workload) / int(setting(run, f"workloads.{connections}.connections"))
+
+
+def _total(run: Run, prefix: str = "") -> float:
+    return goodput(run, f"{prefix}blue") + goodput(run, f"{prefix}red")
+
+
+def _share(run: Run, link: str) -> float:
+    return next(float(value) for key, value in run["mptcp"].items() if key.startswith(f"share {link}>"))
+
+
+def _users(run: Run) -> str:
+    return f"{int(setting(run, 'workloads.mptcp.connections')) // 5}"
+
+
+def _left(run: Run) -> float:
+    return goodput(run, "tcp") / (10 * PAYLOAD)
+
+
+SUBJECTS = (
+    Subject(
+        "rfc6356-best-path",
+        "loss and round-trip time of line2 (line1: 0.2 %, 40 ms)",
+        "goodput / that of TCP on line1",
+        _line2,
+        lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
+        expected.best_path,
+        1.0,
+    ),
+    Subject(
+        "rfc6356-shared-bottleneck",
+        "subflows beside TCP flows",
+        "goodput / that of a TCP flow",
+        lambda run: f"{setting(run, 'topology.lines')} beside {setting(run, 'workloads.tcp.connections')}",
+        lambda run: goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"),
+        expected.shared_bottleneck,
+        1.0,
+    ),
+    Subject(
+        "rfc6356-congested-path",
+        "TCP flows on line2 (on line1: 1)",
+        "share of MPTCP's data on line2",
+        lambda run: setting(run, "workloads.tcp2.connections"),
+        lambda run: _share(run, "access2"),
+        expected.congested_path,
+    ),
+    Subject(
+        "olia-scenario-a",
+        "users of MPTCP / users of TCP",
+        "TCP users' part of their access point",
+        _users,
+        _left,
+        expected.scenario_a,
+    ),
+    Subject(
+        "olia-scenario-b",
+        "",
+        "total after the upgrade / before",
+        lambda _: "after",
+        lambda run: _total(run) / _total(run, "tcp "),
+        expected.scenario_b,
+        1.0,
+    ),
+    Subject(
+        "olia-scenario-c",
+        "users of MPTCP / users of TCP",
+        "TCP users' part of their access point",
+        _users,
+        _left,
+        expected.scenario_c,
+    ),
+)
+
+
+def _cell(point: Point) -> str:
+    theories = [f"{value:.2f}" for value in (point.fluid, point.random) if value is not None]
+    return _interval(point.measured) + (f" ({', '.join(theories)})" if theories else "")
+
+
+def _interval(value: Interval) -> str:
+    return f"{value.mean:.2f}" + (f" ± {value.half_width:.2f}" if value.half_width is not None else "")
+
+
+def _table(subject: Subject, points: Sequence[Point]) -> str:
+    places = list(dict.fromkeys(point.place for point in points))
+    names = list(dict.fromkeys(point.name for point in points))
+    cells = {(point.place, point.name): _cell(point) for point in points}
+    lines = [
+        f"| {subject.axis or 'users'} | " + " | ".join(names) + " | n |",
+        "| --- " * (len(names) + 2) + "|",
+    ]
+    for place in places:
+        counts = sorted({point.measured.n for point in points if point.place == place})
+        row = [cells.get((place, name), "") for name in names]
+        lines.append(f"| {place} | " + " | ".join(row) + f" | {', '.join(map(str, counts))} |")
+    return "\n".join(lines)
+
+
+def _replaced(text: str, name: str, table: str) -> str:
+    begin, end = f"<!-- table {name} -->", f"<!-- end of table {name} -->"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"docs/behaviour.md has no place for the table {name}")
+    return f"{before}{begin}\n{table}\n{end}{after}"
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""Tables and figures of docs/behaviour-dynamics.md, from the recordings of its four scenarios.
+
+    for name in balia-responsiveness balia-friendliness wvegas-queue wvegas-equal-congestion; do
+        mptcplab run examples/behaviour/$name.toml --out results/$name
+    done
+    python docs/figures/behaviour_dynamics.py results docs/images
+
+prints the tables as Markdown and writes one SVG per scenario. Means are over seeds, with 95 % intervals (Student's t).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from mptcplab.metrics.dynamics import path_rates, path_waiting
+from mptcplab.recording.record import Recording
+from mptcplab.report.figure import COLOURS
+from mptcplab.results import Results, open_results
+from mptcplab.stats import mean_interval
+
+CONTROLS = ("reno", "lia", "olia", "balia", "wvegas")
+COLOUR = dict(zip(CONTROLS, (COLOURS[4], COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]), strict=True))
+Row = tuple[str, ...]
+#: By settings: the recordings of all seeds.
+Points = dict[tuple[str, ...], list[Recording]]
+
+
+def points(results: Results) -> Points:
+    """The runs of each point of the sweep."""
+    found: Points = {}
+    for run in results.recorded:
+        found.setdefault(tuple(run.settings.values()), []).append(run.recording)
+    return found
+
+
+def said(values: Iterable[float], digits: int = 1) -> str:
+    """Mean and half width."""
+    interval = mean_interval(list(values))
+    return f"{interval.mean:.{digits}f} ± {interval.half_width or 0:.{digits}f}"
+
+
+def table(head: Row, rows: Sequence[Row]) -> str:
+    """Markdown."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * len(head), *rows)) + "\n"
+
+
+#: Of balia-responsiveness: when the TCP flows come, when they have no more to send, and what counts as settled.
+JOIN_S, LEAVE_S = 20, 50
+BEFORE, SHARED, AFTER = (10, 20), (35, 50), (85, 100)
+LINE1, LINE2 = "access1>line1", "access2>exit"
+
+
+def moves(recording: Recording) -> dict[str, float]:
+    """One run of balia-responsiveness: times in s, rates in Mbit/s."""
+    rates = path_rates(recording, "multipath")
+    before, shared, after = (rates.mean(LINE2, *stretch) for stretch in (BEFORE, SHARED, AFTER))
+    tcp = path_rates(recording, "tcp").mean("access3>exit2", *SHARED)
+    away = rates.until(LINE2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
+    back = rates.until(LINE2, LEAVE_S, 0.9 * after)
+    if away is None or back is None:
+        raise ValueError(f"{recording.folder} ends before the rate of line2 has settled")
+    found = {"away": away, "line1": rates.mean(LINE1, *SHARED) / 1e6, "line2": shared / 1e6}
+    return found | {"tcp": tcp / 4e6, "back": back}
+
+
+def responsiveness(found: Points, axes: Axes) -> str:
+    """Rate of the second line over time, mean over seeds."""
+    rows = []
+    for (control,), recordings in found.items():
+        runs = [moves(recording) for recording in recordings]
+        cells = [said((run[key] for run in runs), digits) for key, digits in
+                 (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1))]  # fmt: skip
+        rows.append((control, *cells, str(len(runs))))
+        curves = [path_rates(recording, "multipath").by_path[LINE2][:100] / 1e6 for recording in recordings]
+        for curve in curves:
+            axes.plot(np.arange(len(curve)) + 0.5, curve, color=COLOUR[control], linewidth=0.5, alpha=0.3)
+        axes.plot(np.arange(100) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
+    axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
+    axes.text(35, 10.2, "four TCP flows on this line", ha="center", fontsize=9)
+    axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, 100))
+    head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
+            "line1 then (Mbit/s)", "back after (s)", "n")  # fmt: skip
+    return table(head, rows)
+
+
+#: Of balia-friendliness in Mbit/s, by tests/unit/coupled/fluid.py: MPTCP on both lines, a TCP flow on both lines.
+FLUID = {
+    "reno": (4.70, 3.13, 4.70, 3.13),
+    "lia": (3.82, 1.78, 5.58, 3.82),
+    "olia": (4.59, 0.23, 4.81, 4.59),
+    "balia": (4.01, 1.37, 5.39, 4.01),
+}
+
+
+def friendliness(found: Points, axes: Axes) -> str:
+    """Rates of everybody from 30 s to 115 s."""
+    stretch, rows, bars = (30, 115), [], []
+    for (control,), recordings in found.items():
+        own = [path_rates(recording, "multipath") for recording in recordings]
+        first = [path_rates(recording, "tcp1").mean("access3>exit3", *stretch) / 1e6 for recording in recordings]
+        second = [path_rates(recording, "tcp2").mean("access4>exit4", *stretch) / 2e6 for recording in recordings]
+        lines = [[rates.mean(path, *stretch) / 1e6 for rates in own] for path in ("access1>exit1", "access2>exit2")]
+        total = [one + two for one, two in zip(*lines, strict=True)]
+        rows.append((control, *(said(values, 2) for values in (*lines, total, first, second)), str(len(own))))
+        bars.append([mean_interval(values) for values in (*lines, first, second)])
+    names = ("MPTCP on line1", "MPTCP on line2", "TCP flow on line1", "each TCP flow on line2")
+    for place, (name, heights) in enumerate(zip(names, zip(*bars, strict=True), strict=True)):
+        at = np.arange(len(bars)) + 0.2 * (place - 1.5)
+        means, errors = [bar.mean for bar in heights], [bar.half_width or 0 for bar in heights]
+        axes.bar(at, means, 0.19, yerr=errors, color=COLOURS[place], label=name, error_kw={"linewidth": 1})
+        fluid = [FLUID[control][place] for (control,) in found]
+        axes.hlines(fluid, at - 0.09, at + 0.09, color="black", label="fluid model" if place == 3 else "")
+    axes.set_xticks(range(len(found)), [control for (control,) in found])
+    axes.set(ylabel="payload (Mbit/s)")
+    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2", "n")
+    return table(head, rows)
+
+
+def queue(found: Points, axes: Axes) -> str:
+    """Packets that wait, from 10 s to 30 s, by number of paths."""
+    rows: list[Row] = []
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for (control, more), recordings in found.items():
+        runs = [path_waiting(recording, "multipath", 10, 30) for recording in recordings]
+        packets = [sum(path.packets for path in run.values()) for run in runs]
+        delay = [1e3 * float(np.mean([path.delay_s for path in run.values()])) for run in runs]
+        rows.append((control, str(int(more) + 1), said(packets), said(delay), str(len(runs))))
+        curves.setdefault(control, []).append((int(more) + 1, float(np.mean(packets))))
+    for control, curve in curves.items():
+        axes.plot(*zip(*curve, strict=True), marker="o", color=COLOUR[control], label=control)
+    axes.axhline(10, color="0.5", linewidth=0.8, linestyle="--")
+    axes.set(xlabel="paths", ylabel="packets waiting, all paths", yscale="log", xticks=[1, 2, 4], ylim=(5, 400))
+    return table(("control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
+
+
+def equal(found: Points, axes: Axes) -> str:
+    """Queueing delay of both lines, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
+    rows = []
+    for place, ((control,), recordings) in enumerate(found.items()):
+        cells = []
+        for stretch in ((15, 40), (60, 100)):
+            runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
+            delays = [[1e3 * run[path].delay_s for run in runs] for path in (LINE1, LINE2)]
+            cells += [said(values) for values in delays]
+            for line, values in enumerate(delays):
+                at = place + 0.2 * (line + 2 * (stretch[0] > 40) - 1.5)
+                label = f"line{line + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
+                bar = mean_interval(values)
+                colour = COLOURS[line + 2 * (stretch[0] > 40)]
+                axes.bar(at, bar.mean, 0.19, yerr=bar.half_width, color=colour, label=label, error_kw={"linewidth": 1})
+        own = [path_rates(recording, "multipath") for recording in recordings]
+        total = [(rates.mean(LINE1, 60, 100) + rates.mean(LINE2, 60, 100)) / 1e6 for rates in own]
+        tcp = [path_rates(recording, "tcp").mean("access3>exit2", 60, 100) / 1e6 for recording in recordings]
+        rows.append((control, *cells, said(total, 2), said(tcp, 2), str(len(own))))
+    axes.set_xticks(range(len(found)), [control for (control,) in found])
+    axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
+    head = ("control", "line1 alone (ms)", "line2 alone (ms)", "line1 shared (ms)", "line2 shared (ms)",
+            "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
+    return table(head, rows)
+
+
+DRAWN: dict[str, Callable[[Points, Axes], str]] = {
+    "balia-responsiveness": responsiveness,
+    "balia-friendliness": friendliness,
+    "wvegas-queue": queue,
+    "wvegas-equal-congestion": equal,
+}
+
+
+def main(results: Path, images: Path) -> None:
+    """Everything that there are results of."""
+    mpl.use("Agg")
+    mpl.rcParams |= {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}
+    for name, draw in DRAWN.items():
+        if not (results / name).is_dir():
+            continue
+        drawing, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
+        axes.spines[["top", "right"]].set_visible(False)
+        print(f"{name}\n\n{draw(points(open_results(results / name)), axes)}")
+        axes.grid(axis="y", color="0.88", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        file = images / f"{name}.svg"
+        drawing.savefig(file, metadata={"Date": None})
+        plt.close(drawing)
+        # matplotlib leaves blanks at the ends of lines, which git complains of.
+        file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

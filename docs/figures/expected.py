@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""What is expected at each point of docs/behaviour.md: by the fluid model, and by the equations with random losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from docs.figures import fluid, rounds
+from docs.figures.fluid import Algorithm, Path, Users, path
+
+Pair = tuple[float | None, float | None]
+Rates = list[list[float]]
+
+ALGORITHMS: Mapping[str, Algorithm] = {"reno": "uncoupled", "lia": "lia", "olia": "olia"}
+#: One segment of 1448 bytes per round trip of about 140 ms: 80 ms and a queue that is mostly rather full. Mbit/s.
+_SEGMENT = 1448 * 8 / 0.140e6
+
+
+def _rates(kinds: Sequence[Users], capacities: Mapping[str, float]) -> tuple[Rates | None, Rates]:
+    modelled = all(kind.algorithm != "olia" for kind in kinds)
+    return (
+        fluid.fixed_point(kinds, capacities) if modelled else None,
+        rounds.fixed_point(kinds, capacities, _SEGMENT),
+    )
+
+
+@cache
+def best_path(place: str, control: str) -> Pair:
+    """Goodput in terms of TCP's on line1."""
+    if control not in ALGORITHMS:
+        return None, None
+    loss, rtt_ms = (float(part.split()[0]) for part in place.split(","))
+    second = (0.2 / loss) ** 0.5 * 40 / rtt_ms
+    in_fluid = {"reno": 1 + second, "lia": max(1.0, second)}.get(control)
+    ticks = np.array([40, rtt_ms]) / 20
+    windows = rounds.windows(ALGORITHMS[control], np.array([0.002, loss / 100]), ticks=ticks, rounds=10_000)
+    tcp = rounds.windows("uncoupled", np.array([0.002]), ticks=ticks[:1], rounds=10_000)
+    return in_fluid, float((windows / ticks).sum() / (tcp / ticks[:1])[0])
+
+
+def shared_bottleneck(place: str, control: str) -> Pair:
+    """Goodput in terms of a TCP flow's."""
+    if control == "reno":
+        return float(place.split()[0]), None
+    return (1.0, None) if control == "lia" else (None, None)
+
+
+@cache
+def congested_path(place: str, control: str) -> Pair:
+    """Share of line2."""
+    if control not in ALGORITHMS:
+        return None, None
+    kinds = (
+        Users(1, ALGORITHMS[control], (path("line1"), path("line2"))),
+        Users(1, "uncoupled", (path("line1"),)),
+        Users(int(place), "uncoupled", (path("line2"),)),
+    )
+    found = _rates(kinds, {"line1": 10, "line2": 10})
+    shares = [None if rates is None else rates[0][1] / sum(rates[0]) for rates in found]
+    return shares[0], shares[1]
+
+
+@cache
+def scenario_a(place: str, control: str) -> Pair:
+    """TCP users' part of their access point."""
+    return _left(int(place), control, "site", (path("site"), path("site", "shared")))
+
+
+@cache
+def scenario_c(place: str, control: str) -> Pair:
+    """TCP users' part of their access point."""
+    return _left(int(place), control, "own", (path("own"), path("shared")))
+
+
+def _left(ratio: int, control: str, limit: str, paths: tuple[Path, Path]) -> Pair:
+    if control not in ALGORITHMS:
+        return 1.0, None
+    kinds = (Users(5 * ratio, ALGORITHMS[control], paths), Users(5, "uncoupled", (path("shared"),)))
+    found = _rates(kinds, {limit: 10.0 * ratio, "shared": 10.0})
+    left = [None if rates is None else 5 * rates[1][0] / 10 for rates in found]
+    return left[0], left[1]
+
+
+@cache
+def scenario_b(_: str, control: str) -> Pair:
+    """Goodput of all users after the upgrade, in terms of that before, when both links are full: 63 Mbit/s."""
+    algorithm = ALGORITHMS[control]
+    kinds = (
+        Users(15, algorithm, (path("X"), path("T"))),
+        Users(15, algorithm, (path("T"), path("X", "T"))),
+    )
+    found = _rates(kinds, {"X": 27, "T": 36})
+    parts = [None if rates is None else 15 * sum(sum(of_kind) for of_kind in rates) / 63 for rates in found]
+    return parts[0], parts[1]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""What theory expects of the scenarios in docs/behaviour.md: the fixed point of a fluid model.
+
+A link drops every packet with the same probability, which is as large as it takes to keep it exactly full. All users
+have the same round-trip time. With loss p on its path, a TCP flow (Reno) has a window of sqrt(2/p) segments, and so
+has each path of a user who is not coupled. LIA (RFC 6356) gives its paths windows in proportion to 1/p, and all of them
+together what TCP has on the best: sqrt(2/p_least). Rates are in multiples of one segment per round trip; only their
+ratios to the capacities of links matter here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+Algorithm = Literal["uncoupled", "lia", "olia"]
+Path = frozenset[str]
+"""The links that limit a path."""
+
+
+@dataclass(frozen=True)
+class Users:
+    """Users of one kind: all have the same paths."""
+
+    number: int
+    algorithm: Algorithm
+    paths: tuple[Path, ...]
+
+
+def path(*links: str) -> Path:
+    """A path through these links."""
+    return frozenset(links)
+
+
+def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float]) -> list[list[float]]:
+    """Rate of one user of each kind on each of its paths, in the unit of ``capacities``.
+
+    Raises ValueError when the model has no fixed point in which every link is full.
+    """
+    links = sorted(capacities)
+    # Windows of some tens of segments, as in the scenarios: the unit of rates cancels, but it has to be a sane number.
+    segment = max(capacities.values()) / (20 * sum(kind.number for kind in kinds))
+
+    def rates(logarithms: NDArray[np.float64]) -> list[list[float]]:
+        loss = dict(zip(links, np.exp(logarithms), strict=True))
+        return [[segment * window for window in _windows(kind, loss)] for kind in kinds]
+
+    def overload(logarithms: NDArray[np.float64], /) -> list[float]:
+        load = dict.fromkeys(links, 0.0)
+        for kind, windows in zip(kinds, rates(logarithms), strict=True):
+            for links_of_path, rate in zip(kind.paths, windows, strict=True):
+                for link in links_of_path:
+                    load[link] += kind.number * rate
+        return [load[link] / capacities[link] - 1 for link in links]
+
+    found = least_squares(overload, [math.log(0.005)] * len(links), bounds=(math.log(1e-9), 0))
+    if max(map(abs, found.fun)) > 1e-6:
+        raise ValueError(f"no fixed point: loads differ from capacities by {list(found.fun)}")
+    return rates(found.x)
+
+
+def _windows(kind: Users, loss: Mapping[str, float]) -> list[float]:
+    """Windows, in segments, of one user. OLIA keeps to its best path, which is not a function: see rounds.py."""
+    losses = [sum(loss[link] for link in links) for links in kind.paths]
+    if kind.algorithm == "uncoupled":
+        return [math.sqrt(2 / p) for p in losses]
+    if kind.algorithm != "lia":
+        raise ValueError(f"no fluid model of {kind.algorithm}")
+    total, weight = math.sqrt(2 / min(losses)), sum(1 / p for p in losses)
+    return [total / p / weight for p in losses]

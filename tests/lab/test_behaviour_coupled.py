@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Coupled congestion control does what it is for: RFC 6356's three goals, and OLIA's scenarios A, B and C.
+
+Shortened forms of examples/behaviour/: less time, few points, one seed or two. docs/behaviour.md has the same at full
+length, where every expectation comes from, and how far results scatter; bounds here are that far from it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mptcplab.metrics.rows import ResultRow, result_rows
+from mptcplab.scenario.load import load
+
+from .bench import Bench
+
+BEHAVIOUR = Path(__file__).resolve().parents[2] / "examples" / "behaviour"
+CONTROL = "hosts.client.transport.congestion_control"
+MP_CONTROL = "hosts.mp-client.transport.congestion_control"
+BY_CONTROL = pytest.mark.parametrize("control", ["lia", "olia", "balia"])
+
+Rows = dict[str, ResultRow]
+
+
+def _run(bench: Bench, name: str, *overrides: str, seeds: int = 1) -> Rows:
+    """The only point that the overrides leave of a scenario: its rows by workload."""
+    experiment = load(BEHAVIOUR / f"{name}.toml", overrides=overrides, repeats=seeds)
+    assert len(experiment.points) == 1
+    done = bench.lab().execute(experiment.runs, jobs=1, progress=lambda _: None)
+    assert [one.error for one in done if one.error] == []
+    rows = {row.workload: row for row in result_rows(one.recording for one in done if one.recording)}
+    for row in rows.values():
+        shares = {path: round(share, 3) for path, share in row.shares.items()}
+        print(*overrides, row.workload, f"{row.goodput_mbps.mean:.2f} Mbit/s", row.mptcp, shares)
+    return rows
+
+
+def _goodput(rows: Rows, workload: str) -> float:
+    return rows[workload].goodput_mbps.mean
+
+
+def _best_path(bench: Bench, protocol: str, control: str) -> float:
+    """Goodput where both lines have the same loss and round-trip time."""
+    rows = _run(
+        bench,
+        "rfc6356-best-path",
+        f"transport.protocol={protocol}",
+        f"transport.congestion_control={control}",
+        "links.line2.forward.loss=0.2 %",
+        "links.line2.delay=20 ms",
+        "workloads.bulk.duration=40 s",
+    )
+    assert rows["bulk"].congestion == control
+    return _goodput(rows, "bulk")
+
+
+def test_not_worse_than_tcp_on_the_best_path(bench: Bench) -> None:
+    """Some 300 losses in each run: the ratio of two goodputs scatters by 0.06 between seeds."""
+    tcp = _best_path(bench, "tcp", "reno")
+    ratio = {name: _best_path(bench, "mptcp", name) / tcp for name in ("reno", "lia", "olia")}
+    print("MPTCP / TCP on the best path:", ratio)
+    assert 1.65 < ratio["reno"] < 2.1, "uncoupled: the sum of both"
+    assert 0.9 < ratio["lia"] < 1.25, "LIA: by its equations 1.07, in the fluid model 1"
+    assert 0.8 < ratio["olia"] < 1.15, "OLIA: by its equations 0.97"
+
+
+def _shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: int = 1) -> Rows:
+    settings = (f"{CONTROL}={control}", f"topology.lines={subflows}", "workloads.tcp.connections=2")
+    return _run(bench, "rfc6356-shared-bottleneck", *settings, *overrides, seeds=seeds)
+
+
+@BY_CONTROL
+def test_one_subflow_is_reno(bench: Bench, control: str) -> None:
+    """On one path every coupled algorithm is Reno: not almost, but in every byte, since the lab repeats itself."""
+    short = "workloads.*.duration=15 s"
+    reno, coupled = (_shared(bench, name, short, subflows=1) for name in ("reno", control))
+    assert (reno["mptcp"].congestion, coupled["mptcp"].congestion) == ("reno", control)
+    assert reno["mptcp"].mptcp == "1 subflow"
+    for workload in ("mptcp", "tcp"):
+        assert reno[workload].goodput_mbps == coupled[workload].goodput_mbps
+
+
+def test_no_more_than_tcp_at_a_shared_bottleneck(bench: Bench) -> None:
+    """Four subflows against two TCP flows. In the long run: uncoupled 3.3 times a TCP flow, coupled 0.7 to 1.2."""
+    ratio = {}
+    for control in ("reno", "lia", "olia", "balia"):
+        rows = _shared(bench, control, "workloads.*.duration=60 s", subflows=4)
+        assert len(rows["mptcp"].shares) == 4
+        ratio[control] = _goodput(rows, "mptcp") / (_goodput(rows, "tcp") / 2)
+    print("MPTCP / a TCP flow:", ratio)
+    assert ratio["reno"] > 2.2, "the control has to break the goal"
+    for control in ("lia", "olia", "balia"):
+        assert 0.4 < ratio[control] < 1.5, f"{control}: like one TCP flow"
+
+
+def test_load_moves_off_the_congested_path(bench: Bench) -> None:
+    """One TCP flow on line1, four on line2. Share of line2 in the fluid model: uncoupled 29 %, LIA 15 %, OLIA less."""
+    share = {}
+    for control in ("reno", "lia", "olia", "balia"):
+        settings = (f"{CONTROL}={control}", "workloads.tcp2.connections=4", "workloads.*.duration=40 s")
+        rows = _run(bench, "rfc6356-congested-path", *settings)
+        (share[control],) = (part for way, part in rows["mptcp"].shares.items() if way.startswith("access2"))
+    print("share of the congested path:", share)
+    assert 0.22 < share["reno"] < 0.36
+    for control in ("lia", "olia", "balia"):
+        assert 0.02 < share[control] < 0.8 * share["reno"], f"{control}: away from it, but not blind to it"
+
+
+def _left_for_tcp(bench: Bench, scenario: str, control: str) -> float:
+    """What users of TCP have of their access point, of which 1448 / 1514 is payload, beside twice as many of MPTCP."""
+    rows = _run(
+        bench,
+        f"olia-scenario-{scenario}",
+        "workloads.mptcp.connections=10",
+        f"links.{'own' if scenario == 'c' else 'site'}.rate=20 Mbit/s",
+        "hosts.mp-*.transport.protocol=mptcp",
+        f"{MP_CONTROL}={control}",
+        "workloads.*.duration=30 s",
+    )
+    assert (rows["mptcp"].congestion, rows["tcp"].congestion) == (control, "reno")
+    return _goodput(rows, "tcp") / (10 * 1448 / 1514)
+
+
+@pytest.mark.parametrize(("scenario", "lia"), [("a", 0.590), ("c", 0.566)])
+def test_users_of_tcp_keep_more_beside_olia(bench: Bench, scenario: str, lia: float) -> None:
+    """LIA as in the fluid model, within 0.07; OLIA leaves more than LIA, and uncoupled Reno leaves least."""
+    left = {control: _left_for_tcp(bench, scenario, control) for control in ("reno", "lia", "olia")}
+    print("left for users of TCP:", left)
+    assert left["reno"] + 0.1 < left["lia"] < left["olia"] - 0.02
+    assert left["lia"] == pytest.approx(lia, abs=0.07)
+
+
+def test_an_upgrade_to_lia_costs_more_than_one_to_olia(bench: Bench) -> None:
+    """Scenario B: 63 Mbit/s before; in the fluid model 53.9 after, with LIA: 14 % less."""
+    lost = {}
+    for control in ("lia", "olia"):
+        total = []
+        for protocol in ("tcp", "mptcp"):
+            settings = (f"hosts.red-*.transport.protocol={protocol}", f"transport.congestion_control={control}")
+            rows = _run(bench, "olia-scenario-b", *settings, "workloads.*.duration=20 s")
+            total.append(_goodput(rows, "blue") + _goodput(rows, "red"))
+        lost[control] = 1 - total[1] / total[0]
+    print("lost by the upgrade:", lost)
+    assert 0.08 < lost["lia"] < 0.2
+    assert lost["olia"] < lost["lia"] - 0.01
