@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _NETLINK_ROUTE, _RTM_NEWQDISC, _RTM_GETQDISC = 0, 36, 38
-_NLM_F_REQUEST = 0x1
+#: Without NLM_F_ECHO the answer only goes to those who listen to all changes.
+_NLM_F_REQUEST, _NLM_F_ECHO = 0x1, 0x8
 _TCA_STATS2, _TCA_STATS_QUEUE = 7, 3
 _HEADER = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=B3xiIII")
@@ -40,7 +41,8 @@ class QueueSampler:
 
     def _ask(self, index: int, handle: int) -> tuple[int, int, int]:
         body = _TCMSG.pack(0, index, handle << 16, 0, 0)
-        self._socket.send(_HEADER.pack(_HEADER.size + len(body), _RTM_GETQDISC, _NLM_F_REQUEST, 1, 0) + body)
+        flags = _NLM_F_REQUEST | _NLM_F_ECHO
+        self._socket.send(_HEADER.pack(_HEADER.size + len(body), _RTM_GETQDISC, flags, 1, 0) + body)
         answer = self._socket.recv(1 << 16)
         kind = _HEADER.unpack_from(answer)[1]
         if kind != _RTM_NEWQDISC:
