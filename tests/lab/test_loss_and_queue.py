@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from scipy.stats import binom
 
@@ -140,3 +141,29 @@ def test_sender_shaping_stands_on_the_sender(bench: Bench) -> None:
         (row,) = result_rows([recording])
         # At most 1,448 of 1,514 bytes are payload (19.13, and what the full bucket gives); slow start costs some.
         assert 18 < row.goodput_mbps.mean < 19.2, f"shape = {shape}: {row.goodput_mbps.mean} Mbit/s"
+
+
+def test_queue_is_sampled_as_the_kernel_has_it(bench: Bench) -> None:
+    """A flow fills a queue of 20 packets: it is seen nearly full, never fuller, and its drops are those of ``tc``."""
+    line = LINE + '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "10 s"\n'
+    settings = ("links.line1.rate=10 Mbit/s", "links.line1.delay=10 ms", "links.line1.queue=20 packets")
+    (recording,) = bench.record(line, *settings, "transport.protocol=tcp", "record.interval=50 ms")
+    forward = recording.queues.filter((pl.col("link") == "line1") & (pl.col("direction") == "forward"))
+    fullest, largest = int(forward["packets"].max()), int(forward["bytes"].max())  # type: ignore[arg-type]
+    seen = int(forward["drops"][-1])
+    (at_end,) = [row for row in recording.counter("r1", "tc.json") if (row["dev"], row["kind"]) == ("line1", "tbf")]
+    print(f"{forward.height} samples, up to {fullest} packets of {largest} bytes, {seen} of {at_end['drops']} drops")
+    # A sawtooth of Reno or Cubic is above 19 packets for a good part of each of its some ten periods.
+    assert 19 <= fullest <= 20
+    assert 19 * 1514 <= largest <= 20 * 1514
+    # Samples every 50 ms to the end of a run that drops a few packets every half second.
+    assert 0 < seen <= at_end["drops"]
+    assert seen >= at_end["drops"] - 5
+    backward = recording.queues.filter((pl.col("link") == "line1") & (pl.col("direction") == "backward"))
+    assert int(backward["drops"].max()) == 0, "acknowledgements fit"  # type: ignore[arg-type]
+
+
+def test_queues_are_not_sampled_when_not_wanted(bench: Bench) -> None:
+    line = LINE + '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nsize = "10 kB"\n'
+    (recording,) = bench.record(line, "links.line1.rate=10 Mbit/s", "record.queues=false")
+    assert recording.queues.is_empty()
