@@ -73,9 +73,19 @@ def list_(as_json: bool) -> None:
 
 @kernel.command()
 @click.argument("version", default=DEFAULT_VERSION)
-def path(version: str) -> None:
+@click.option("--tree", is_flag=True, help="The tree that --keep-tree left, instead of the executable.")
+def path(version: str, tree: bool) -> None:
     """Print the path of the executable of the kernel VERSION, the one that runs use unless given."""
-    click.echo(find_kernel(version).executable)
+    found = find_kernel(version)
+    if not tree:
+        click.echo(found.executable)
+        return
+    kept = kept_tree(found)
+    if kept is None:
+        raise MissingError(
+            f"no tree was kept of the kernel {found.name}", hint=f"mptcplab kernel build {found.version} --keep-tree"
+        )
+    click.echo(kept)
 
 
 def _default_path() -> Path | None:
