@@ -26,6 +26,8 @@ _TITLE_WIDTH = 58
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
+#: More letters than these below the axis would run into each other.
+_LEVEL_LETTERS = 80
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,8 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 zorder=3,
             )
     axes.set_xticks(places, figure.positions)
+    if sum(map(len, figure.positions)) > _LEVEL_LETTERS:
+        axes.set_xticks(places, figure.positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_ylim(figure.lowest, figure.lowest + 1.1 * (_largest(figure) - figure.lowest))
     _draw_marks(drawing, axes, places, figure)
     title = "\n".join(textwrap.wrap(figure.title, _TITLE_WIDTH))

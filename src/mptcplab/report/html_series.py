@@ -194,4 +194,5 @@ def _queues(recording: Recording, most: int) -> tuple[Line, ...]:
         if held.size and held.max() > 0:
             times = of_one["time_ns"].to_numpy().astype(np.float64) / _NS
             lines.append((float(held.max()), Line(f"{link} {direction}", *_thinned(times, held, most))))
-    return tuple(line for _, line in sorted(lines, key=lambda pair: -pair[0])[:MOST_LINES])
+    fullest = sorted(lines, key=lambda pair: -pair[0])[:MOST_LINES]
+    return tuple(sorted((line for _, line in fullest), key=lambda line: line.name))
