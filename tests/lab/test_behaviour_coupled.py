@@ -41,15 +41,15 @@ def _goodput(rows: Rows, workload: str) -> float:
     return rows[workload].goodput_mbps.mean
 
 
-def _best_path(bench: Bench, protocol: str, control: str) -> float:
-    """Goodput where both lines have the same loss and round-trip time."""
+def _best_path(bench: Bench, protocol: str, control: str, *, delay: str = "20 ms") -> float:
+    """Goodput where both lines have the same loss, and ``line2`` this delay; ``line1`` has 20 ms."""
     rows = _run(
         bench,
         "rfc6356-best-path",
         f"transport.protocol={protocol}",
         f"transport.congestion_control={control}",
         "links.line2.forward.loss=0.2 %",
-        "links.line2.delay=20 ms",
+        f"links.line2.delay={delay}",
         "workloads.bulk.duration=40 s",
     )
     assert rows["bulk"].congestion == control
@@ -61,9 +61,20 @@ def test_not_worse_than_tcp_on_the_best_path(bench: Bench) -> None:
     tcp = _best_path(bench, "tcp", "reno")
     ratio = {name: _best_path(bench, "mptcp", name) / tcp for name in ("reno", "lia", "olia")}
     print("MPTCP / TCP on the best path:", ratio)
-    assert 1.65 < ratio["reno"] < 2.1, "uncoupled: the sum of both"
-    assert 0.9 < ratio["lia"] < 1.25, "LIA: by its equations 1.07, in the fluid model 1"
-    assert 0.8 < ratio["olia"] < 1.15, "OLIA: by its equations 0.97"
+    # The bounds are the expectation and three times the scatter.
+    assert 1.8 < ratio["reno"] < 2.2, "uncoupled: the sum of both"
+    assert 0.85 < ratio["lia"] < 1.27, "LIA: by its equations 1.07, in the fluid model 1"
+    assert 0.79 < ratio["olia"] < 1.27, "OLIA: by its equations 0.97, and 1.11 on average of three seeds"
+
+
+def test_not_worse_than_tcp_beside_a_longer_path(bench: Bench) -> None:
+    """As above, with 2.5 times the round-trip time on the second path."""
+    tcp = _best_path(bench, "tcp", "reno", delay="50 ms")
+    ratio = {name: _best_path(bench, "mptcp", name, delay="50 ms") / tcp for name in ("reno", "lia", "olia")}
+    print("MPTCP / TCP on the best path:", ratio)
+    assert 1.2 < ratio["reno"] < 1.6, "uncoupled: 1.4 times, the sum of both"
+    assert 0.82 < ratio["lia"] < 1.2, "LIA: 1 in the fluid model, 1.00 on average of three seeds"
+    assert 0.82 < ratio["olia"] < 1.25, "OLIA: 1.05 on average of three seeds"
 
 
 def _shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: int = 1) -> Rows:
