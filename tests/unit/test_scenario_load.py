@@ -15,7 +15,9 @@ from mptcplab.scenario.document import OF_EVERY_KIND, dotted, split_key
 from mptcplab.scenario.keys import Written, fields_of, known_fields
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.schema import Endpoint, Flow, Scenario, Transfer, WorkloadBase
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.transport import Endpoint
+from mptcplab.scenario.workloads import Flow, Transfer, WorkloadBase
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
 
 WORKLOAD = """

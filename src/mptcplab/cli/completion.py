@@ -149,7 +149,7 @@ def _scenario_of(ctx: click.Context) -> Path | None:
 def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Keys that may be set, with the values that one of them may take when these are few."""
     from mptcplab.scenario.load import load
-    from mptcplab.scenario.schema import Transport
+    from mptcplab.scenario.transport import Transport
 
     scenario = load(file).points[0].scenario
     yield from _below(Transport(), "transport.")

@@ -12,8 +12,9 @@ from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.schema import Scenario, WorkloadBase
+from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.weights import weighs
+from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.workload.context import FLOW, Context
 
 _FIRST_PORT = 5001

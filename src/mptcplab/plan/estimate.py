@@ -4,8 +4,10 @@ them by what runs really take."""
 
 from __future__ import annotations
 
+from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.schema import Direction, Flow, Iperf3, Scenario, Workload
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.workloads import Flow, Iperf3, Workload
 
 _OVERHEAD_SECONDS = 0.5
 _PAYLOAD = 1448

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Command, Queue
+from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.network import Network, Port
-from mptcplab.scenario.schema import Direction, Link
 from mptcplab.units import Duration
 
 MTU = 1500

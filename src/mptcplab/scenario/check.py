@@ -8,10 +8,13 @@ import itertools
 from collections.abc import Iterable
 
 from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.links import Link
 from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.schema import MOST_WEIGHTS, Link, Scenario, WorkloadBase
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.transport import MOST_WEIGHTS
 from mptcplab.scenario.weights import ends, weighed_addresses
+from mptcplab.scenario.workloads import WorkloadBase
 
 _MOST_NODES = 250
 _MOST_LINKS = 1000

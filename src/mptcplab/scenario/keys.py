@@ -14,23 +14,15 @@ from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.scenario.document import lookup
+from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import (
-    Direction,
-    Endpoint,
-    Flow,
-    Host,
-    Iperf3,
-    Limits,
-    Link,
-    Scenario,
-    Transfer,
-    Transport,
-)
+from mptcplab.scenario.schema import Host, Scenario
+from mptcplab.scenario.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.types import LinkName, Whole
+from mptcplab.scenario.workloads import Flow, Iperf3, Transfer
 
 
 class WrittenLink(Link, Direction):

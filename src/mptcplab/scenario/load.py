@@ -18,9 +18,11 @@ from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
 from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.links import Direction
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import WEIGHING, Direction, Scenario, Transport
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.transport import WEIGHING, Transport
 from mptcplab.scenario.weights import weighs_anywhere
 
 _LARGEST_SEED = 10**18

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mptcplab.scenario.record import Capture
-from mptcplab.scenario.schema import Scenario, WorkloadBase
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.workloads import WorkloadBase
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -19,21 +19,13 @@ from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.keys import Written, fields_of
+from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
-from mptcplab.scenario.schema import (
-    Direction,
-    Endpoint,
-    Flow,
-    Iperf3,
-    Limits,
-    Link,
-    Router,
-    Transfer,
-    Transport,
-    WorkloadBase,
-)
+from mptcplab.scenario.schema import Router
+from mptcplab.scenario.transport import Endpoint, Limits, Transport
+from mptcplab.scenario.workloads import Flow, Iperf3, Transfer, WorkloadBase
 from mptcplab.units import Quantity, QueueLength
 
 BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"

@@ -15,9 +15,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.document import show
-from mptcplab.scenario.schema import Direction, Flow, Iperf3, Transfer
+from mptcplab.scenario.links import Direction
 from mptcplab.scenario.types import Line as TitleLine
 from mptcplab.scenario.types import Protocol
+from mptcplab.scenario.workloads import Flow, Iperf3, Transfer
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
 Kind = Literal["flow", "iperf3", "transfer"]

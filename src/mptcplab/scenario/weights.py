@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from mptcplab.scenario.network import Network, Port
-from mptcplab.scenario.schema import WEIGHING, Scenario
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.transport import WEIGHING
 
 
 def weighed_addresses(network: Network, host: str) -> dict[str, int]:

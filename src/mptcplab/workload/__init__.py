@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Flow, Iperf3, Transfer, WorkloadBase
+from mptcplab.scenario.workloads import Flow, Iperf3, Transfer, WorkloadBase
 from mptcplab.workload import flow, iperf3, transfer
 from mptcplab.workload.context import Context
 

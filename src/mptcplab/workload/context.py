@@ -7,8 +7,8 @@ import shlex
 from dataclasses import dataclass
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import WorkloadBase
 from mptcplab.scenario.types import Protocol
+from mptcplab.scenario.workloads import WorkloadBase
 
 #: The name by which plans call ``tools/flow``; engines replace it by its path.
 FLOW = "mptcplab-flow"

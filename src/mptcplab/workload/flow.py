@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Flow
 from mptcplab.scenario.types import Protocol
+from mptcplab.scenario.workloads import Flow
 from mptcplab.workload.context import FLOW, Context, client, server
 
 _NS_PER_MS = 1_000_000

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Iperf3
+from mptcplab.scenario.workloads import Iperf3
 from mptcplab.workload.context import Context, client, server, shelled, with_algorithms
 
 

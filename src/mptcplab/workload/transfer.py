@@ -13,8 +13,8 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
-from mptcplab.scenario.schema import Transfer
 from mptcplab.scenario.types import Protocol
+from mptcplab.scenario.workloads import Transfer
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 
 _BLOCK = ("-b", "65536")
