@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""How a host's transport layer is set up: protocol, algorithms, endpoints, buffers."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+
+from mptcplab.scenario.types import Algorithm, Flag, LinkName, Part, Protocol, Whole, fault
+from mptcplab.units import Size
+
+_SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
+
+
+class Endpoint(Part):
+    """One address that MPTCP may use, as ``ip mptcp endpoint`` takes it."""
+
+    link: LinkName = Field(description="the link whose address on this host is meant", examples=["line1"])
+    flags: tuple[Flag, ...] = Field(
+        default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
+    )
+    port: Whole | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only", examples=[80])
+
+    @model_validator(mode="after")
+    def _sensible(self) -> Endpoint:
+        if self.port is not None and "signal" not in self.flags:
+            raise fault("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
+        if "fullmesh" in self.flags and "signal" in self.flags:
+            hint = "the kernel refuses this pair: choose one"
+            raise fault("an endpoint cannot be fullmesh and signal at once", hint, "flags")
+        if not self.flags:
+            raise fault("an endpoint without flags does nothing", 'for example flags = ["subflow"]', "flags")
+        if len(set(self.flags)) != len(self.flags):
+            raise fault("names a flag twice", "name every flag once", "flags")
+        return self
+
+
+class Limits(Part):
+    """How many additional subflows and announced addresses a connection may use (the kernel's own bound is 8)."""
+
+    subflows: Whole = Field(default=8, ge=0, le=8, description="additional subflows per connection", examples=[2])
+    add_addr_accepted: Whole = Field(
+        default=8, ge=0, le=8, description="announced addresses that are accepted", examples=[2]
+    )
+
+
+def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
+    if not sizes[0] <= sizes[1] <= sizes[2]:
+        raise fault("minimum, default and maximum are not in ascending order", 'like ["4 KiB", "128 KiB", "6 MiB"]')
+    return sizes
+
+
+BufferSizes = Annotated[tuple[Size, Size, Size], AfterValidator(_ascending)]
+_BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
+
+
+def _word_or_list(endpoints: Any) -> Any:
+    if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
+        hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "line1", flags = ["subflow"] }]'
+        raise fault("is neither a choice nor a list of endpoints", hint)
+    return endpoints
+
+
+#: Told apart before validation, so that what is wrong in a list is not reported as a wrong word as well.
+Endpoints = Annotated[
+    Annotated[Literal["auto", "fullmesh", "none"], Tag("word")] | Annotated[tuple[Endpoint, ...], Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, (list, tuple)) else "word"),
+    BeforeValidator(_word_or_list),
+]
+
+
+def _setting(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise fault("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1')
+    if isinstance(value, str) and not value.isprintable():
+        raise fault("is not one line of text", 'separate values by blanks, like "4096 131072 6291456"')
+    return value
+
+
+def _of_network(name: str) -> str:
+    if name == "net":
+        raise fault("is a table, and not a setting", 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1')
+    if not _SYSCTL.match(name):
+        raise fault(
+            "is not a setting of one node", "settings of a node's network begin with net., like net.ipv4.tcp_ecn"
+        )
+    return name
+
+
+#: What editors are told of a setting's name.
+_SYSCTL_SHAPE = {"type": "string", "pattern": r"^[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$"}
+Sysctl = dict[
+    Annotated[str, AfterValidator(_of_network), WithJsonSchema(_SYSCTL_SHAPE)],
+    Annotated[str | int, BeforeValidator(_setting)],
+]
+SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
+
+
+#: Schedulers that look at weights.
+WEIGHING = ("weighted", "priority")
+MOST_WEIGHTS = 16
+_LARGEST_WEIGHT = 255
+
+
+def _weight(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WEIGHT:
+        raise fault("is not a weight", f"use a whole number from 1 to {_LARGEST_WEIGHT}")
+    return value
+
+
+_WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _LARGEST_WEIGHT}
+Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema(_WEIGHT_SHAPE)]]
+
+
+class Transport(Part):
+    """How a host's transport layer is set up. Whatever is left out keeps the kernel's default."""
+
+    protocol: Protocol = Field(default="mptcp", description="what the host's programs open: mptcp or tcp")
+    congestion_control: Algorithm | None = Field(
+        default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
+    )
+    scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
+    weights: Weights = Field(
+        default_factory=dict,
+        description="of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
+        + " and ".join(WEIGHING),
+        examples=[{"line1": 3, "line2": 1}],
+    )
+    path_manager: Literal["kernel", "userspace"] = Field(default="kernel", description="net.mptcp.pm_type")
+    endpoints: Endpoints = Field(default="auto", description="auto uses every address that can reach the other side")
+    limits: Limits = Field(default_factory=Limits)
+    tcp_rmem: BufferSizes | None = Field(
+        default=None, description="receive buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    tcp_wmem: BufferSizes | None = Field(
+        default=None, description="send buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=SYSCTL_EXAMPLE)
+
+    @model_validator(mode="after")
+    def _said_once(self) -> Transport:
+        for key, name in _OWN_SETTINGS.items():
+            if name in self.sysctl and self.says(key):
+                raise fault(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
+        return self
+
+
+#: Settings that have a key of their own.
+_OWN_SETTINGS = {
+    "congestion_control": "net.ipv4.tcp_congestion_control",
+    "scheduler": "net.mptcp.scheduler",
+    "weights": "net.mptcp.scheduler_weights",
+    "path_manager": "net.mptcp.pm_type",
+    "tcp_rmem": "net.ipv4.tcp_rmem",
+    "tcp_wmem": "net.ipv4.tcp_wmem",
+}
