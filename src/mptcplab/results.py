@@ -24,8 +24,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.figures import columns
 from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
+from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import Recording
@@ -189,30 +191,6 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
 
 
-@dataclass(frozen=True)
-class Ends:
-    """Who sends and who receives the payload of a workload. Programs are None when sockets are sampled from outside."""
-
-    workload: str
-    sender: str
-    receiver: str
-    sending: str | None
-    receiving: str | None
-
-
-def ends_of(recording: Recording) -> list[Ends]:
-    """The workloads of a run, in the order of the scenario."""
-    found = []
-    for name, load in recording.manifest["facts"]["scenario"]["workloads"].items():
-        sides = [(load["from"], f"{name}.client"), (load["to"], f"{name}.server")]
-        if load.get("direction") == "download":
-            sides.reverse()
-        (sender, sending), (receiver, receiving) = sides
-        by_flow = load["kind"] == "flow"
-        found.append(Ends(name, sender, receiver, sending if by_flow else None, receiving if by_flow else None))
-    return found
-
-
 def way_name(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
     """A subflow's path as tables name it, the sender's link first, from a sample of either side."""
     return path_name({"local": row["remote"], "remote": row["local"]} if sends else row, addresses)
@@ -291,14 +269,15 @@ def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
         "scheduler": measured.scheduler,
         "kernel": result.kernel,
         "warnings": "; ".join(measured.warnings),
+        **{name: measured.figures[name] for name in columns([measured.figures], hidden=True)},
         **{f"share {path}": share for path, share in sockets.shares.items()},
     }
 
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals = {}
-    for name in ("goodput_mbps", "duration_s", "retransmitted_percent"):
-        value = getattr(row, name)
+    values = {name: getattr(row, name) for name in METRICS} | dict(row.figures)
+    for name, value in values.items():
         known = value.half_width is not None
         intervals[name] = value.mean
         intervals[f"{name}_low"] = value.low if known else None

@@ -288,6 +288,11 @@ class Probability(Quantity):
         return int(self) / 1e9
 
     @property
+    def as_fraction(self) -> Fraction:
+        """The same, exact."""
+        return Fraction(int(self), 10**9)
+
+    @property
     def percent_text(self) -> str:
         """Exact decimal percent without the sign, for ``tc``."""
         return format((Decimal(int(self)) / 10**7).normalize(), "f")

@@ -108,6 +108,49 @@ def test_free_topology(bench: Bench) -> None:
     assert 34 < row.goodput_mbps.mean < 40 * 1448 / 1514
 
 
+def test_failure(bench: Bench) -> None:
+    """With the lab's path manager a connection goes on at once where the host sees the failure."""
+    rows = _by(_rows(bench, "failure"), "events.0.how", "transport.path_manager")
+    for (how, _), row in rows.items():
+        assert row.goodput_mbps.mean > 10, f"{how}: less than the second line and the time before carry"
+    for how in ("carrier", "interface"):
+        assert rows[how, "userspace"].goodput_mbps.mean > rows[how, "kernel"].goodput_mbps.mean
+
+
+def test_handover(bench: Bench) -> None:
+    rows = _by(_rows(bench, "handover"), "hosts.client.transport.modes.access2")
+    goodput = {mode: row.goodput_mbps.mean for (mode,), row in rows.items()}
+    assert goodput["on"] > goodput["backup"] > goodput["off"]
+    assert goodput["on"] > goodput["handover"] > goodput["off"]
+
+
+def test_train(bench: Bench) -> None:
+    rows = _by(_rows(bench, "train"), "transport.protocol")
+    assert rows["mptcp",].goodput_mbps.mean > 2 * rows["tcp",].goodput_mbps.mean
+
+
+def test_queue_disciplines(bench: Bench) -> None:
+    """Of both lines, 25 Mbit/s, at least nine tenths of the payload, and an empty queue at the end with all but one."""
+    rows = _by(_rows(bench, "queue-disciplines"), "links.line*.discipline")
+    for row in rows.values():
+        assert row.mptcp == "2 subflows"
+        assert 0.9 * 25 * 1448 / 1514 < row.goodput_mbps.mean < 25 * 1448 / 1514
+    assert len(rows) == 7
+    assert rows["cake",].duration_s.mean < rows["tail-drop",].duration_s.mean
+
+
+def test_middlebox(bench: Bench) -> None:
+    rows = _by(_rows(bench, "middlebox"), "routers.r*.middlebox.strip")
+    used = {stripped: row.mptcp for (stripped,), row in rows.items()}
+    assert used == {
+        "[]": "2 subflows",
+        '["all"]': "fell back",
+        '["mp_capable"]': "fell back",
+        '["mp_join"]': "1 subflow",
+        '["add_addr"]': "fell back",
+    }
+
+
 def test_python_of_the_guide(tmp_path: Path) -> None:
     """As a newcomer would: the first command, then the script that looks into its recordings."""
     guide = (ROOT / "docs" / "getting-started.md").read_text()

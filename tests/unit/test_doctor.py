@@ -25,7 +25,7 @@ from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import TOOLS
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
-from mptcplab.scenario.keys import KINDS
+from mptcplab.scenario.kinds import KINDS
 
 DEBIAN = System("debian", "Debian")
 
@@ -54,7 +54,10 @@ def test_uses_are_asked_of_the_plans() -> None:
     assert uses["socat"] == "workloads of kind transfer"
     assert uses["tcpdump"] == "captures"
     assert set(tools.PACKAGES) <= set(uses)
-    assert set(KINDS) == {"flow", "iperf3", "transfer"}, "a new kind shows itself in uses()"
+    assert uses["lighttpd"] == uses["curl"] == "workloads of kind http"
+    assert uses["vsftpd"] == "workloads of kind ftp"
+    own = {"flow", "stream", "voip", "udp", "requests", "web"}
+    assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind shows itself in uses()"
 
 
 def test_every_package_has_its_names_elsewhere() -> None:

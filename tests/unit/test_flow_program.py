@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import signal
@@ -22,6 +23,8 @@ DEADLINE_S = 30.0
 # States of sockets in /proc/net/tcp
 ESTABLISHED = "01"
 LISTEN = "0A"
+#: What a UDP socket is until it has a peer.
+UNCONNECTED = "07"
 
 Event = dict[str, Any]
 
@@ -90,7 +93,7 @@ def flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def wait_for_socket(port: int, state: str, process: subprocess.Popen[str]) -> None:
     """Until the port has a socket in this state; connecting to find out would be counted."""
-    tables = [Path("/proc/net/tcp"), Path("/proc/net/tcp6")]
+    tables = [Path("/proc/net") / name for name in ("tcp", "tcp6", "udp", "udp6")]
     end = time.monotonic() + DEADLINE_S
     while process.poll() is None and time.monotonic() < end:
         lines = [line for table in tables if table.exists() for line in table.read_text().splitlines()]
@@ -114,7 +117,7 @@ class Lab:
         output = self.directory / "server.json"
         command: list[str | Path] = [self.flow, "server", "--port", str(port), "--output", output, *options]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        wait_for_socket(port, LISTEN, process)
+        wait_for_socket(port, UNCONNECTED if "--udp" in options else LISTEN, process)
         return process
 
     def client(
@@ -173,7 +176,8 @@ def test_bytes_arrive_as_sent(lab: Lab, direction: str, to: str) -> None:
         (start,), (end,) = of(events, "start"), of(events, "end")
         assert (start["protocol"], start["direction"]) == ("tcp", direction)
         assert (end["bytes"], end["error"]) == (3000001, None)
-        assert of(events, "interval")[-1] | {"bytes": None} == {
+        last = {key: value for key, value in of(events, "interval")[-1].items() if not key.startswith("pause")}
+        assert last | {"bytes": None} == {
             "event": "interval",
             "conn": 0,
             "role": start["role"],
@@ -228,6 +232,86 @@ def test_time_bound_run_has_intervals(lab: Lab) -> None:
         assert sum(event["bytes"] for event in intervals) == end["bytes"] > 0
     (end,) = of(run.client, "end")
     assert end["last_ns"] - end["first_ns"] >= 350_000_000
+
+
+def test_a_receiver_tells_its_longest_pause(lab: Lab) -> None:
+    interval = ("--interval-ms", "50")
+    run = lab.run("--seconds", "0.2", *interval, server=interval)
+    assert not any("pause_ns" in event for event in of(run.client, "interval")), "a sender does not wait for data"
+    told = [event for event in of(run.server, "interval") if "pause_ns" in event]
+    assert told
+    first = of(run.server, "end")[0]["first_ns"]
+    assert all(
+        first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in told
+    )
+
+
+@pytest.mark.parametrize("direction", ["upload", "download"])
+@pytest.mark.parametrize("protocol", ["tcp", "udp"])
+def test_messages_come_at_their_times(lab: Lab, protocol: str, direction: str) -> None:
+    options = ["--seconds", "0.3", "--message-bytes", "100", "--message-ns", "10000000", "--log"]
+    options += ["--download"] if direction == "download" else []
+    udp = ("--udp",) if protocol == "udp" else ()
+    run = lab.run(*options, *udp, server=udp)
+    sender, receiver = (run.client, run.server) if direction == "upload" else (run.server, run.client)
+    (sent,), (arrived,), (packets,) = of(sender, "end"), of(receiver, "end"), of(receiver, "packets")
+    assert (sent["messages"], arrived["messages"], arrived["bytes"]) == (30, 30, 3000)
+    assert packets["seq"] == list(range(30))
+    gaps = {b - a for a, b in itertools.pairwise(packets["sent_ns"])}
+    assert gaps == {10_000_000}, "the intended instants are exact"
+    assert sum(packets["delay_ns"]) == arrived["delay_sum_ns"]
+    assert max(packets["delay_ns"]) == arrived["delay_max_ns"]
+    assert min(packets["delay_ns"]) >= 0, "nothing is sent before its time"
+    assert of(sender, "start")[0]["protocol"] == protocol
+
+
+def test_a_source_that_is_on_and_off(lab: Lab) -> None:
+    """20 ms of every 50 ms, in steps of 5 ms: 4 messages, 6 times in 0.3 s."""
+    messages = ("--message-bytes", "16", "--message-ns", "5000000", "--log")
+    run = lab.run("--seconds", "0.3", *messages, "--on-us", "20000", "--off-us", "30000")
+    (packets,) = of(run.server, "packets")
+    begin = packets["sent_ns"][0]
+    assert [(at - begin) // 1_000_000 for at in packets["sent_ns"]] == [
+        50 * cycle + step for cycle in range(6) for step in (0, 5, 10, 15)
+    ]
+
+
+def test_requests_are_answered(lab: Lab) -> None:
+    ask = ("--ask", "--requests", "3", "--request-bytes", "70000", "--response-bytes", "500000", "--connections", "2")
+    run = lab.run(*ask, server=("--connections", "2"))
+    answers = of(run.client, "request")
+    assert [(one["request"], one["response"]) for one in answers] == [(70000, 500000)] * 6
+    assert all(one["asked_ns"] <= one["first_ns"] <= one["t_ns"] for one in answers)
+    for events in (run.client, run.server):
+        assert [(end["requests"], end["bytes"], end["error"]) for end in of(events, "end")] == [(3, 1500000, None)] * 2
+
+
+def test_flows_arrive_one_by_one(lab: Lab) -> None:
+    flows = ("--connections", "1000", "--arrival-us", "20000", "--sizes", "pareto", "--shape-milli", "1500")
+    seeded = ("--ask", "--seconds", "0.2", "--response-bytes", "3000", "--largest-bytes", "20000", *flows)
+    run = lab.run(*seeded, server=("--connections", "10"))
+    sizes = [one["response"] for one in of(run.client, "request")]
+    assert len(sizes) == len(of(run.server, "end")) == 10
+    assert all(1000 <= size <= 20000 for size in sizes), "a mean of 3000 with alpha 1.5 begins at 1000"
+    assert len(set(sizes)) > 5
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--message-bytes", "100", "--seconds", "1"), "--message-bytes and --message-ns belong together"),
+        (("--message-bytes", "15"), "is not a whole number of bytes"),
+        (("--udp", "--seconds", "1"), "only with --message-bytes"),
+        (("--ask", "--seconds", "1"), "--response-bytes is missing"),
+        (("--ask", "--response-bytes", "1"), "say how long with --seconds"),
+        (("--ask", "--sizes", "gauss"), "is not fixed, exponential, pareto or lognormal"),
+        (("--ask", "--seconds", "1", "--response-bytes", "1", "--sizes", "pareto"), "needs a --shape-milli"),
+    ],
+)
+def test_messages_and_requests_refuse_what_makes_no_sense(lab: Lab, options: tuple[str, ...], complaint: str) -> None:
+    done = lab.client(*options, port=1)
+    assert done.returncode == 2
+    assert complaint in done.stderr
 
 
 def test_interval_0_gives_only_final_samples(lab: Lab) -> None:

@@ -13,9 +13,10 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.metrics.ends import ends_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.html import build_report
-from mptcplab.results import ends_of, open_results, to_pandas
+from mptcplab.results import open_results, to_pandas
 
 
 def test_runs_as_a_frame(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define GREET_AGAIN_NS (200 * NS_PER_MS)
+
 static struct conn *conn_new(struct flow *flow, int fd, __u64 number)
 {
 	struct conn **link = &flow->conns;
@@ -52,6 +54,8 @@ void conn_finish(struct conn *c, const char *error)
 {
 	struct flow *flow = c->flow;
 
+	if (c->pace)
+		report_packets(c);
 	if (c->started)
 		report_sample(c, true);
 	report_end(c, error);
@@ -81,7 +85,12 @@ static void begin(struct conn *c)
 		c->sample_at = c->start_at + opt->interval_ns;
 	c->started = true;
 	report_start(c);
-	transfer_begin(c);
+	if (c->wire.paced)
+		pace_begin(c);
+	else if (c->wire.ask)
+		ask_begin(c);
+	else
+		transfer_begin(c);
 }
 
 void conn_connect(struct flow *flow, __u64 number)
@@ -97,22 +106,81 @@ void conn_connect(struct flow *flow, __u64 number)
 	c = conn_new(flow, fd, number);
 	c->state = CONN_CONNECTING;
 	c->connect_at = loop_now(flow);
+	c->udp = opt->udp;
 	c->wire = (struct wire){
-		.download = opt->download,
+		.download = opt->download || opt->ask,
 		.checksum = opt->checksum,
+		.paced = opt->message,
+		.ask = opt->ask,
+		.exponential = opt->exponential,
+		.log = opt->log,
 		.number = number,
-		.bytes = opt->bytes,
+		.bytes = opt->ask ? 0 : opt->bytes,
 		.duration_ns = opt->duration_ns,
 		.seed = opt->seed,
+		.message = opt->message,
+		.gap_ns = opt->gap_ns,
+		.on_ns = opt->on_ns,
+		.off_ns = opt->off_ns,
 	};
 	loop_add(flow, fd, EPOLLOUT, c);
 	if (error)
 		conn_fail(c, error);
 }
 
-static void connected(struct conn *c)
+static bool send_header(struct conn *c)
+{
+	ssize_t len = wire_encode(&c->wire, c->header);
+
+	/* The send buffer is empty, so the kernel takes all of it or there is an error. */
+	return send(c->fd, c->header, len, MSG_NOSIGNAL) == len;
+}
+
+static void name_peer(struct conn *c)
 {
 	struct sockaddr_storage remote;
+	socklen_t len = sizeof(remote);
+
+	if (!getpeername(c->fd, (struct sockaddr *)&remote, &len))
+		net_format(&remote, c->remote);
+}
+
+/*
+ * UDP has no handshake: the header is sent until something comes back, which is the header as well, or the first
+ * message. Errors are those of datagrams before, and say nothing.
+ */
+static void greet(struct conn *c, __u32 events)
+{
+	unsigned char answer[sizeof(c->header)];
+	ssize_t n = events & EPOLLIN ? recv(c->fd, answer, sizeof(answer), MSG_PEEK) : -1;
+
+	if (n > 0) {
+		struct wire wire;
+		size_t wanted;
+
+		if (n == WIRE_MOST && wire_decode(&wire, answer, n, &wanted))
+			recv(c->fd, answer, sizeof(answer), 0);
+		c->start_at = loop_now(c->flow);
+		begin(c);
+		return;
+	}
+	if (events & EPOLLERR) {
+		socklen_t len = sizeof(int);
+		int error;
+
+		/* Taking the error clears it; the next try has its time. */
+		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		if (c->greet_at)
+			return;
+	}
+	name_peer(c);
+	send_header(c);
+	c->greet_at = loop_now(c->flow) + GREET_AGAIN_NS;
+	loop_watch(c, EPOLLIN);
+}
+
+static void connected(struct conn *c)
+{
 	socklen_t len = sizeof(int);
 	int error = 0;
 
@@ -122,16 +190,48 @@ static void connected(struct conn *c)
 		conn_fail(c, error);
 		return;
 	}
-	len = sizeof(remote);
-	if (!getpeername(c->fd, (struct sockaddr *)&remote, &len))
-		net_format(&remote, c->remote);
+	name_peer(c);
 	c->start_at = loop_now(c->flow);
-	wire_encode(&c->wire, c->header);
-	/* The send buffer is empty, so the kernel takes all of it or there is an error. */
-	if (send(c->fd, c->header, WIRE_SIZE, MSG_NOSIGNAL) != WIRE_SIZE) {
+	if (!send_header(c)) {
 		conn_fail(c, errno);
 		return;
 	}
+	begin(c);
+}
+
+static bool is_known(const struct flow *flow, const char *remote)
+{
+	for (const struct conn *c = flow->conns; c; c = c->next)
+		if (!strcmp(c->remote, remote))
+			return true;
+	return false;
+}
+
+/* A header from somebody new gets a socket of its own, and the header back. */
+static void accept_datagram(struct flow *flow)
+{
+	unsigned char header[WIRE_MOST];
+	char remote[ADDRESS_TEXT];
+	struct net_datagram from;
+	struct wire wire;
+	struct conn *c;
+	size_t wanted;
+	ssize_t n = net_receive(flow->listener, header, sizeof(header), &from);
+	int fd;
+
+	if (n != WIRE_MOST || !wire_decode(&wire, header, n, &wanted) || wanted != (size_t)n)
+		return;
+	net_format(&from.peer, remote);
+	if (is_known(flow, remote))
+		return;
+	fd = net_answer(&flow->opt, &from);
+	c = conn_new(flow, fd, flow->accepted++);
+	c->udp = true;
+	c->wire = wire;
+	c->start_at = loop_now(flow);
+	memcpy(c->remote, remote, sizeof(remote));
+	loop_add(flow, fd, EPOLLIN, c);
+	send_header(c);
 	begin(c);
 }
 
@@ -141,7 +241,13 @@ void conn_accept(struct flow *flow)
 	struct sockaddr_storage remote;
 	socklen_t len = sizeof(remote);
 	struct conn *c;
-	int fd = accept4(flow->listener, (struct sockaddr *)&remote, &len,
+	int fd;
+
+	if (opt->udp) {
+		accept_datagram(flow);
+		return;
+	}
+	fd = accept4(flow->listener, (struct sockaddr *)&remote, &len,
 			 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0) {
@@ -166,7 +272,9 @@ void conn_accept(struct flow *flow)
 /* Never reads past the header, so that the payload can be read with MSG_TRUNC. */
 static void read_header(struct conn *c)
 {
-	ssize_t n = recv(c->fd, c->header + c->header_len, WIRE_SIZE - c->header_len, 0);
+	size_t wanted;
+	bool good = wire_decode(&c->wire, c->header, c->header_len, &wanted);
+	ssize_t n = recv(c->fd, c->header + c->header_len, wanted - c->header_len, 0);
 
 	if (n < 0) {
 		if (errno != EAGAIN)
@@ -174,20 +282,21 @@ static void read_header(struct conn *c)
 		return;
 	}
 	c->header_len += n;
-	if (n && c->header_len < WIRE_SIZE)
-		return;
-	if (!n || !wire_decode(&c->wire, c->header)) {
+	good = good && wire_decode(&c->wire, c->header, c->header_len, &wanted);
+	if (!n || !good)
 		conn_finish(c, "header");
-		return;
-	}
-	begin(c);
+	else if (c->header_len == wanted)
+		begin(c);
 }
 
 void conn_event(struct conn *c, __u32 events)
 {
 	switch (c->state) {
 	case CONN_CONNECTING:
-		connected(c);
+		if (c->udp)
+			greet(c, events);
+		else
+			connected(c);
 		break;
 	case CONN_HEADER:
 		read_header(c);
@@ -201,9 +310,18 @@ void conn_event(struct conn *c, __u32 events)
 	case CONN_RECEIVING:
 		transfer_receive(c);
 		break;
+	case CONN_ASKING:
+	case CONN_ANSWERING:
+		ask_event(c);
+		break;
 	case CONN_DONE:
 		break;
 	}
+}
+
+static __u64 sooner(__u64 one, __u64 other)
+{
+	return !one || (other && other < one) ? other : one;
 }
 
 /* When conn_alarm() is to be called; 0 = never. */
@@ -211,14 +329,15 @@ __u64 conn_alarm_at(const struct conn *c)
 {
 	switch (c->state) {
 	case CONN_CONNECTING:
-		return c->connect_at + c->flow->opt.connect_timeout_ns;
+		return sooner(c->connect_at + c->flow->opt.connect_timeout_ns, c->greet_at);
 	case CONN_SENDING:
-		if (c->stop_at && (!c->sample_at || c->stop_at < c->sample_at))
-			return c->stop_at;
-		return c->sample_at;
+		return sooner(sooner(c->stop_at, c->sample_at), c->pace ? pace_alarm_at(c) : 0);
 	case CONN_DRAINING:
 	case CONN_RECEIVING:
-		return c->sample_at;
+		return sooner(c->sample_at, c->pace ? pace_alarm_at(c) : 0);
+	case CONN_ASKING:
+	case CONN_ANSWERING:
+		return sooner(c->sample_at, ask_alarm_at(c));
 	default:
 		return 0;
 	}
@@ -230,7 +349,10 @@ void conn_alarm(struct conn *c)
 	__u64 interval = c->flow->opt.interval_ns;
 
 	if (c->state == CONN_CONNECTING) {
-		conn_finish(c, "connect-timeout");
+		if (c->connect_at + c->flow->opt.connect_timeout_ns <= now)
+			conn_finish(c, "connect-timeout");
+		else
+			greet(c, 0);
 		return;
 	}
 	if (c->sample_at && c->sample_at <= now) {
@@ -240,4 +362,12 @@ void conn_alarm(struct conn *c)
 	}
 	if (c->state == CONN_SENDING && c->stop_at && c->stop_at <= now)
 		transfer_stop(c);
+	if (c->pace && pace_alarm_at(c) && pace_alarm_at(c) <= now) {
+		if (c->state == CONN_SENDING)
+			pace_send(c);
+		else
+			conn_finish(c, NULL);
+	}
+	if (c->ask && ask_alarm_at(c) && ask_alarm_at(c) <= now)
+		ask_alarm(c);
 }

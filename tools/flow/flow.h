@@ -35,10 +35,13 @@
 
 enum command { COMMAND_SERVER, COMMAND_CLIENT, COMMAND_PATTERN, COMMAND_SUM, COMMAND_WITH };
 
+enum sizes { SIZES_FIXED, SIZES_EXPONENTIAL, SIZES_PARETO, SIZES_LOGNORMAL };
+
 struct options {
 	enum command command;
 	bool server;
 	bool mptcp;
+	bool udp;
 	bool download;
 	bool checksum;
 	const char *connect;
@@ -47,6 +50,7 @@ struct options {
 	const char *scheduler;
 	const char *file;
 	const char *output;
+	bool any_address;	/* of COMMAND_WITH */
 	char **program;		/* of COMMAND_WITH, with its arguments */
 	__u64 port;
 	__u64 connections;	/* server: 0 = serve until a signal */
@@ -58,6 +62,23 @@ struct options {
 	__u64 rcvbuf;		/* 0 = the kernel tunes it */
 	__u64 sndbuf;		/* 0 = the kernel tunes it */
 	__u64 seed;
+	/* A client that sends messages at their times (pace.c). */
+	__u64 message;		/* bytes of each; 0 = no messages */
+	__u64 gap_ns;
+	__u64 on_ns;		/* 0 = always on */
+	__u64 off_ns;
+	bool exponential;	/* times are random with these means: on, off, thinking, arrivals */
+	bool log;		/* a receiver tells every message */
+	/* A client that asks and is answered (ask.c). */
+	bool ask;
+	__u64 requests;		/* of each connection; 0 = until the time is over */
+	__u64 request_bytes;
+	__u64 response_bytes;	/* the mean, if sizes are random */
+	__u64 largest;		/* responses are cut to this; 0 = as drawn */
+	__u64 shape_milli;	/* of Pareto and lognormal, in thousandths */
+	enum sizes sizes;
+	__u64 think_ns;
+	__u64 arrival_ns;	/* a new connection that often, with one request each; 0 = all at once */
 };
 
 void options_parse(struct options *opt, int argc, char **argv);
@@ -66,18 +87,41 @@ extern const char help_text[];
 /* ---- wire.c: the header that opens every connection -------------------------------------- */
 
 #define WIRE_SIZE 40
+#define WIRE_PACE_SIZE 32	/* more, for messages */
+#define WIRE_MOST (WIRE_SIZE + WIRE_PACE_SIZE)
 
 struct wire {
 	bool download;
 	bool checksum;
+	bool paced;
+	bool ask;
+	bool exponential;
+	bool log;
 	__u32 number;		/* the client's number of this connection */
 	__u64 bytes;		/* UNLIMITED = by time */
 	__u64 duration_ns;	/* 0 = by bytes */
 	__u64 seed;
+	/* Only with paced. */
+	__u64 message;
+	__u64 gap_ns;
+	__u64 on_ns;
+	__u64 off_ns;
 };
 
-void wire_encode(const struct wire *wire, unsigned char out[WIRE_SIZE]);
-bool wire_decode(struct wire *wire, const unsigned char in[WIRE_SIZE]);
+size_t wire_encode(const struct wire *wire, unsigned char out[WIRE_MOST]);
+bool wire_decode(struct wire *wire, const unsigned char *in, size_t len, size_t *wanted);
+void wire_put64(unsigned char *out, __u64 value);
+__u64 wire_get64(const unsigned char *in);
+
+/* ---- random.c: times and sizes that depend on the seed only ------------------------------ */
+
+struct random {
+	__u64 state;
+};
+
+void random_init(struct random *random, __u64 seed, __u64 stream);
+__u64 random_time(struct random *random, __u64 mean_ns, bool exponential);
+__u64 random_size(struct random *random, const struct options *opt);
 
 /* ---- payload.c: what is sent, and its checksum ------------------------------------------- */
 
@@ -108,6 +152,10 @@ struct flow {
 	int timer;
 	int signals;
 	int listener;		/* -1 at the client */
+	struct random random;	/* of arrivals and sizes */
+	__u64 arrival_at;	/* the next connection is made; 0 = none */
+	__u64 arrivals_end;
+	__u64 arrived;
 	int file;		/* -1 without --file */
 	__u64 accepted;
 	__u64 finished;
@@ -123,7 +171,48 @@ enum conn_state {
 	CONN_SENDING,
 	CONN_DRAINING,		/* sender: all is written, waiting for the receiver to close */
 	CONN_RECEIVING,
+	CONN_ASKING,		/* client of ask.c */
+	CONN_ANSWERING,		/* server of ask.c */
 	CONN_DONE,		/* to be freed by the loop */
+};
+
+#define PACKETS_MAX 250		/* messages in one event */
+#define MESSAGE_HEAD 16		/* number and time of a message */
+
+/* Messages at their times: sequence number and intended instant stand in front of each. */
+struct pace {
+	__u64 next_at;		/* intended instant of the next message */
+	__u64 on_end;		/* the source falls silent */
+	__u64 end_at;		/* no message from here on */
+	__u64 count;		/* messages sent in full, or received */
+	size_t done;		/* bytes of the current one that are sent */
+	bool blocked;		/* the kernel takes no more for now */
+	struct random random;
+	unsigned char *message;
+	unsigned char head[MESSAGE_HEAD];
+	__u64 logged;		/* messages in the arrays below */
+	__u64 seq[PACKETS_MAX];
+	__u64 sent_at[PACKETS_MAX];
+	__s64 delay[PACKETS_MAX];
+	/* Of all messages. */
+	__u64 delay_sum;
+	__u64 delay_max;
+};
+
+/* Requests and responses: how much of the current ones is still to come. */
+struct ask {
+	struct random random;
+	__u64 left_out;		/* bytes to send */
+	__u64 left_in;		/* bytes to receive */
+	__u64 request;
+	__u64 response;
+	__u64 asked_at;		/* the current request began; 0 = thinking */
+	__u64 first_at;		/* the first byte of its response */
+	__u64 next_at;		/* the next request begins; 0 = now is not the time */
+	__u64 stop_at;
+	__u64 count;
+	size_t head_len;
+	unsigned char head[MESSAGE_HEAD];
 };
 
 struct conn {
@@ -136,19 +225,25 @@ struct conn {
 	bool sender;
 	bool checksum;
 	bool mptcp;		/* what the socket is, not what was asked for */
+	bool udp;
 	struct wire wire;
-	unsigned char header[WIRE_SIZE];
+	struct pace *pace;
+	struct ask *ask;
+	unsigned char header[WIRE_MOST];
 	size_t header_len;
 	char local[ADDRESS_TEXT];
 	char remote[ADDRESS_TEXT];
 	/* Instants of CLOCK_MONOTONIC, in ns; 0 = none. */
 	__u64 connect_at;	/* connect() was called */
+	__u64 greet_at;		/* the header is sent again, on UDP */
 	__u64 start_at;		/* connected, or accepted */
 	__u64 stop_at;		/* a sender by time stops */
 	__u64 sample_at;	/* next periodic sample */
 	__u64 read_at;		/* a receiver with a quantum reads next */
 	__u64 first_at;		/* first payload read, or sending began */
 	__u64 last_at;		/* last payload read, or writing was shut down */
+	__u64 pause_ns;		/* a receiver's longest time without data since the last sample */
+	__u64 pause_at;		/* when that began */
 	__u64 bytes;		/* payload bytes so far */
 	__u64 reported;		/* of these, in interval events so far */
 	struct xxh64 hash;
@@ -183,11 +278,34 @@ void transfer_stop(struct conn *c);
 void transfer_drain(struct conn *c);
 void transfer_receive(struct conn *c);
 
+/* pace.c */
+void pace_begin(struct conn *c);
+void pace_send(struct conn *c);
+void pace_received(struct conn *c, const unsigned char *data, size_t len);
+__u64 pace_alarm_at(const struct conn *c);
+
+/* ask.c */
+void ask_begin(struct conn *c);
+void ask_event(struct conn *c);
+void ask_alarm(struct conn *c);
+__u64 ask_alarm_at(const struct conn *c);
+void ask_arrivals(struct flow *flow);
+
+/* Who sent a datagram, and to which address of ours. */
+struct net_datagram {
+	struct sockaddr_storage peer;
+	struct sockaddr_storage local;
+	socklen_t len;
+};
+
 /* net.c */
 void net_check(const struct options *opt);
 int net_listen(const struct options *opt);
 int net_connect(const struct options *opt);
 void net_accepted(const struct options *opt, int fd);
+ssize_t net_receive(int fd, void *buf, size_t len, struct net_datagram *from);
+int net_answer(const struct options *opt, const struct net_datagram *from);
+void net_at_once(int fd);
 bool net_is_mptcp(int fd);
 void net_congestion(int fd, char *name, socklen_t len);
 void net_scheduler(int fd, char *name, socklen_t len);
@@ -197,6 +315,8 @@ void net_format(const struct sockaddr_storage *ss, char out[ADDRESS_TEXT]);
 void report_start(const struct conn *c);
 void report_sample(struct conn *c, bool final);
 void report_end(const struct conn *c, const char *error);
+void report_packets(struct conn *c);
+void report_request(const struct conn *c, __u64 now);
 
 /* ---- snapshot.c: what the kernel says about a socket -------------------------------------- */
 

@@ -57,6 +57,8 @@ static void set_timer(struct flow *flow)
 		if (alarm && alarm < at)
 			at = alarm;
 	}
+	if (flow->arrival_at && flow->arrival_at < at)
+		at = flow->arrival_at;
 	if (at == UNLIMITED)
 		at = 0;
 	if (at == flow->timer_ns)
@@ -101,6 +103,7 @@ static void due_alarms(struct flow *flow)
 		if (at && at <= loop_now(flow))
 			conn_alarm(c);
 	}
+	ask_arrivals(flow);
 }
 
 static void reap(struct flow *flow)
@@ -115,6 +118,10 @@ static void reap(struct flow *flow)
 			continue;
 		}
 		*link = c->next;
+		if (c->pace)
+			free(c->pace->message);
+		free(c->pace);
+		free(c->ask);
 		free(c->chunk);
 		free(c);
 	}
@@ -166,6 +173,8 @@ static void open_loop(struct flow *flow)
 
 static bool finished(const struct flow *flow)
 {
+	if (flow->opt.arrival_ns)
+		return !flow->arrival_at && flow->finished >= flow->arrived;
 	return flow->opt.connections && flow->finished >= flow->opt.connections;
 }
 
@@ -177,6 +186,11 @@ void loop_run(struct flow *flow)
 	if (flow->opt.server) {
 		flow->listener = net_listen(&flow->opt);
 		loop_add(flow, flow->listener, EPOLLIN, &flow->listener);
+	} else if (flow->opt.arrival_ns) {
+		random_init(&flow->random, flow->opt.seed, 0);
+		flow->arrival_at = loop_now(flow);
+		flow->arrivals_end = flow->arrival_at + flow->opt.duration_ns;
+		ask_arrivals(flow);
 	} else {
 		for (__u64 i = 0; i < flow->opt.connections; i++)
 			conn_connect(flow, i);

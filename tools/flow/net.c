@@ -73,6 +73,8 @@ static void set_scheduler(const struct options *opt, int fd)
 /* Buffer sizes have to be set before the handshake, which settles the window scale. */
 static void set_up(const struct options *opt, int fd)
 {
+	if (opt->udp)
+		return;
 	if (opt->rcvbuf)
 		set(fd, SOL_SOCKET, SO_RCVBUF, "--rcvbuf", opt->rcvbuf);
 	if (opt->sndbuf)
@@ -83,6 +85,8 @@ static void set_up(const struct options *opt, int fd)
 
 static int try_socket(const struct options *opt, int family)
 {
+	if (opt->udp)
+		return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_UDP);
 	return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 		      opt->mptcp ? IPPROTO_MPTCP : IPPROTO_TCP);
 }
@@ -109,6 +113,14 @@ static struct address any_address(const struct options *opt)
 	return resolve("bind", "::", opt->port);
 }
 
+static void tell_local(int fd, sa_family_t family)
+{
+	if (family == AF_INET6)
+		set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, "IPV6_RECVPKTINFO", 1);
+	else
+		set(fd, IPPROTO_IP, IP_PKTINFO, "IP_PKTINFO", 1);
+}
+
 int net_listen(const struct options *opt)
 {
 	struct address address = opt->bind ? resolve("bind", opt->bind, opt->port)
@@ -118,7 +130,9 @@ int net_listen(const struct options *opt)
 	set(fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
 	if (!opt->bind && address.ss.ss_family == AF_INET6)
 		set(fd, IPPROTO_IPV6, IPV6_V6ONLY, "IPV6_V6ONLY", 0);
-	if (bind(fd, (struct sockaddr *)&address.ss, address.len) || listen(fd, SOMAXCONN))
+	if (opt->udp)
+		tell_local(fd, address.ss.ss_family);
+	if (bind(fd, (struct sockaddr *)&address.ss, address.len) || (!opt->udp && listen(fd, SOMAXCONN)))
 		die(EXIT_RUNTIME, "cannot listen on %s port %llu: %s",
 		    opt->bind ? opt->bind : "any address,", opt->port, strerror(errno));
 	return fd;
@@ -141,6 +155,66 @@ int net_connect(const struct options *opt)
 	if (connect(fd, (struct sockaddr *)&remote.ss, remote.len) && errno == EINPROGRESS)
 		errno = 0;
 	return fd;
+}
+
+static void take_local(struct cmsghdr *c, struct net_datagram *from)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&from->local;
+	struct sockaddr_in *in = (struct sockaddr_in *)&from->local;
+
+	from->local.ss_family = from->peer.ss_family;
+	if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO)
+		in6->sin6_addr = ((struct in6_pktinfo *)CMSG_DATA(c))->ipi6_addr;
+	else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO)
+		in->sin_addr = ((struct in_pktinfo *)CMSG_DATA(c))->ipi_addr;
+}
+
+ssize_t net_receive(int fd, void *buf, size_t len, struct net_datagram *from)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[256];
+	} control;
+	struct iovec iov = { .iov_base = buf, .iov_len = len };
+	struct msghdr msg = {
+		.msg_name = &from->peer,
+		.msg_namelen = sizeof(from->peer),
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	memset(from, 0, sizeof(*from));
+	n = recvmsg(fd, &msg, 0);
+	from->len = msg.msg_namelen;
+	for (struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c))
+		take_local(c, from);
+	return n;
+}
+
+/* A UDP socket for one peer, which is answered from the address that it sent to. */
+int net_answer(const struct options *opt, const struct net_datagram *from)
+{
+	struct sockaddr_storage local = from->local;
+	int fd = open_socket(opt, local.ss_family);
+
+	/* The port has the same place in both kinds of address. */
+	((struct sockaddr_in *)&local)->sin_port = htons(opt->port);
+	set(fd, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR", 1);
+	if (bind(fd, (struct sockaddr *)&local, from->len) ||
+	    connect(fd, (const struct sockaddr *)&from->peer, from->len))
+		die(EXIT_RUNTIME, "cannot answer a datagram: %s", strerror(errno));
+	return fd;
+}
+
+/* Small messages must not wait for each other. A UDP socket has nothing to wait for. */
+void net_at_once(int fd)
+{
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 /* A TCP socket inherits this from the listener, an MPTCP socket only for its first subflow. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, NUMBER, SECONDS, TEXT };
+enum kind { FLAG, NUMBER, SECONDS, TEXT, SIZES };
 /* Who takes an option: a set. */
 enum { SERVER = 1, CLIENT = 2, PATTERN = 4, WITH = 8, BOTH = SERVER | CLIENT };
 
@@ -33,6 +33,7 @@ static const struct spec specs[] = {
 	{ "bind", TEXT, BOTH, AT(bind), 0, 0, NULL, 0 },
 	{ "connect", TEXT, CLIENT, AT(connect), 0, 0, NULL, 0 },
 	{ "mptcp", FLAG, BOTH, AT(mptcp), 0, 0, NULL, 0 },
+	{ "udp", FLAG, BOTH, AT(udp), 0, 0, NULL, 0 },
 	{ "connections", NUMBER, BOTH, AT(connections), 1, 1000000, "a number of connections", 1 },
 	{ "seconds", SECONDS, CLIENT, AT(duration_ns), 0, 0, NULL, 0 },
 	{ "bytes", NUMBER, CLIENT | PATTERN, AT(bytes), 0, TARGET_MAX,
@@ -43,6 +44,7 @@ static const struct spec specs[] = {
 	  "a whole number of milliseconds", NS_PER_MS },
 	{ "congestion", TEXT, BOTH | WITH, AT(congestion), 0, 0, NULL, 0 },
 	{ "scheduler", TEXT, BOTH | WITH, AT(scheduler), 0, 0, NULL, 0 },
+	{ "any-address", FLAG, WITH, AT(any_address), 0, 0, NULL, 0 },
 	{ "interval-ms", NUMBER, BOTH, AT(interval_ns), 0, 86400000,
 	  "a whole number of milliseconds", NS_PER_MS },
 	{ "quantum-us", NUMBER, BOTH, AT(quantum_ns), 0, 10000000,
@@ -51,6 +53,21 @@ static const struct spec specs[] = {
 	{ "sndbuf", NUMBER, BOTH, AT(sndbuf), 1, INT_MAX / 2, "a whole number of bytes", 1 },
 	{ "checksum", FLAG, BOTH, AT(checksum), 0, 0, NULL, 0 },
 	{ "seed", NUMBER, CLIENT | PATTERN, AT(seed), 0, ULLONG_MAX, "a seed", 1 },
+	{ "message-bytes", NUMBER, CLIENT, AT(message), MESSAGE_HEAD, 65507, "a whole number of bytes", 1 },
+	{ "message-ns", NUMBER, CLIENT, AT(gap_ns), 1, 86400000000000, "a whole number of nanoseconds", 1 },
+	{ "on-us", NUMBER, CLIENT, AT(on_ns), 1, 86400000000, "a whole number of microseconds", NS_PER_US },
+	{ "off-us", NUMBER, CLIENT, AT(off_ns), 1, 86400000000, "a whole number of microseconds", NS_PER_US },
+	{ "exponential", FLAG, CLIENT, AT(exponential), 0, 0, NULL, 0 },
+	{ "log", FLAG, CLIENT, AT(log), 0, 0, NULL, 0 },
+	{ "ask", FLAG, CLIENT, AT(ask), 0, 0, NULL, 0 },
+	{ "requests", NUMBER, CLIENT, AT(requests), 1, 1000000000, "a number of requests", 1 },
+	{ "request-bytes", NUMBER, CLIENT, AT(request_bytes), 0, TARGET_MAX, "a whole number of bytes", 1 },
+	{ "response-bytes", NUMBER, CLIENT, AT(response_bytes), 1, TARGET_MAX, "a whole number of bytes", 1 },
+	{ "largest-bytes", NUMBER, CLIENT, AT(largest), 1, TARGET_MAX, "a whole number of bytes", 1 },
+	{ "sizes", SIZES, CLIENT, AT(sizes), 0, 0, NULL, 0 },
+	{ "shape-milli", NUMBER, CLIENT, AT(shape_milli), 1, 100000, "a number of thousandths", 1 },
+	{ "think-us", NUMBER, CLIENT, AT(think_ns), 0, 86400000000, "a whole number of microseconds", NS_PER_US },
+	{ "arrival-us", NUMBER, CLIENT, AT(arrival_ns), 1, 86400000000, "a whole number of microseconds", NS_PER_US },
 	{ "output", TEXT, BOTH, AT(output), 0, 0, NULL, 0 },
 };
 
@@ -99,6 +116,16 @@ static __u64 parse_seconds(const struct spec *spec, const char *text)
 	return whole * NS_PER_S + fraction * unit;
 }
 
+static enum sizes parse_sizes(const char *text)
+{
+	static const char *const names[] = { "fixed", "exponential", "pareto", "lognormal" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i]))
+			return i;
+	die(EXIT_USAGE, "--sizes: '%s' is not fixed, exponential, pareto or lognormal", text);
+}
+
 static void store(struct options *opt, const struct spec *spec, const char *text)
 {
 	char *place = (char *)opt + spec->offset;
@@ -112,6 +139,9 @@ static void store(struct options *opt, const struct spec *spec, const char *text
 		break;
 	case SECONDS:
 		*(__u64 *)place = parse_seconds(spec, text);
+		break;
+	case SIZES:
+		*(enum sizes *)place = parse_sizes(text);
 		break;
 	case TEXT:
 		if (!*text)
@@ -183,6 +213,33 @@ static void parse_arguments(struct options *opt, char **argv)
 	}
 }
 
+static void check_messages(const struct options *opt)
+{
+	if (!opt->message != !opt->gap_ns)
+		die(EXIT_USAGE, "--message-bytes and --message-ns belong together");
+	if (!opt->on_ns != !opt->off_ns)
+		die(EXIT_USAGE, "--on-us and --off-us belong together");
+	if (opt->message && (!opt->duration_ns || opt->ask || opt->checksum || opt->file))
+		die(EXIT_USAGE, "--message-bytes: only with --seconds, and without --ask, --checksum and --file");
+	if (!opt->message && (opt->on_ns || opt->log || opt->udp))
+		die(EXIT_USAGE, "--on-us, --log and --udp: only with --message-bytes");
+}
+
+static void check_requests(const struct options *opt)
+{
+	if (!opt->response_bytes)
+		die(EXIT_USAGE, "--response-bytes is missing");
+	if (opt->bytes != UNLIMITED || opt->file || opt->checksum)
+		die(EXIT_USAGE, "--ask: not with --bytes, --file or --checksum");
+	if (!opt->requests && !opt->duration_ns)
+		die(EXIT_USAGE, "say how long with --seconds, or how often with --requests");
+	if (opt->arrival_ns && !opt->duration_ns)
+		die(EXIT_USAGE, "--arrival-us: only with --seconds");
+	if ((opt->sizes == SIZES_PARETO && opt->shape_milli <= 1000) ||
+	    (opt->sizes == SIZES_LOGNORMAL && !opt->shape_milli))
+		die(EXIT_USAGE, "--sizes: needs a --shape-milli, above 1000 for pareto");
+}
+
 static void check(const struct options *opt)
 {
 	int targets = (opt->bytes != UNLIMITED) + !!opt->duration_ns + !!opt->file;
@@ -193,6 +250,8 @@ static void check(const struct options *opt)
 		die(EXIT_USAGE, "say which program to run (see flow --help)");
 	if (opt->command != COMMAND_SERVER && opt->command != COMMAND_CLIENT)
 		return;
+	if (opt->udp && opt->mptcp)
+		die(EXIT_USAGE, "--udp: not with --mptcp");
 	if (opt->scheduler && !opt->mptcp)
 		die(EXIT_USAGE, "--scheduler: only with --mptcp");
 	if (!opt->port)
@@ -201,6 +260,11 @@ static void check(const struct options *opt)
 		return;
 	if (!opt->connect)
 		die(EXIT_USAGE, "--connect is missing");
+	check_messages(opt);
+	if (opt->ask) {
+		check_requests(opt);
+		return;
+	}
 	if (targets != 1)
 		die(EXIT_USAGE, "give exactly one of --seconds, --bytes and --file");
 	if (opt->file && opt->download)

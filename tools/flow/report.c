@@ -161,8 +161,15 @@ void report_sample(struct conn *c, bool final)
 	put_bool(c, "final", final);
 	put_number(c, "bytes", c->bytes - c->reported);
 	put_number(c, "total", c->bytes);
+	if (c->pause_ns) {
+		put_number(c, "pause_at_ns", c->pause_at);
+		put_number(c, "pause_ns", c->pause_ns);
+	}
 	close_event(c);
 	c->reported = c->bytes;
+	c->pause_ns = 0;
+	if (c->udp)
+		return;
 	snapshot_take(c, &snap);
 	if (c->flow->opt.mptcp)
 		report_mptcp(c, &snap, now, final);
@@ -180,7 +187,7 @@ void report_start(const struct conn *c)
 	open_event(c, "start", c->start_at);
 	put_text(c, "local", c->local);
 	put_text(c, "remote", c->remote);
-	put_text(c, "protocol", c->mptcp ? "mptcp" : "tcp");
+	put_text(c, "protocol", c->udp ? "udp" : c->mptcp ? "mptcp" : "tcp");
 	put_text(c, "direction", c->wire.download ? "download" : "upload");
 	put_text(c, "congestion", congestion);
 	put_text(c, "scheduler", scheduler);
@@ -211,6 +218,51 @@ void report_end(const struct conn *c, const char *error)
 	put_number_if(c, "first_ns", c->first_at, c->first_at);
 	put_number_if(c, "last_ns", c->last_at, c->last_at);
 	put_text(c, "checksum", checksum);
+	if (c->pace)
+		put_number(c, "messages", c->pace->count);
+	if (c->pace && !c->sender) {
+		put_number(c, "delay_sum_ns", c->pace->delay_sum);
+		put_number(c, "delay_max_ns", c->pace->delay_max);
+	}
+	if (c->ask)
+		put_number(c, "requests", c->ask->count);
 	put_text(c, "error", error ? error : "");
+	close_event(c);
+}
+
+static void put_numbers(const struct conn *c, const char *name, const __u64 *values)
+{
+	fprintf(c->flow->out, ",\"%s\":[", name);
+	for (__u64 i = 0; i < c->pace->logged; i++)
+		fprintf(c->flow->out, i ? ",%llu" : "%llu", values[i]);
+	fputc(']', c->flow->out);
+}
+
+/* The messages that have come since the last time. */
+void report_packets(struct conn *c)
+{
+	struct pace *pace = c->pace;
+
+	if (!pace->logged)
+		return;
+	open_event(c, "packets", loop_now(c->flow));
+	put_numbers(c, "seq", pace->seq);
+	put_numbers(c, "sent_ns", pace->sent_at);
+	fputs(",\"delay_ns\":[", c->flow->out);
+	for (__u64 i = 0; i < pace->logged; i++)
+		fprintf(c->flow->out, i ? ",%lld" : "%lld", pace->delay[i]);
+	fputc(']', c->flow->out);
+	close_event(c);
+	pace->logged = 0;
+}
+
+/* A request has its response. */
+void report_request(const struct conn *c, __u64 now)
+{
+	open_event(c, "request", now);
+	put_number(c, "asked_ns", c->ask->asked_at);
+	put_number(c, "first_ns", c->ask->first_at);
+	put_number(c, "request", c->ask->request);
+	put_number(c, "response", c->ask->response);
 	close_event(c);
 }

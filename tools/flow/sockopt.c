@@ -40,17 +40,34 @@ static int set(int fd, int level, int number, const char *what, const char *name
 	return -1;
 }
 
+/* Copies of what `flow with` said, because programs may clear their environment (vsftpd does). */
+static const char *congestion, *scheduler;
+static int any_address;
+
+static const char *told(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? strdup(value) : NULL;
+}
+
+__attribute__((constructor)) static void listen_to_flow(void)
+{
+	congestion = told(FLOW_WITH_CONGESTION);
+	scheduler = told(FLOW_WITH_SCHEDULER);
+	any_address = getenv(FLOW_WITH_ANY_ADDRESS) != NULL;
+}
+
 static int set_congestion(int fd)
 {
-	return set(fd, IPPROTO_TCP, TCP_CONGESTION, "congestion control",
-		   getenv(FLOW_WITH_CONGESTION));
+	return set(fd, IPPROTO_TCP, TCP_CONGESTION, "congestion control", congestion);
 }
 
 static int set_scheduler(int fd)
 {
 	if (option(fd, SO_PROTOCOL) != IPPROTO_MPTCP)
 		return 0;
-	return set(fd, SOL_MPTCP, FLOW_MPTCP_SCHEDULER, "scheduler", getenv(FLOW_WITH_SCHEDULER));
+	return set(fd, SOL_MPTCP, FLOW_MPTCP_SCHEDULER, "scheduler", scheduler);
 }
 
 static int refused(int fd)
@@ -69,6 +86,40 @@ int socket(int domain, int type, int protocol)
 	if (fd < 0 || !is_stream(fd))
 		return fd;
 	return set_congestion(fd) || set_scheduler(fd) ? refused(fd) : fd;
+}
+
+static void forget_address(struct sockaddr_storage *ss)
+{
+	if (ss->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)ss)->sin6_addr = in6addr_any;
+	else
+		((struct sockaddr_in *)ss)->sin_addr.s_addr = INADDR_ANY;
+}
+
+/*
+ * A further subflow to another address of the host finds its connection by way of a socket that listens there. A
+ * program that listens at one address only (vsftpd, for its data connections) would have none.
+ */
+int bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_storage ss = { 0 };
+
+	if (!any_address || len > sizeof(ss) || !is_stream(fd) || option(fd, SO_PROTOCOL) != IPPROTO_MPTCP)
+		return NEXT(bind)(fd, addr, len);
+	memcpy(&ss, addr, len);
+	forget_address(&ss);
+	return NEXT(bind)(fd, (struct sockaddr *)&ss, len);
+}
+
+/*
+ * MPTCP sockets refuse to take urgent data in line, and programs that ask for it (vsftpd) give up. There is no
+ * urgent data in MPTCP, so nothing is lost by saying yes.
+ */
+int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	if (level == SOL_SOCKET && name == SO_OOBINLINE && option(fd, SO_PROTOCOL) == IPPROTO_MPTCP)
+		return 0;
+	return NEXT(setsockopt)(fd, level, name, value, len);
 }
 
 /* An accepted MPTCP socket has its listener's scheduler, and its congestion control for one subflow only. */

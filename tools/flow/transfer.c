@@ -70,6 +70,13 @@ void transfer_send(struct conn *c, __u32 events)
 	size_t len = BUFFER_SIZE;
 	ssize_t n;
 
+	if (c->pace) {
+		if (events & EPOLLRDHUP && !c->udp)
+			conn_finish(c, "closed");
+		else
+			pace_send(c);
+		return;
+	}
 	if (c->checksum || c->flow->file >= 0) {
 		if (c->chunk_sent == c->chunk_len && !refill(c)) {
 			conn_finish(c, "file");
@@ -104,6 +111,8 @@ void transfer_drain(struct conn *c)
 	char byte;
 	ssize_t n = recv(c->fd, &byte, 1, 0);
 
+	if (c->udp)
+		return;
 	if (n == 0)
 		conn_finish(c, NULL);
 	else if (n > 0)
@@ -114,12 +123,34 @@ void transfer_drain(struct conn *c)
 
 static void account(struct conn *c, size_t n)
 {
-	c->last_at = loop_now(c->flow);
+	__u64 now = loop_now(c->flow);
+
+	if (c->pace)
+		pace_received(c, received, n);
+
+	if (c->last_at && now - c->last_at > c->pause_ns) {
+		c->pause_ns = now - c->last_at;
+		c->pause_at = c->last_at;
+	}
+	c->last_at = now;
 	if (!c->first_at)
-		c->first_at = c->last_at;
+		c->first_at = now;
 	if (c->checksum)
 		xxh64_update(&c->hash, received, n);
 	c->bytes += n;
+}
+
+/* A UDP client that has had no answer yet says again who it is. */
+static bool is_greeting(const struct conn *c, ssize_t n)
+{
+	struct wire wire;
+	size_t wanted;
+
+	if (!c->udp || n != WIRE_MOST || !wire_decode(&wire, received, n, &wanted))
+		return false;
+	if (c->flow->opt.server)
+		send(c->fd, received, n, MSG_NOSIGNAL);
+	return true;
 }
 
 /*
@@ -129,15 +160,17 @@ static void account(struct conn *c, size_t n)
  */
 static bool read_all(struct conn *c)
 {
-	int reads = c->flow->opt.quantum_ns ? READS_MAX : 1;
+	int reads = c->flow->opt.quantum_ns || c->pace ? READS_MAX : 1;
 	__u64 before = c->bytes;
 	ssize_t n;
 
 	do {
-		n = recv(c->fd, received, BUFFER_SIZE, c->checksum ? 0 : MSG_TRUNC);
-		if (n > 0)
+		n = recv(c->fd, received, BUFFER_SIZE, c->checksum || c->pace ? 0 : MSG_TRUNC);
+		if (n > 0 && !is_greeting(c, n))
 			account(c, n);
-	} while (n == BUFFER_SIZE && --reads);
+	} while ((n == BUFFER_SIZE || (c->udp && n > 0)) && --reads);
+	if (c->udp)
+		return c->bytes != before;	/* errors are those of datagrams that we sent */
 	if (n < 0 && errno != EAGAIN)
 		conn_fail(c, errno);
 	else if (n == 0)

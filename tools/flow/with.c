@@ -50,6 +50,7 @@ void with_run(const struct options *opt)
 	preload();
 	tell(FLOW_WITH_CONGESTION, opt->congestion);
 	tell(FLOW_WITH_SCHEDULER, opt->scheduler);
+	tell(FLOW_WITH_ANY_ADDRESS, opt->any_address ? "1" : NULL);
 	execvp(opt->program[0], opt->program);
 	die(EXIT_RUNTIME, "cannot run '%s': %s", opt->program[0], strerror(errno));
 }

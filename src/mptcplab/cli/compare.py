@@ -14,6 +14,7 @@ from mptcplab.cli.common import print_table
 from mptcplab.errors import Exit, InputError
 from mptcplab.metrics.compare import Comparison, Key, Side, sides, split
 from mptcplab.metrics.compare import compare as compare_rows
+from mptcplab.metrics.figures import FIGURES
 from mptcplab.report.comparison import comparison_table
 
 _METRICS = {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}
@@ -36,7 +37,12 @@ Named = tuple[str, dict[Key, Side]]
 @click.argument("b", type=click.Path(path_type=Path), required=False)
 @click.option("--by", metavar="KEY", help="Compare the values of this swept key inside of A, each with the first.")
 @click.option(
-    "--metric", type=click.Choice(list(_METRICS)), default="goodput", show_default=True, help="What is compared."
+    "--metric",
+    type=click.Choice([*_METRICS, *FIGURES]),
+    metavar="NAME",
+    default="goodput",
+    show_default=True,
+    help="What is compared: goodput, duration, retransmitted, or a figure by its name in JSON, like mos.",
 )
 @click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs.")
 @click.option(
@@ -58,8 +64,8 @@ def compare(
     if (b is None) == (by is None):
         raise click.UsageError("name a second folder, or a swept key with --by")
     found = [
-        (first[0], second[0], compare_rows(first[1], second[1], _METRICS[metric]))
-        for first, second in _pairs(a, b, by, _METRICS[metric])
+        (first[0], second[0], compare_rows(first[1], second[1], _METRICS.get(metric, metric)))
+        for first, second in _pairs(a, b, by, _METRICS.get(metric, metric))
     ]
     if as_json:
         click.echo(json.dumps(_document(found)))

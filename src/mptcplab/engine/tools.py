@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from mptcplab.errors import LabError, MissingError
+from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.kernel.cache import cache_root, locked, work_dir
 from mptcplab.shipped import shipped_folder
 from mptcplab.workload.context import FLOW
@@ -22,10 +23,16 @@ PACKAGES = {
     "tc": "iproute2",
     "nstat": "iproute2",
     "ethtool": "ethtool",
+    "nft": "nftables",
     "sysctl": "procps",
     "iperf3": "iperf3",
     "mptcpize": "mptcpize",
     "socat": "socat",
+    "curl": "curl",
+    "lighttpd": "lighttpd",
+    "vsftpd": "vsftpd",
+    "xargs": "findutils",
+    "truncate": "coreutils",
     "ping": "iputils-ping",
     "tcpdump": "tcpdump",
     "tshark": "tshark",
@@ -76,7 +83,7 @@ def programs_of(commands: Iterable[tuple[str, ...]]) -> list[str]:
     for argv in commands:
         words = [word for argument in argv for word in argument.split()] if argv[0] == "sh" else list(argv[:3])
         names |= {word: None for word in words if word in known or word == argv[0]}
-    return sorted(name for name in names if name != FLOW)
+    return sorted(name for name in names if name not in (FLOW, PATH_MANAGER))
 
 
 def flow_program() -> Path:

@@ -11,12 +11,28 @@ import ctypes
 import fcntl
 import os
 import struct
-from _socket import AF_INET, SOCK_DGRAM, socket  # the module `socket` around it takes longer than its use here
+from _socket import (
+    AF_INET,
+    AF_PACKET,
+    SOCK_DGRAM,
+    SOCK_RAW,
+    socket,
+)  # the module `socket` around it takes longer than its use here
 
 #: ioctl of ethtool and its commands ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO: include/uapi/linux/{sockios,ethtool}.h.
 _SIOCETHTOOL = 0x8946
 _SETTERS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 _STATES = {"on": 1, "off": 0}
+
+
+#: A frame of the experimental protocol 0x88b5 from nobody to nobody: packets that wait at an interface are looked at.
+_FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
+_NUDGE = "import socket,sys;s=socket.socket(17,3);s.bind((sys.argv[1],0));s.send(bytes(12)+b'\\x88\\xb5'+bytes(46))"
+
+
+def nudge(device: str) -> tuple[str, ...]:
+    """A command that sends that frame on ``device``."""
+    return ("python3", "-c", _NUDGE, device)
 
 
 def carry_out(argv: list[str]) -> bool:
@@ -26,6 +42,8 @@ def carry_out(argv: list[str]) -> bool:
             return _set_offloads(argv[2], argv[3::2], argv[4::2])
         if argv[:2] == ["sysctl", "-qw"]:
             return _set_sysctls(argv[2:])
+        if argv[:3] == ["python3", "-c", _NUDGE]:
+            return _send(argv[3], _FRAME)
     except OSError:
         return False
     return False
@@ -43,6 +61,16 @@ def _set_offloads(device: str, names: list[str], states: list[str]) -> bool:
             )
     finally:
         control.close()
+    return True
+
+
+def _send(device: str, frame: bytes) -> bool:
+    sender = socket(AF_PACKET, SOCK_RAW)
+    try:
+        sender.bind((device, 0))
+        sender.send(frame)
+    finally:
+        sender.close()
     return True
 
 

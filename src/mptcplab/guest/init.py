@@ -78,6 +78,7 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     programs = timeline.run()
     _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)
     _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples)
+    _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened)
     for counter in plan["counters"]:
         _count(nodes, counter)
     for watch in timeline.watches:

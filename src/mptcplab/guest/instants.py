@@ -39,6 +39,11 @@ def sleep_until(instant_ns: int) -> None:
     _libc.clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, until, None)
 
 
+def sleep_for(time_ns: int) -> None:
+    """Sleep for ``time_ns`` from now."""
+    sleep_until(time.monotonic_ns() + time_ns)
+
+
 def sleep_to_next(step_ns: int) -> int:
     """Sleep until the next multiple of ``step_ns``, which is returned."""
     instant_ns = (time.monotonic_ns() // step_ns + 1) * step_ns

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import os
 import shlex
+import sys
 
 from mptcplab.guest import direct, instants, system
 
@@ -21,6 +22,8 @@ ENVIRONMENT = {
     "LC_ALL": "C.UTF-8",
     "TERM": "dumb",
 }
+#: The name by which plans call the path manager, which is a part of the guest.
+PATH_MANAGER = "mptcplab-path-manager"
 #: Programs that read many commands from their standard input: one start instead of dozens.
 _BATCHED = ("ip", "tc")
 
@@ -47,7 +50,7 @@ class Nodes:
 
     def spawn(self, node: str | None, argv: list[str], *, stdin: int, stdout: int, stderr: int) -> int:
         """Start a program on ``node`` in a session of its own; its process id."""
-        argv = [self._tools.get(argv[0], argv[0]), *argv[1:]]
+        argv = _python(argv) if argv[0] == PATH_MANAGER else [self._tools.get(argv[0], argv[0]), *argv[1:]]
         if argv[0] == "sh":
             argv[-1] = self._with_tools(argv[-1])
         program = _which(argv[0])
@@ -123,6 +126,15 @@ def _failed(batch: list[list[str]], said: bytes) -> list[str]:
     """Both programs end with ``Command failed -:LINE``."""
     number = said.decode(errors="replace").strip().rpartition(":")[2]
     return batch[int(number) - 1] if number.isdigit() and int(number) <= len(batch) else batch[0]
+
+
+def _python(argv: list[str]) -> list[str]:
+    """The path manager is a module of the guest."""
+    source = __file__.rpartition("/mptcplab/guest/")[0]
+    start = (
+        f"import sys; sys.path.insert(0, {source!r}); from mptcplab.guest.path_manager import main; main(sys.argv[1])"
+    )
+    return [sys.executable, "-I", "-S", "-c", start, *argv[1:]]
 
 
 def _which(name: str) -> str | None:

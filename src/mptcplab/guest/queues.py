@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Samples of the bottlenecks' queues of a node: what ``tc -s qdisc`` shows of every ``tbf``.
+"""Samples of the bottlenecks' queues of a node: what ``tc -s qdisc`` shows of those that shape (``tbf``, CAKE).
 
 Layouts: include/uapi/linux/rtnetlink.h (struct tcmsg, TCA_*), gen_stats.h (struct gnet_stats_queue).
 """

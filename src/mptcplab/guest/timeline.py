@@ -12,6 +12,7 @@ import signal
 import time
 
 from mptcplab.guest import instants, system
+from mptcplab.guest.changes import Changes
 from mptcplab.guest.nodes import GuestError, Nodes
 
 TYPE_CHECKING = False
@@ -85,6 +86,7 @@ class Timeline:
 
             nodes.enter(node)
             self.watches.append(Watch(node))
+        self.changes = Changes(nodes, plan["events"])
         self.queue_samples: list[dict[str, Any]] = []
         self._queues: list[QueueSampler] = []
         for node in dict.fromkeys(queue["node"] for queue in plan["queues"]):
@@ -109,6 +111,7 @@ class Timeline:
             self._run_clients()
             self._end_servers()
         finally:
+            self.changes.close()
             self._kill_all()
         return [self._record(running) for running in self._programs]
 
@@ -139,12 +142,14 @@ class Timeline:
         samples = _Looks(interval if self._samplers or self._queues else None)
         looks = _Looks(max(interval, _SECOND) if self.watches else None)
         while waiting or self._clients():
+            if self.changes.pending:
+                self.changes.carry_out(self._now())
             while waiting and waiting[0]["start_ns"] <= self._now():
                 self._start(waiting.pop(0))
             self._check_deadlines()
             instants = [running.program["deadline_ns"] for running in self._clients()]
             instants += [program["start_ns"] for program in waiting[:1]]
-            self._sleep_until(min(*instants, samples.next_ns, looks.next_ns))
+            self._sleep_until(min(*instants, samples.next_ns, looks.next_ns, self.changes.next_ns))
             self._check_failures()
             if (instant_ns := samples.due(self._now())) is not None:
                 self._sample(instant_ns)
@@ -170,6 +175,7 @@ class Timeline:
                 return
             if pid == 0:
                 return
+            self.changes.ended(pid)
             for running in self._programs:
                 if running.pid == pid:
                     running.status, running.end_ns = os.waitstatus_to_exitcode(status), self._now()

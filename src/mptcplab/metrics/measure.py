@@ -8,27 +8,28 @@ is, too. For ``iperf3`` it is what its own server reports.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
-from mptcplab.errors import LabError
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
+from mptcplab.metrics.derived import derived_figures
+from mptcplab.metrics.ends import BULK, Ends, ends_of_workload, server_ports
+from mptcplab.metrics.reading import events, read
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
-
-#: Where the kind of an event stands in a line of ``flow``: {"event":"interval".
-_HEAD = 24
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one workload did in one run. Rates in bit/s, times in seconds."""
+    """What one workload did in one run. Rates in bit/s, times in seconds.
+
+    ``figures`` are those of :mod:`mptcplab.metrics.figures` that mean something here, by their names.
+    """
 
     workload: str
     goodput_bps: float
@@ -37,6 +38,7 @@ class Measured:
     scheduler: str
     counts: MptcpCounts
     warnings: tuple[str, ...]
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 def measure(recording: Recording) -> list[Measured]:
@@ -46,58 +48,53 @@ def measure(recording: Recording) -> list[Measured]:
 
 
 def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Measured:
-    kind = described["kind"]
-    sender, receiver = described["from"], described["to"]
-    if described.get("direction") == "download":
-        sender, receiver = receiver, sender
-    client_sends = sender == described["from"]
-    names = (f"{name}.client", f"{name}.server") if client_sends else (f"{name}.server", f"{name}.client")
-    by_flow = kind == "flow"
+    ends = ends_of_workload(name, described)
+    sender, receiver = ends.sender, ends.receiver
     rows = {
-        node: _last_rows(recording, name, node, program if by_flow else None)
-        for node, program in zip((sender, receiver), names, strict=True)
+        node: _last_rows(recording, ends, node, program)
+        for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
-    goodput, duration = _READERS[kind](recording, name, described)
+    reading = read(recording, name, described)
     hosts = recording.manifest["facts"]["scenario"]["hosts"]
     wanted = algorithms.wanted(described, hosts[sender]["transport"])
-    asked = any(hosts[node]["transport"]["protocol"] == "mptcp" for node in (sender, receiver))
+    spoken = {ends.protocol or hosts[node]["transport"]["protocol"] for node in (sender, receiver)}
+    asked = "mptcp" in spoken
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
-    started = _events(recording, names[0], "start") if by_flow else []
-    sent = subflows.data_connections(rows[sender], "bytes_acked")
+    started = events(recording, ends.sending, "start") if ends.sending is not None else []
+    sent = subflows.data_connections(rows[sender], "bytes_acked", least_share=ends.least_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
-    sockets = _sockets(recording, sent, rows[receiver], names if by_flow else None)
+    sockets = _sockets(recording, sent, rows[receiver], ends)
     congestion = algorithms.congestion_names(seen) if seen is not None else _congestion(sent, started)
     sockets = replace(sockets, congestion=congestion)
     sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
     return Measured(
         workload=name,
-        goodput_bps=goodput,
-        duration_s=duration,
+        goodput_bps=reading.goodput_bps,
+        duration_s=reading.duration_s,
         sockets=sockets,
         scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
-            *_warnings(sockets, counts, asked=asked, backups=_backup_links(hosts)),
+            *(_warnings(sockets, counts, asked=asked, ends=ends, hosts=hosts) if spoken != {"udp"} else ()),
             *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
             *kernel_complaints(recording),
         ),
+        figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},
     )
 
 
-def _last_rows(recording: Recording, workload: str, node: str, program: str | None) -> list[Row]:
+def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
     """Of the program, if it tells its sockets; else of all sockets of the host, those of the workload's server."""
     rows = subflows.last_rows(recording.subflows, node=node, program=program)
-    port = recording.manifest.get("ports", {}).get(workload)
-    return rows if program is not None or port is None else subflows.of_server(rows, port)
+    ports = server_ports(recording, ends)
+    return rows if program is not None or ports is None else subflows.of_server(rows, ports)
 
 
-def _sockets(
-    recording: Recording, sent: list[list[Row]], receiving: list[Row], flow_programs: tuple[str, str] | None
-) -> Sockets:
-    """``flow_programs`` are the sending and the receiving one, if both are ``flow`` and tell more than the samples."""
-    received = subflows.data_connections(receiving, "bytes_received")
+def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends) -> Sockets:
+    received = subflows.data_connections(receiving, "bytes_received", least_share=ends.least_share)
     rows = [row for connection in sent for row in connection]
-    fell_back = _fallbacks(recording, flow_programs[1]) if flow_programs else _sampled_fallbacks(received)
+    tells = ends.receiving
+    fell_back = _fallbacks(recording, tells) if tells is not None else _sampled_fallbacks(received)
     with_mptcp = [
         group for group in received if any(row.get("protocol") == "mptcp" or _is_subflow(row) for row in group)
     ]
@@ -166,7 +163,11 @@ def _backup_links(hosts: dict[str, Any]) -> set[str]:
     return {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
 
 
-def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool, backups: set[str]) -> Iterator[str]:
+def _warnings(
+    sockets: Sockets, counts: MptcpCounts, *, asked: bool, ends: Ends, hosts: dict[str, Any]
+) -> Iterator[str]:
+    backups = _backup_links(hosts)
+    is_bulk = ends.kind in BULK
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
     if use.connections == 0:
@@ -178,70 +179,11 @@ def _warnings(sockets: Sockets, counts: MptcpCounts, *, asked: bool, backups: se
     elif use.with_mptcp < use.connections:
         plain = use.connections - use.with_mptcp
         yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
-    elif use.carrying < 2 and not (backups and use.subflows > 1):
+    elif is_bulk and use.carrying < 2 and not (backups and use.subflows > 1):
         yield "MPTCP was in use, but only one subflow carried data"
     if use.with_mptcp > counts.mp_capable:
         yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
     if counts.fallbacks and not use.fell_back:
         yield f"the kernel counted {counts.fallbacks} falls back to TCP on these hosts"
-    for path in idle if use.with_mptcp else ():
+    for path in idle if use.with_mptcp and is_bulk else ():
         yield f"the subflow by {path} carried less than 1 % of the data"
-
-
-def _events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
-    """Events of one kind, which a line begins with: the many samples are tables already and are passed over."""
-    lines = recording.output(program).splitlines()
-    return [json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD]]
-
-
-def _read_flow(recording: Recording, name: str, described: dict[str, Any]) -> tuple[float, float]:
-    client, server = f"{name}.client", f"{name}.server"
-    receiver = client if described["direction"] == "download" else server
-    ends = {program: _events(recording, program, "end") for program in (client, server)}
-    starts = _events(recording, client, "start")
-    started = min(event["t_ns"] - _connect_ns(ends[client], event["conn"]) for event in starts)
-    received = sum(event["bytes"] for event in ends[receiver])
-    finished = max(event["last_ns"] or started for event in ends[receiver])
-    if described["checksum"]:
-        _compare_checksums(ends[client], ends[server], name)
-    elapsed = (finished - started) / 1e9
-    return (8 * received / elapsed if elapsed else 0.0), elapsed
-
-
-def _connect_ns(ends: list[dict[str, Any]], conn: int) -> int:
-    return next((event["connect_ns"] or 0 for event in ends if event["conn"] == conn), 0)
-
-
-def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
-    if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
-        raise LabError(f"{name}: the payload arrived damaged", hint="this is a bug of the kernel or of `flow`")
-
-
-def _read_iperf3(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float]:
-    try:
-        report = json.loads(recording.output(f"{name}.client"))
-        total = report["end"]["sum_received"]
-        return float(total["bits_per_second"]), float(total["seconds"])
-    except (ValueError, KeyError) as error:
-        raise LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out") from error
-
-
-def _read_transfer(recording: Recording, name: str, _described: dict[str, Any]) -> tuple[float, float]:
-    sums = {side: _stream(recording, f"{name}.{side}") for side in ("client", "server")}
-    if sums["client"] != sums["server"]:
-        hint = f"see out/{name}.client.err and out/{name}.server.err"
-        raise LabError(f"{name}: what arrived is not what was sent", hint=hint)
-    client = recording.program(f"{name}.client")
-    elapsed = (client["end_ns"] - client["start_ns"]) / 1e9
-    return 8 * int(sums["server"]["bytes"]) / elapsed, elapsed
-
-
-def _stream(recording: Recording, program: str) -> dict[str, Any]:
-    for line in recording.output(program, "err").splitlines():
-        if line.startswith('{"event":"stream"'):
-            found: dict[str, Any] = json.loads(line)
-            return found
-    raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
-
-
-_READERS = {"flow": _read_flow, "iperf3": _read_iperf3, "transfer": _read_transfer}

@@ -7,12 +7,14 @@ keep their samples), :func:`group` puts together what belongs together, :func:`r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.fairness import mean_jain_over_time
+from mptcplab.metrics.figures import columns
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import REPEATED, Recording
@@ -29,7 +31,8 @@ METRICS = ("goodput_mbps", "duration_s", "retransmitted_percent")
 class RunResult:
     """What one run contributes to rows. ``settings`` are the swept keys and values of its point.
 
-    ``jain`` is Jain's fairness index of the goodputs of its workloads, None unless several ran at the same time.
+    ``jain`` is Jain's fairness index of the goodputs of its workloads, None unless several ran at the same time;
+    ``jain_1s`` the mean of the same over windows of a second, of what each got in it.
     """
 
     settings: Settings
@@ -38,6 +41,7 @@ class RunResult:
     kernel: str
     measured: tuple[Measured, ...]
     jain: float | None = None
+    jain_1s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class ResultRow:
     """One point of the sweep, one workload, all its repeats. Rates in Mbit/s, times in seconds.
 
     ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the recordings, both in
-    the order of ``seeds``.
+    the order of ``seeds``. ``figures`` are those that mean something for the workload, over the runs that have them,
+    whose seeds are ``figure_seeds``.
     """
 
     settings: dict[str, str]
@@ -63,13 +68,16 @@ class ResultRow:
     warnings: tuple[str, ...]
     samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
+    figures: Mapping[str, Interval] = field(default_factory=dict)
+    figure_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with units in the names."""
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._metric(name) for name in METRICS},
+            **{name: self._metric(name, getattr(self, name)) for name in METRICS},
+            "figures": {name: self._figure(name, interval) for name, interval in self.figures.items()},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
@@ -81,8 +89,11 @@ class ResultRow:
             "warnings": list(self.warnings),
         }
 
-    def _metric(self, name: str) -> dict[str, Any]:
-        interval: Interval = getattr(self, name)
+    def _figure(self, name: str, interval: Interval) -> dict[str, Any]:
+        """With the seeds of the runs that have it, which may not be all."""
+        return {**self._metric(name, interval), "seeds": list(self.figure_seeds.get(name, ()))}
+
+    def _metric(self, name: str, interval: Interval) -> dict[str, Any]:
         document: dict[str, Any] = {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
         values = self.samples.get(name)
         if values:
@@ -98,13 +109,16 @@ class FairnessRow:
 
     settings: dict[str, str]
     jain: Interval
+    jain_1s: Interval | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "settings": self.settings,
-            "jain_index": {"mean": self.jain.mean, "ci95_half_width": self.jain.half_width, "n": self.jain.n},
-        }
+        document: dict[str, Any] = {"settings": self.settings, "jain_index": _interval_json(self.jain)}
+        return document | ({"jain_index_1s": _interval_json(self.jain_1s)} if self.jain_1s is not None else {})
+
+
+def _interval_json(interval: Interval) -> dict[str, Any]:
+    return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
 
 
 def run_result(recording: Recording, settings: Settings | None = None) -> RunResult:
@@ -123,6 +137,7 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
     measured = tuple(measure(recording))
+    together = _together(manifest, measured)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
         settings=own if settings is None else settings,
@@ -130,7 +145,8 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         identity=_is(str, manifest.get("identity", recording.folder.name)),
         kernel=_is(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
-        jain=jain_index([one.goodput_bps for one in measured]) if _together(manifest, measured) else None,
+        jain=jain_index([one.goodput_bps for one in measured]) if together else None,
+        jain_1s=mean_jain_over_time(recording) if together else None,
     )
 
 
@@ -175,6 +191,10 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         "duration_s": tuple(measured.duration_s for measured in all_measured),
         "retransmitted_percent": tuple(_retransmitted(measured) for measured in all_measured),
     }
+    figures = {
+        name: tuple(measured.figures[name] for measured in all_measured if name in measured.figures)
+        for name in columns((measured.figures for measured in all_measured), hidden=True)
+    }
     return ResultRow(
         settings=dict(first.settings),
         workload=all_measured[0].workload,
@@ -189,18 +209,25 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         kernel=first.kernel,
         seeds=tuple(result.seed for result, _ in members),
         warnings=tuple(dict.fromkeys(warning for measured in all_measured for warning in measured.warnings)),
-        samples=samples,
+        samples=samples | figures,
+        figures={name: mean_interval(values) for name, values in figures.items()},
+        figure_seeds={name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
         runs=tuple(result.identity for result, _ in members),
     )
 
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
     """One row per point whose workloads ran at the same time."""
-    found: dict[Settings, list[float]] = {}
+    found: dict[Settings, list[RunResult]] = {}
     for result in results:
         if result.jain is not None:
-            found.setdefault(result.settings, []).append(result.jain)
-    return [FairnessRow(dict(settings), mean_interval(values)) for settings, values in found.items()]
+            found.setdefault(result.settings, []).append(result)
+    rows = []
+    for settings, members in found.items():
+        over_time = [one.jain_1s for one in members if one.jain_1s is not None]
+        whole = mean_interval([one.jain for one in members if one.jain is not None])
+        rows.append(FairnessRow(dict(settings), whole, mean_interval(over_time) if over_time else None))
+    return rows
 
 
 def _retransmitted(measured: Measured) -> float:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import polars as pl
 
 Row = dict[str, Any]
 #: A connection with less than this share of a workload's bytes is its control connection (iperf3 has one).
-_CONTROL_SHARE = 0.01
+CONTROL_SHARE = 0.01
 #: Below this share a subflow is said to have carried next to nothing.
 _IDLE_SHARE = 0.01
 
@@ -74,15 +74,14 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
     return list(last.values())
 
 
-def of_server(rows: Iterable[Row], port: int) -> list[Row]:
-    """The subflows of connections to a server's ``port``; those to an announced port count with their connection."""
-    end = f":{port}"
+def of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
+    """The subflows of connections to a server's ``ports``; those to an announced port count with their connection."""
     connections = group(rows).values()
-    return [row for some in connections if any(_is_at(row, end) for row in some) for row in some]
+    return [row for some in connections if any(_is_at(row, ports) for row in some) for row in some]
 
 
-def _is_at(row: Row, end: str) -> bool:
-    return bool(row["local"].endswith(end) or row["remote"].endswith(end))
+def _is_at(row: Row, ports: Collection[int]) -> bool:
+    return any(int(row[end].rpartition(":")[2]) in ports for end in ("local", "remote"))
 
 
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
@@ -108,11 +107,14 @@ def _token(row: Row) -> tuple[Any, ...]:
     return ("token", row["token"]) if row.get("token") else ("socket", row["local"], row["remote"])
 
 
-def data_connections(rows: Iterable[Row], column: str) -> list[list[Row]]:
-    """Connections that carried payload by ``column`` (bytes_received, bytes_acked), control connections left out."""
+def data_connections(rows: Iterable[Row], column: str, *, least_share: float = CONTROL_SHARE) -> list[list[Row]]:
+    """Connections that carried payload by ``column`` (bytes_received, bytes_acked), control connections left out.
+
+    These have less than ``least_share`` of the largest connection's bytes; 0 for workloads that have none.
+    """
     connections = list(group(rows).values())
     totals = [sum(row.get(column) or 0 for row in connection) for connection in connections]
-    least = _CONTROL_SHARE * max(totals, default=0)
+    least = least_share * max(totals, default=0)
     return [connection for connection, total in zip(connections, totals, strict=True) if total > least]
 
 

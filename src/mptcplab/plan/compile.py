@@ -7,17 +7,26 @@ from collections.abc import Iterator
 
 from mptcplab import workload
 from mptcplab.plan.capture import capture_programs
-from mptcplab.plan.links import bottlenecks, interface_commands, offload_commands, shaping_commands, wire_commands
+from mptcplab.plan.events import changing, event_list, hook_commands
+from mptcplab.plan.links import (
+    bottlenecks,
+    interface_commands,
+    offload_commands,
+    shaping_commands,
+    table_commands,
+    wire_commands,
+)
+from mptcplab.plan.middlebox import middlebox_commands
 from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
+from mptcplab.plan.path_manager import path_managers
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.weights import weighs
 from mptcplab.scenario.workloads import WorkloadBase
-from mptcplab.workload.context import FLOW, Context
+from mptcplab.workload.context import FIRST_PORT, FLOW, Context
 
-_FIRST_PORT = 5001
 #: Read back at the end: what was in force, not what was asked for.
 _TRANSPORT_SETTINGS = (
     "net.mptcp.scheduler",
@@ -36,26 +45,28 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     return Plan(
         nodes=(*scenario.hosts, *scenario.routers),
         setup=tuple(_setup(network)),
-        programs=(*capture_programs(network), *_programs(network, seed)),
+        programs=(*capture_programs(network), *path_managers(network), *_programs(network, seed)),
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
         sample_interval_ns=int(scenario.record.interval),
         tools=(FLOW,),
         watched=tuple(_talking(scenario)),
         needs=_needs(network),
-        queues=tuple(bottlenecks(network)) if scenario.record.queues else (),
+        queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
+        events=tuple(event_list(network)),
     )
 
 
 def ports(scenario: Scenario) -> dict[str, int]:
     """The port that each workload's server listens on."""
-    return {name: _FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
+    return {name: FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
 
 
 def _setup(network: Network) -> Iterator[Command]:
     yield from wire_commands(network)
+    yield from table_commands(network)
     shaping: dict[str | None, list[Command]] = {}
-    for command in shaping_commands(network):
+    for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
         shaping.setdefault(command.node, []).append(command)
     for node in (*network.scenario.hosts, *network.scenario.routers):
         yield sysctl_command(network, node)
@@ -65,6 +76,7 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from mptcp_commands(network, node)
         yield from offload_commands(network, node)
         yield from shaping.get(node, ())
+        yield from middlebox_commands(network, node)
 
 
 def _programs(network: Network, seed: int) -> Iterator[Program]:
@@ -111,6 +123,9 @@ def _needs(network: Network) -> Needs:
 
 
 def _speaks_mptcp(scenario: Scenario, described: WorkloadBase) -> bool:
+    own = getattr(described, "protocol", None)
+    if own is not None:
+        return bool(own == "mptcp")
     return any(scenario.hosts[host].transport.protocol == "mptcp" for host in (described.sender, described.receiver))
 
 
@@ -118,6 +133,9 @@ def _counters(network: Network) -> Iterator[Counter]:
     for node in (*network.scenario.hosts, *network.scenario.routers):
         yield Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
         yield Counter(node, "link.json", ("ip", "-s", "-j", "link", "show"))
+    for router in network.scenario.routers:
+        if any(middlebox_commands(network, router)):
+            yield Counter(router, "nft.json", ("nft", "-j", "list", "ruleset"))
     for host in network.scenario.hosts:
         yield Counter(host, "sysctl.txt", ("sysctl", "-e", *_TRANSPORT_SETTINGS))
         yield Counter(host, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))

@@ -5,37 +5,33 @@ Shaping stands where it cannot push back on a sender's TCP: on the egress of a r
 far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
 egress is shaped instead, as a host with a slow network card would be.
 
-One direction is at most two queueing disciplines: ``netem`` for loss, delay and jitter, whose own queue is made so
-long that it never is the limit, and below it ``tbf`` for rate and queue. So a queue limit counts queued packets only,
-and not those that are on the wire.
+Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says. To change a direction while
+packets pass, compile the plan with its name in ``changing`` (see :func:`shaping_commands`), and let
+:func:`change_commands` give the commands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
+from mptcplab.plan.disciplines import Words, disciplines
 from mptcplab.plan.model import Command, Queue
+from mptcplab.plan.tables import spread_of, table_command, table_name
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.network import Network, Port
-from mptcplab.units import Duration
 
-MTU = 1500
-#: An Ethernet header more than the MTU: what queueing disciplines count per full packet.
-FULL_FRAME = MTU + 14
-#: tbf needs a bucket of one frame to pass it; the smallest bucket spaces packets best. tc counts a bucket in ticks
-#: of 64 ns, so that very fast links need one of some ticks.
-_DEFAULT_BURST = 1600
-_LEAST_BURST_NS = 2000
-#: Packets that netem's delay line may hold: enough for 10 Gbit/s over a second of delay.
-_DELAY_LINE = 1_000_000
+DEFAULT_MTU = 1500
+WAYS = ("forward", "backward")
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
     """Create every link between its two nodes; the interfaces bear the link's name."""
     for name, link in network.scenario.links.items():
         first, second = link.between
-        ends = ("netns", first, "type", "veth", "peer", "name", name, "netns", second)
-        yield Command(None, ("ip", "link", "add", "name", name, "mtu", str(MTU), *ends))
+        mtu = ("mtu", str(int(link.mtu)))
+        # Without a word of its own the peer has the usual MTU.
+        peer = ("peer", "name", name, *(mtu if link.mtu != DEFAULT_MTU else ()), "netns", second)
+        yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
@@ -52,26 +48,61 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
 
 
-def shaping_commands(network: Network) -> Iterator[Command]:
-    """What each direction of every link does to packets."""
+def table_commands(network: Network) -> Iterator[Command]:
+    """Files that the shaping commands read."""
     for name, link in network.scenario.links.items():
-        first, second = (network.ports[end, name] for end in link.between)
-        yield from _direction(network, link, link.forward, first, second)
-        yield from _direction(network, link, link.backward, second, first)
+        for way in WAYS:
+            spread = spread_of(getattr(link, way))
+            if spread is not None:
+                yield table_command(name, way, spread)
 
 
-def _direction(network: Network, link: Link, direction: Direction, source: Port, target: Port) -> Iterator[Command]:
-    disciplines = list(_disciplines(direction))
-    if not disciplines:
+def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
+    """What each direction of every link does to packets.
+
+    ``changing`` are the directions (link, "forward" or "backward") that get other values later.
+    """
+    for name in network.scenario.links:
+        for way in WAYS:
+            yield from _direction(network, name, way, changeable=(name, way) in changing)
+
+
+def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
+    """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
+
+    Packets that wait stay where they are. Only values may differ from those that it was set up with: rate, delay,
+    jitter, loss, queue, burst, overhead and the discipline's parameters; a direction with a rate keeps one, and a
+    table of delays stays as it is.
+    """
+    link = network.scenario.links[name]
+    node, device = _place(network, link, *_ends(network, name, way))
+    yield from _attach(node, device, _disciplines(name, way, link, direction, changeable=True), "change")
+
+
+def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
+    """Where a direction begins and where it ends."""
+    first, second = (network.ports[end, name] for end in network.scenario.links[name].between)
+    return (first, second) if way == "forward" else (second, first)
+
+
+def _disciplines(name: str, way: str, link: Link, direction: Direction, *, changeable: bool) -> list[Words]:
+    return disciplines(direction, mtu=int(link.mtu), table=table_name(name, way), changeable=changeable)
+
+
+def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
+    link = network.scenario.links[name]
+    source, target = _ends(network, name, way)
+    found = _disciplines(name, way, link, getattr(link, way), changeable=changeable)
+    if not found:
         return
     node, device = _place(network, link, source, target)
     if node == source.node:
-        yield from _attach(node, device, disciplines)
+        yield from _attach(node, device, found)
         return
     ifb = device
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
-    yield from _attach(target.node, ifb, disciplines)
+    yield from _attach(target.node, ifb, found)
     yield Command(target.node, ("tc", "qdisc", "add", "dev", target.link, "clsact"))
     redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
     ingress = ("tc", "filter", "add", "dev", target.link, "ingress", "matchall", *redirect)
@@ -85,15 +116,18 @@ def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[st
     return target.node, ifb_name(network, target)
 
 
-def bottlenecks(network: Network) -> Iterator[Queue]:
+def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
     """The queue of every direction that has a rate."""
     for name, link in network.scenario.links.items():
-        first, second = (network.ports[end, name] for end in link.between)
-        for way, source, target in (("forward", first, second), ("backward", second, first)):
-            disciplines = list(_disciplines(getattr(link, way)))
-            handles = [number for number, words in enumerate(disciplines, start=1) if words[0] == "tbf"]
-            for handle in handles:
-                yield Queue(*_place(network, link, source, target), handle, name, way)
+        for way in WAYS:
+            found = _disciplines(name, way, link, getattr(link, way), changeable=(name, way) in changing)
+            for handle, words in enumerate(found, start=1):
+                if words[0] in _SHAPERS:
+                    yield Queue(*_place(network, link, *_ends(network, name, way)), handle, name, way)
+
+
+#: What a queue's samples are taken of: it counts what waits in the disciplines below it as well.
+_SHAPERS = ("tbf", "cake")
 
 
 def ifb_name(network: Network, port: Port) -> str:
@@ -101,41 +135,9 @@ def ifb_name(network: Network, port: Port) -> str:
     return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 
-def _attach(node: str, device: str, disciplines: list[tuple[str, ...]]) -> Iterator[Command]:
-    parent: tuple[str, ...] = ("root",)
-    for number, discipline in enumerate(disciplines, start=1):
+def _attach(node: str, device: str, found: list[Words], verb: str = "add") -> Iterator[Command]:
+    parent: Words = ("root",)
+    for number, discipline in enumerate(found, start=1):
         handle = f"{number}:"
-        yield Command(node, ("tc", "qdisc", "add", "dev", device, *parent, "handle", handle, *discipline))
+        yield Command(node, ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline))
         parent = ("parent", f"{number}:1")
-
-
-def _disciplines(direction: Direction) -> Iterator[tuple[str, ...]]:
-    if direction.delay or direction.loss:
-        yield tuple(_netem(direction))
-    if direction.rate is not None:
-        limit = direction.queue.bytes_at(direction.rate)
-        burst = max(int(direction.burst or _DEFAULT_BURST), int(direction.rate) * _LEAST_BURST_NS // (8 * 10**9))
-        if direction.queue.packets is not None:
-            limit = int(direction.queue.packets) * FULL_FRAME
-        # The default queue is a time, which on a slow link is less than the one frame that a queue has to hold.
-        size = max(int(limit or 0), FULL_FRAME)
-        overhead = ("overhead", str(int(direction.overhead))) if direction.overhead else ()
-        yield ("tbf", "rate", f"{int(direction.rate)}bit", "burst", str(burst), "limit", str(size), *overhead)
-        if direction.queue.packets is not None:
-            yield ("pfifo", "limit", str(int(direction.queue.packets)))
-
-
-def _microseconds(time: Duration) -> str:
-    """Exact, and in a unit that every ``tc`` reads: some know no ns."""
-    return f"{int(time) // 1000}.{int(time) % 1000:03d}us"
-
-
-def _netem(direction: Direction) -> Iterator[str]:
-    yield from ("netem", "limit", str(_DELAY_LINE))
-    if direction.delay:
-        yield from ("delay", _microseconds(direction.delay))
-        if direction.jitter:
-            # Any rate makes netem keep packets in order; this one is too high to delay them.
-            yield from (_microseconds(direction.jitter), "rate", "1000gbit")
-    if direction.loss:
-        yield from ("loss", "random", f"{direction.loss.percent_text}%")

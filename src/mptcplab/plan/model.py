@@ -68,12 +68,31 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Event:
+    """Commands that change the network at ``at_ns`` from time zero, and, when ``every_ns`` is not 0, again and again.
+
+    ``kind``, ``link``, ``direction`` and ``value`` say in the recording what happened. ``kind`` is ``down``, ``up``,
+    ``change``, ``trace``, ``address-removed`` or ``address-added``; ``direction`` is ``forward``, ``backward`` or
+    ``both``.
+    """
+
+    at_ns: int
+    kind: str
+    link: str
+    direction: str
+    value: str
+    commands: tuple[Command, ...]
+    every_ns: int = 0
+
+
+@dataclass(frozen=True)
 class Plan:
     """Everything an engine needs.
 
     ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``, and ``queues`` what is sampled
     beside them; ``tools`` the names of our own programs that ``argv`` may begin with and that the engine replaces by
     their paths. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
+    ``events`` happen while the workloads run, in order; those that are due later than the last client are left out.
     """
 
     nodes: tuple[str, ...]
@@ -86,6 +105,7 @@ class Plan:
     watched: tuple[str, ...] = ()
     needs: Needs = Needs()
     queues: tuple[Queue, ...] = ()
+    events: tuple[Event, ...] = ()
 
     @property
     def deadline_ns(self) -> int:
@@ -95,7 +115,8 @@ class Plan:
     @property
     def commands(self) -> list[tuple[str, ...]]:
         """Every command line of the plan."""
-        return [step.argv for steps in (self.setup, self.programs, self.counters) for step in steps]
+        during = [command.argv for event in self.events for command in event.commands]
+        return [step.argv for steps in (self.setup, self.programs, self.counters) for step in steps] + during
 
     def to_json(self) -> str:
         """The plan as the guest reads it; equal plans give equal text."""

@@ -40,11 +40,22 @@ def _via(port: Port) -> tuple[str, ...]:
 def _shortest(network: Network, node: str) -> Iterator[Command]:
     own = set(network.links_of(node))
     for target in _subnets(network):
-        port = network.next_hop(node, target) if target.link not in own else None
+        port = first_port(network, node, target) if target.link not in own else None
         if port is not None:
             # The source is fixed so that a new connection uses the address of the link it leaves by.
             source = ("src", port.ip) if network.is_host(node) else ()
             yield Command(node, ("ip", "route", "add", str(target.subnet), *_via(port), *source))
+
+
+def first_port(network: Network, node: str, target: Port) -> Port | None:
+    """Where packets for ``target``'s subnet leave: by the master, else by the shortest way that is not switched off."""
+    modes = network.scenario.hosts[node].transport.modes if network.is_host(node) else {}
+    leading = [port for port in network.ports_of(node) if modes and network.leads(port, target)]
+    master = next((port for port in leading if modes.get(port.link) == "master"), None)
+    best = network.next_hop(node, target)
+    if master is not None or best is None or modes.get(best.link) not in ("off", "handover", "backup"):
+        return master or best
+    return next((port for port in leading if modes.get(port.link, "on") == "on"), best)
 
 
 def _own_table(network: Network, port: Port, table: int) -> Iterator[Command]:

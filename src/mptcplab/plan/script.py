@@ -6,8 +6,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.plan.capture import PREFIX
-from mptcplab.plan.model import Command, Plan, Program
+from mptcplab.plan.model import Command, Event, Plan, Program
 from mptcplab.units import Duration
 
 
@@ -20,6 +21,8 @@ def _lines(plan: Plan, title: str) -> Iterator[str]:
     yield from ("#!/bin/sh", f"# {title}", "# Made by `mptcplab plan`. Needs root; here time is real time.")
     yield "# mptcplab-flow is tools/flow of mptcplab: make -C tools/flow, then copy build/flow to a folder in PATH,"
     yield "# with build/flow-sockopt.so beside it."
+    if any(program.argv[0] == PATH_MANAGER for program in plan.programs):
+        yield f"# {PATH_MANAGER} is: python3 -m mptcplab.guest.path_manager, with mptcplab's src in PYTHONPATH."
     yield from ("set -e", "")
     namespaces = " ".join(plan.nodes)
     yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"
@@ -30,7 +33,8 @@ def _lines(plan: Plan, title: str) -> Iterator[str]:
     servers = [program for program in plan.programs if program.role == "server"]
     yield from (f"{_run(program)} & s{number}=$!" for number, program in enumerate(servers, start=1))
     yield from ("sleep 1  # in real time nothing says that a server is ready; an engine does not need this", "")
-    yield "# -- clients, by their time of start"
+    what = "clients and events" if plan.events else "clients"
+    yield f"# -- {what}, by their time{'' if plan.events else ' of start'}"
     yield from _clients(plan)
     yield from _end_of_captures(servers)
     yield from ("", "# -- what the kernel counted")
@@ -47,15 +51,41 @@ def _end_of_captures(servers: list[Program]) -> Iterator[str]:
 
 
 def _clients(plan: Plan) -> Iterator[str]:
-    clients = sorted((p for p in plan.programs if p.role == "client"), key=lambda program: program.start_ns)
-    now = 0
-    for number, program in enumerate(clients, start=1):
-        if program.start_ns > now:
-            yield f"sleep {_seconds(program.start_ns - now)}"
-            now = program.start_ns
+    """Clients and what happens to the network, by their time; events that return have a loop of their own."""
+    periods = sorted({event.every_ns for event in plan.events if event.every_ns})
+    for period_ns in periods:
+        yield from _loop([event for event in plan.events if event.every_ns == period_ns], period_ns)
+    clients = [program for program in plan.programs if program.role == "client"]
+    steps: list[tuple[int, str]] = [(event.at_ns, _event(event)) for event in plan.events if not event.every_ns]
+    for number, program in enumerate(sorted(clients, key=lambda program: program.start_ns), start=1):
         timeout = f"timeout {_seconds(program.deadline_ns - program.start_ns)}"
-        yield f"{timeout} {_run(program)} & c{number}=$!"
+        steps.append((program.start_ns, f"{timeout} {_run(program)} & c{number}=$!"))
+    now = 0
+    for instant_ns, line in sorted(steps, key=lambda step: step[0]):
+        if instant_ns > now:
+            yield f"sleep {_seconds(instant_ns - now)}"
+            now = instant_ns
+        yield line
     yield from (f"wait $c{number}" for number in range(1, len(clients) + 1))
+    if periods:
+        yield "kill $loops"
+
+
+def _event(event: Event) -> str:
+    said = f"{event.kind} {event.link} {event.direction} {event.value}".rstrip()
+    return "\n".join([f"# {said}", *(_inside(command) for command in event.commands)])
+
+
+def _loop(events: list[Event], period_ns: int) -> Iterator[str]:
+    """Events that return, beside everything else."""
+    events = sorted(events, key=lambda event: event.at_ns)
+    first_ns = events[0].at_ns
+    yield f"(sleep {_seconds(first_ns)}; while :; do"
+    for event, later_ns in zip(events, [*(one.at_ns for one in events[1:]), first_ns + period_ns], strict=True):
+        yield from (f"  {_inside(command)}" for command in event.commands)
+        if later_ns > event.at_ns:
+            yield f"  sleep {_seconds(later_ns - event.at_ns)}"
+    yield 'done) & loops="$loops $!"'
 
 
 def _seconds(time_ns: int) -> str:

@@ -53,6 +53,22 @@ def mptcp_commands(network: Network, node: str) -> Iterator[Command]:
         yield Command(node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
 
 
+def endpoint_commands(network: Network, port: Port, *, add: bool) -> Iterator[Command]:
+    """Take the endpoints that name the address of ``port`` away, or bring them back as they were.
+
+    The kernel numbers endpoints from 1 in the order in which they are added.
+    """
+    host = network.scenario.hosts.get(port.node)
+    if host is None or host.transport.protocol != "mptcp":
+        return
+    for number, (own, options) in enumerate(_endpoints(network, port.node, host), start=1):
+        if own == port and add:
+            named = ("id", str(number), *options)
+            yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
+        elif own == port:
+            yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
+
+
 def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
     """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 

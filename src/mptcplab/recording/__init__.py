@@ -5,6 +5,7 @@
         plan.json             what was executed
         subflows.parquet      TCP_INFO of every subflow (or TCP connection) over time
         connections.parquet   payload and MPTCP_INFO of every connection over time
+        events.parquet            what changed in the network while the workloads ran, and when
         out/NAME.out, .err    what each program wrote, as it wrote it
         captures/NODE-LINK.pcap   packets, where the scenario asks for them
         counters/NODE/        what the kernel counted: nstat, tc -s, ip -s link, ip mptcp

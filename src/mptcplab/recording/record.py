@@ -18,7 +18,7 @@ from mptcplab.recording.damage import damage_told
 
 #: What to do about a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
-_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl", "queues.jsonl")
+_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl", "queues.jsonl", "events.jsonl")
 
 
 def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str) -> None:
@@ -55,6 +55,9 @@ def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -
     queues = folder / "queues.jsonl"
     if queues.exists():
         samples.write(map(json.loads, queues.read_text().splitlines()), folder / "queues.parquet")
+    events = folder / "events.jsonl"
+    if events.exists():
+        samples.write(map(json.loads, events.read_text().splitlines()), folder / "events.parquet")
     samples.write(subflows, folder / "subflows.parquet")
     samples.write(connections, folder / "connections.parquet")
 
@@ -97,9 +100,14 @@ class Recording:
         """Samples of the queues of all directions with a rate: bytes and packets that wait, and drops so far."""
         return self._table("queues")
 
-    def _table(self, name: str) -> pl.DataFrame:
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """What changed in the network: instant_ns, kind, link, direction, value; see docs/events.md."""
+        return self._table("events", time="instant_ns")
+
+    def _table(self, name: str, *, time: str = "time_ns") -> pl.DataFrame:
         file = self.folder / f"{name}.parquet"
-        return pl.read_parquet(file) if file.exists() else pl.DataFrame({"time_ns": []}, schema={"time_ns": pl.Int64})
+        return pl.read_parquet(file) if file.exists() else pl.DataFrame({time: []}, schema={time: pl.Int64})
 
     def output(self, program: str, kind: str = "out") -> str:
         """What ``program`` wrote to its standard output (``out``) or error (``err``)."""

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 _NUMBER = pl.Int64
 _TEXT = (
     *("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error"),
-    *("device", "link"),
+    *("device", "link", "kind", "value"),
 )
 _TRUTH = ("final", "fallback", "remote_key_received")
 #: The kernel's numbers of TCP states, include/net/tcp_states.h.
@@ -29,7 +29,20 @@ _STATES = {
 }  # fmt: skip
 #: 64 bits in full: data sequence numbers, and rates for which ~0 stands for "not limited".
 _UNSIGNED = ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate")
-_LEADING = ("time_ns", "link", "direction", "node", "device", "program", "role", "conn", "local", "remote")
+_LEADING = (
+    "time_ns",
+    "instant_ns",
+    "kind",
+    "link",
+    "direction",
+    "node",
+    "device",
+    "program",
+    "role",
+    "conn",
+    "local",
+    "remote",
+)
 
 
 def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:
@@ -42,6 +55,8 @@ def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list
         if kind == "subflow":
             subflows.append({key: value for key, value in row.items() if key != "id"})
         elif kind == "interval":
+            if row.get("pause_at_ns") is not None:
+                row["pause_at_ns"] -= zero_ns
             connections.append(row)
         elif kind == "mptcp":
             _join(connections, row)

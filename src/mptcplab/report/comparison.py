@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
+from mptcplab.metrics.figures import FIGURES
 from mptcplab.report.table import Table, number, short_names
 
 _UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
@@ -24,7 +25,8 @@ def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
     styles = tuple(
         (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.verdict == "differ"
     )
-    title = f"{_UNITS[comparison.metric]}: A = {a}, B = {b}"
+    measured = _UNITS.get(comparison.metric) or FIGURES[comparison.metric].title
+    title = f"{measured}: A = {a}, B = {b}"
     return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
 
 

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import mptcplab
+from mptcplab.metrics.figures import FIGURES, MAIN
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import Figure, Series
 from mptcplab.report.table import short_names
 from mptcplab.scenario.load import Experiment
+from mptcplab.stats import Interval
 
 _MOST_LINES = 6
 
@@ -28,7 +31,23 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
 
 
 def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Iterator[tuple[str, Figure]]:
-    """Names and figures: goodput over the sweep's longest axis, one line per combination of the others."""
+    """Names and figures over the sweep's longest axis, one line per combination of the others: goodput, and what counts
+    most for workloads that do not send as much as they can."""
+    yield from _figures(experiment, rows, "figure", "goodput, Mbit/s", lambda row: row.goodput_mbps)
+    for name in MAIN:
+        own = [row for row in rows if name in row.figures]
+        if own:
+            title = FIGURES[name].title
+            yield from _figures(experiment, own, f"figure-{name}", title, partial(_own, name))
+
+
+def _own(name: str, row: ResultRow) -> Interval:
+    return row.figures[name]
+
+
+def _figures(
+    experiment: Experiment, rows: Sequence[ResultRow], name: str, y_label: str, value: Callable[[ResultRow], Interval]
+) -> Iterator[tuple[str, Figure]]:
     axes = _axes(rows)
     if not axes:
         return
@@ -36,20 +55,20 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     lines: dict[tuple[str, ...], dict[str, ResultRow]] = {}
     for row in rows:
         others = tuple(value for key, value in row.settings.items() if key != along and len(axes[key]) > 1)
-        name = (*others, row.workload) if len({r.workload for r in rows}) > 1 else others
-        lines.setdefault(name, {})[row.settings[along]] = row
+        label = (*others, row.workload) if len({r.workload for r in rows}) > 1 else others
+        lines.setdefault(label, {})[row.settings[along]] = row
     positions = tuple(axes[along])
     series = tuple(
         Series(
-            ", ".join(name) or "goodput",
-            tuple(line[at].goodput_mbps if at in line else None for at in positions),
+            ", ".join(label) or y_label.partition(",")[0],
+            tuple(value(line[at]) if at in line else None for at in positions),
         )
-        for name, line in list(lines.items())[:_MOST_LINES]
+        for label, line in list(lines.items())[:_MOST_LINES]
     )
     left_out = f" Shown: {_MOST_LINES} of {len(lines)} lines." if len(lines) > _MOST_LINES else ""
     note = _note(rows) + left_out
     x_label = short_names(list(axes))[along]
-    yield "figure", Figure(experiment.title, x_label, "goodput, Mbit/s", positions, series, note)
+    yield name, Figure(experiment.title, x_label, y_label, positions, series, note)
 
 
 def _axes(rows: Sequence[ResultRow]) -> dict[str, list[str]]:

@@ -35,9 +35,8 @@ LIMITATIONS = (
     ("Network cards", "TSO, GSO and GRO are off; there are no driver queues and no byte queue limits."),
     ("Radios", "A link called lte or wifi is a line with rate, delay, jitter and loss."),
     ("Other traffic", "Only the workloads of the scenario use the network."),
-    ("Middleboxes", "Routers forward; nothing removes or changes MPTCP options."),
-    ("Loss is random and comes before the bottleneck", "Drops by a full queue come on top."),
-    ("Queues drop at the tail", "There is no active queue management."),
+    ("Middleboxes", "Routers only forward, unless the scenario gives them a NAT or a middlebox."),
+    ("Loss comes before the bottleneck", "At random or in bursts; drops by the queue come on top."),
     (
         "Coupled congestion controls are the lab's own",
         "LIA, OLIA, BALIA and wVegas are not in mainline Linux; their names, and those of schedulers other than "

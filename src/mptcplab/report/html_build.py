@@ -15,7 +15,7 @@ from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
-from mptcplab.report.html_series import MOST_LINES, timelines
+from mptcplab.report.html_series import MOST_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.table import Table, number, result_table, short_names
@@ -150,6 +150,7 @@ def _timelines(results: Results, axes: Sequence[Axis]) -> tuple[Drawing, ...]:
             "seed": run.result.seed,
             "run": run.result.identity,
             "workloads": [line.to_json() for line in of_one],
+            "marks": marks(run.recording),
         }
         for run, of_one in zip(shown, lines, strict=True)
     ]
@@ -159,6 +160,7 @@ def _timelines(results: Results, axes: Sequence[Axis]) -> tuple[Drawing, ...]:
         thinned=most if any(line.samples > most for of_one in lines for line in of_one) else 0,
         left_out=max((line.left_out for of_one in lines for line in of_one), default=0),
         several=len(results.recorded) > len(typical),
+        marked=any(point["marks"] for point in points),
     )
     panels = ("goodput", "rtt", "cwnd", *(["queue"] if any(line.queues for of in lines for line in of) else []))
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
@@ -168,10 +170,12 @@ def _timelines(results: Results, axes: Sequence[Axis]) -> tuple[Drawing, ...]:
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
-def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool) -> str:
+def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool) -> str:
     parts = ["Time counts from the moment at which the network is set up."]
     if several:
         parts.append("Of every point, the run whose goodput is closest to the median of its seeds.")
+    if marked:
+        parts.append("Dotted: when something happened to the network; the first figure says what.")
     parts.append("Goodput: payload that subflows received, data that was sent again on another subflow included.")
     parts.append("TCP counts data when it is in order: a loss makes a dip and then a peak, also above a line's rate.")
     if thinned:

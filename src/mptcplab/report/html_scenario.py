@@ -28,6 +28,7 @@ def to_toml(recording: Recording, *, title: str) -> str:
     else:
         tables = known.model_dump(mode="json", by_alias=True, exclude_defaults=True)
         tables["kernel"] = known.kernel
+    _leave_to_traces(tables, _plan(recording))
     tables["links"] = {name: _joined(link) for name, link in tables["links"].items()}
     text = tomli_w.dumps({"title": tables.pop("title"), "seed": recording.manifest["seed"], **tables})
     return _SHORT_LIST.sub(lambda found: f"= [{' '.join(found[1].split())[:-1]}]", text)
@@ -61,6 +62,15 @@ def _without_none(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_none(below) for below in value]
     return value
+
+
+def _leave_to_traces(tables: dict[str, Any], plan: dict[str, Any]) -> None:
+    """A direction with a trace must not say what the trace says."""
+    for event in plan.get("events", ()):
+        direction = tables["links"].get(event["link"], {}).get(event["direction"], {})
+        if event["kind"] == "trace":
+            for said in event["value"].split(", "):
+                direction.pop(said.partition(" ")[0], None)
 
 
 def _joined(link: dict[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.metrics import subflows as sockets
+from mptcplab.metrics.ends import Ends, ends_of
 from mptcplab.metrics.subflows import Row
 from mptcplab.recording.record import Recording
-from mptcplab.results import Ends, ends_of, way_name
+from mptcplab.results import way_name
 
 #: More subflows or queues than this cannot be told apart in a figure.
 MOST_LINES = 8
+#: More marks than this hide the curves.
+_MOST_MARKS = 24
 _NS = 1e9
 
 Numbers = NDArray[np.float64]
@@ -73,6 +76,17 @@ def timelines(recording: Recording, *, most: int) -> list[Timeline]:
     """Every workload of a run with at most ``most`` values per curve."""
     queues = _queues(recording, most)
     return [_timeline(recording, ends, queues, most) for ends in ends_of(recording)]
+
+
+def marks(recording: Recording) -> list[dict[str, Any]]:
+    """The events of a run but the steps of traces, those of one instant together; the first of many."""
+    found: dict[float, list[str]] = {}
+    for row in recording.events.iter_rows(named=True):
+        if row["kind"] != "trace":
+            one_way = f" {row['direction']}" if row["direction"] != "both" else ""
+            said = f"{row['link']}{one_way}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
+            found.setdefault(row["instant_ns"] / _NS, []).append(said)
+    return [{"t": time, "text": "; ".join(texts)} for time, texts in list(found.items())[:_MOST_MARKS]]
 
 
 def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], most: int) -> Timeline:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from mptcplab.metrics.figures import FIGURES, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import Figure
 from mptcplab.report.html_model import Axis, Drawing
@@ -72,26 +73,35 @@ def _readable(numbers: Sequence[float]) -> bool:
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
-    """Goodput, duration or retransmissions along any axis, a line per combination of the others."""
+    """Goodput and all other figures along any axis, a line per combination of the others."""
     workloads = list(dict.fromkeys(row.workload for row in rows))
     # A curve needs numbers; among these, and else, the longest axis shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
+    own = columns(row.figures for row in rows)
+    measures = [*((name, unit) for name, unit, _ in _MEASURES), *(_parts(FIGURES[name].title) for name in own)]
     data = {
         "axes": [axis.to_json() for axis in axes],
         "along": along,
         "workloads": workloads,
-        "measures": [{"name": name, "unit": unit} for name, unit, _ in _MEASURES],
-        "rows": [_row(row, axes, workloads) for row in rows],
+        "measures": [{"name": name, "unit": unit} for name, unit in measures],
+        "rows": [_row(row, axes, workloads, own) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
-    choices.append(("Value", tuple(f"{name}, {unit}" for name, unit, _ in _MEASURES)))
+    choices.append(("Value", tuple(", ".join(part for part in measure if part) for measure in measures)))
     return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
 
 
-def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str]) -> list[Any]:
+def _parts(title: str) -> tuple[str, str]:
+    """A figure's title as name and unit; MOS has none."""
+    name, _, unit = title.rpartition(" ")
+    return (name, unit) if name else (title, "")
+
+
+def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], own: Sequence[str]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
     values = [_pair(getattr(row, field)) for _, _, field in _MEASURES]
+    values += [_pair(row.figures.get(name)) for name in own]
     return [place, workloads.index(row.workload), values, row.goodput_mbps.n]
 
 

@@ -12,8 +12,13 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from mptcplab.metrics.figures import FIGURES, OF_FAILURES, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Interval
+
+#: More columns of figures than this are one.
+_MOST_FIGURES = 7
+_ALL_FIGURES = "figures"
 
 
 @dataclass(frozen=True)
@@ -90,33 +95,60 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     """Every row of an experiment; warnings, and what the command line changed, below."""
     names = short_names(list(rows[0].settings)) if rows else {}
     several = len({row.workload for row in rows}) > 1
-    columns = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %", "MPTCP in use"]
-    columns += ["share by path", "CC on sockets", "scheduler", "n"]
-    cells = tuple(_cells(row, several) for row in rows)
+    shown = columns(row.figures for row in rows)
+    own = [FIGURES[name].title for name in shown] if _are_alike(rows, shown) else [_ALL_FIGURES]
+    titles = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %"]
+    titles += [*own, "MPTCP in use"]
+    titles += ["share by path", "CC on sockets", "scheduler", "n"]
+    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_FIGURES]) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
     marked = tuple(
         (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
         for cell, row in zip(cells, rows, strict=True)
     )
-    numeric = frozenset({"goodput Mbit/s", "s", "retrans %"})
+    numeric = frozenset({"goodput Mbit/s", "s", "retrans %", *own} - {_ALL_FIGURES})
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
-    return Table(title, tuple(columns), marked, numeric, (*_notes(rows, marks), *changed))
+    return Table(title, tuple(titles), marked, numeric, (*_notes(rows, marks), *changed))
 
 
-def _cells(row: ResultRow, several: bool) -> tuple[str, ...]:
+def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) -> tuple[str, ...]:
     return (
         *row.settings.values(),
         *([row.workload] if several else []),
         interval_text(row.goodput_mbps),
         number(row.duration_s.mean),
         number(row.retransmitted_percent.mean),
+        *_figure_cells(row, shown, alike=alike),
         row.mptcp,
         ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
         row.congestion,
         row.scheduler,
         str(row.goodput_mbps.n),
     )
+
+
+def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
+    """Whether the rows' figures fit columns: those of workloads of one kind, or few."""
+    kinds = {tuple(name for name in columns([row.figures]) if name not in OF_FAILURES) for row in rows}
+    return len(kinds) == 1 or len(shown) <= _MOST_FIGURES
+
+
+def _figure_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[str]:
+    """A column each, or one for all where workloads of several kinds would have too many."""
+    texts = {name: _figure_text(row, name) for name in shown}
+    if alike:
+        return list(texts.values())
+    return [", ".join(f"{FIGURES[name].title} {text}" for name, text in texts.items() if text)]
+
+
+def _figure_text(row: ResultRow, name: str) -> str:
+    """Nothing where the figure means nothing; of how many runs where some have none."""
+    interval = row.figures.get(name)
+    if interval is None:
+        return ""
+    text = interval_text(interval)
+    return text if interval.n == row.goodput_mbps.n else f"{text} ({interval.n} of {row.goodput_mbps.n})"
 
 
 def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:

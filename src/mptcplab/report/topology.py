@@ -6,13 +6,14 @@ Colours come from the page's style sheet by class names, so that the picture fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
 from mptcplab.report.layout import Layout, arrange
+from mptcplab.report.link_words import impairment_words, mtu_words, router_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34
@@ -71,8 +72,16 @@ def _picture(group: Sequence[Table]) -> Picture:
     layout = arrange(nodes, links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    svg = _Drawing(layout, labels, set(first["hosts"]), text).svg()
+    boxes = {name: _several(list(_boxes(name, group))) for name in first["routers"]}
+    text += "".join(f"; {name} {words}" for name, words in boxes.items() if words)
+    svg = _Drawing(layout, labels, set(first["hosts"]), text, boxes).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
+
+
+def _boxes(name: str, group: Sequence[Table]) -> Iterator[str]:
+    """What a router does at the points where it does more than forward, each once."""
+    words = dict.fromkeys(router_words(scenario["routers"][name]) for scenario in group)
+    return (word for word in words if word)
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
@@ -80,23 +89,29 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
         side: _direction([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
     }
     swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
+    mtu = mtu_words([scenario["links"][name] for scenario in group])
     if found["forward"] == found["backward"]:
-        return _Label(name, found["forward"], swept)
+        return _Label(name, (*found["forward"], *mtu), swept)
     right, left = ("backward", "forward") if turned else ("forward", "backward")
     lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in found[side]]
-    return _Label(name, tuple(lines), swept)
+    return _Label(name, (*lines, *mtu), swept)
 
 
 def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
-    """One direction of a link in at most two lines: rate and delay, then what happens to packets in the queue."""
+    """One direction of a link in a few lines: rate and delay, what happens to packets in the queue, and what else."""
     said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
     if not said["rate"]:
         # Without a rate there is no queue, whatever its length would be.
         said |= dict.fromkeys(("queue", "burst", "overhead"), "")
+    if all(direction.get("discipline") == "cake" for direction in directions):
+        said["queue"] = ""  # CAKE sizes it by itself
     delay = said["delay"] + (f" ± {said['jitter']}" if said["jitter"] else "")
     above = [part for part in (said["rate"], delay) if part]
     below = [f"{key} {said[key]}" for key in ("loss", "queue", "burst", "overhead") if said[key]]
     lines = [" · ".join(parts) for parts in (above, below) if parts]
+    rest = dict.fromkeys(impairment_words(direction) or "none" for direction in directions)
+    if list(rest) != ["none"]:
+        lines.append(" | ".join(rest))
     return tuple(lines) or ("no limits",)
 
 
@@ -121,8 +136,10 @@ def _several(texts: Sequence[str]) -> str:
 class _Drawing:
     """Turns rows and columns into pixels, and these into SVG."""
 
-    def __init__(self, layout: Layout, labels: Mapping[str, _Label], hosts: set[str], text: str) -> None:
-        self._layout, self._labels, self._hosts, self._text = layout, labels, hosts, text
+    def __init__(
+        self, layout: Layout, labels: Mapping[str, _Label], hosts: set[str], text: str, boxes: Mapping[str, str]
+    ) -> None:
+        self._layout, self._labels, self._hosts, self._text, self._boxes = layout, labels, hosts, text, boxes
         widths = [float(_NODE_WIDTH)] * layout.columns
         for column in range(1, layout.columns, 2):
             here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
@@ -157,11 +174,16 @@ class _Drawing:
         x, y = self._at(place)
         kind = "host" if name in self._hosts else "router"
         shown = name if len(name) <= 13 else f"{name[:12]}…"
+        box = self._boxes.get(name, "")
+        below = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
+            x, y + _NODE_HEIGHT / 2 + _LINE, box
+        )
         return Markup(
             '<g class="node {kind}"><title>{kind} {name}</title>'
             '<rect x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height}" rx="{radius}"/>'
-            '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>'
+            '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>{below}'
         ).format(
+            below=below if box else "",
             kind=kind,
             name=name,
             left=x - _NODE_WIDTH / 2,

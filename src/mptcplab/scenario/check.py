@@ -7,6 +7,9 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 
+from mptcplab.scenario.check_events import check_events
+from mptcplab.scenario.check_middlebox import check_middleboxes
+from mptcplab.scenario.check_modes import check_modes
 from mptcplab.scenario.document import Document, name_hint, nearest
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
@@ -29,11 +32,14 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_links(document, scenario)
     _check_nodes_are_linked(document, scenario)
     _check_addresses(document, scenario)
+    check_middleboxes(document, scenario)
     _check_workloads(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
+    check_modes(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
+    check_events(document, scenario)
 
 
 def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
@@ -172,7 +178,7 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, workload in scenario.workloads.items():
         target = network.target(workload)
-        if target is None or not getattr(workload, "duration", None):
+        if target is None or not getattr(workload, "duration", None) or workload.keeps_time:
             continue
         if not any(_takes_time(scenario.links[link]) for link in network.way(workload.sender, target)):
             hint = "give a link on the way a rate or a delay, or the workload a size"
@@ -181,7 +187,8 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
 
 
 def _takes_time(link: Link) -> bool:
-    return any(direction.rate or direction.delay for direction in (link.forward, link.backward))
+    sides = (link.forward, link.backward)
+    return any(direction.rate or direction.delay or direction.extra_delay for direction in sides)
 
 
 def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:

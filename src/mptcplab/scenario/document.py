@@ -86,20 +86,34 @@ class Document:
 
     def put(self, path: KeyPath, value: Any, place: Place) -> None:
         """Set the key at ``path``, making tables on the way, and remember ``place`` for all that is new."""
-        table = self.tables
+        table: Any = self.tables
         for index, part in enumerate(path[:-1]):
             here = path[: index + 1]
-            if part not in table:
+            if isinstance(table, dict) and part not in table:
                 self.places[here] = replace(place, written=here)
-            below = table.setdefault(str(part), {})
-            if not isinstance(below, dict):
+            if isinstance(table, list):
+                self._check_member(path[:index], part, place)
+            below = table[int(part)] if isinstance(table, list) else table.setdefault(str(part), {})
+            if not isinstance(below, dict | list):
                 message = f"{place}: {dotted(path)} = {show(value)}: cannot be set"
                 raise InputError(_one_line(message), hint=_one_line(f"{dotted(here)} = {show(below)} is not a table"))
             table = below
         for old in [known for known in self.places if known[: len(path)] == path]:
             del self.places[old]
-        table[str(path[-1])] = value
+        if isinstance(table, list):
+            self._check_member(path[:-1], path[-1], place)
+            table[int(path[-1])] = value
+        else:
+            table[str(path[-1])] = value
         self.places[path] = place
+
+    def _check_member(self, path: KeyPath, part: str | int, place: Place) -> None:
+        """:raises InputError: when ``part`` is not the number of a member of the list at ``path``."""
+        members = lookup(self.tables, path)
+        if not isinstance(part, int) or part >= len(members):
+            named = dotted((*path, str(part)))
+            hint = f"{dotted(path)} is a list: its members are {dotted(path)}.0 to {dotted(path)}.{len(members) - 1}"
+            raise InputError(_one_line(f"{place}: {named}: there is no such member"), hint=_one_line(hint))
 
     def graft(self, path: KeyPath, source: KeyPath, value: Any) -> None:
         """Set the key at ``path`` to a copy of ``value``, whose keys stand in the file below ``source``."""
@@ -109,7 +123,7 @@ class Document:
             self.places[path + old[len(source) :]] = replace(place, written=place.written or old)
 
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
-        """The key paths that ``pattern`` means: parts with ``*`` or ``?`` stand for existing names."""
+        """The key paths that ``pattern`` means: ``*`` and ``?`` stand for existing names, numbers for members."""
         paths: list[KeyPath] = [()]
         for part in pattern:
             grown: list[KeyPath] = []
@@ -119,9 +133,15 @@ class Document:
                     names = table if isinstance(table, dict) else {}
                     grown += [(*path, name) for name in names if fnmatch.fnmatchcase(name, str(part))]
                 else:
-                    grown.append((*path, part))
+                    grown.append((*path, _member(lookup(self.tables, path), part)))
             paths = grown
         return paths
+
+
+def _member(table: Any, part: str | int) -> str | int:
+    """``part``, as a number where it is one of a member of a list."""
+    is_number = isinstance(table, list) and str(part).isdigit() and int(part) < len(table)
+    return int(part) if is_number else part
 
 
 def is_wildcard(part: str | int) -> bool:

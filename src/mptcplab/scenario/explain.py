@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from mptcplab.errors import InputError
 from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
+from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Quantity, QueueLength
 
@@ -97,7 +98,7 @@ def _missing(document: Document, path: KeyPath) -> InputError:
         return document.error(path, "is missing", hint=_FIRST_TABLES[key])
     where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
     if len(path) > 1 and isinstance(path[-2], int):
-        where = "between the braces of this member"
+        where = "to this [[events]]" if path[0] == "events" else "between the braces of this member"
     return document.error(path, "is missing", hint=f"add {_example(document, path) or f'{key} = ...'} {where}")
 
 
@@ -106,7 +107,7 @@ def _without_kind(document: Document, path: KeyPath) -> InputError:
     misspelled = nearest("kind", table, cutoff=0.7) if isinstance(table, dict) else None
     if misspelled is not None:
         return document.error((*path, misspelled), "is not a known key", hint="did you mean `kind`?")
-    hint = f'add kind = "flow", kind = "iperf3" or kind = "transfer" to [{dotted(path)}]'
+    hint = f'add kind = "flow", or another of {", ".join(list(KINDS)[1:])}, to [{dotted(path)}]'
     return document.error((*path, "kind"), "is missing", hint=hint)
 
 
@@ -130,6 +131,9 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
     if kind.startswith("int"):
         quotes = "write it without quotes: " if isinstance(value, str) else ""
         return "is not a whole number", f"{quotes}{instead}"
+    if kind.startswith(("float", "finite")):
+        quotes = "write it without quotes: " if isinstance(value, str) else ""
+        return "is not a number", f"{quotes}{instead}"
     if kind.startswith("bool"):
         return "is not true or false", f"write {path[-1]} = true or {path[-1]} = false, without quotes"
     if kind.startswith("string"):

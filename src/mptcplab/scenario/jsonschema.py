@@ -160,6 +160,10 @@ def _paths(root: Schema, node: Schema, prefix: str, pointer: str) -> Iterator[tu
             here = f"{place}/additionalProperties"
             yield rf"{prefix}[^.]+", here
             yield from _paths(root, shape["additionalProperties"], rf"{prefix}[^.]+\.", here)
+        if isinstance(shape.get("items"), dict):
+            here = f"{place}/items"
+            yield rf"{prefix}[0-9]+", here
+            yield from _paths(root, shape["items"], rf"{prefix}[0-9]+\.", here)
 
 
 def _resolved(root: Schema, node: Schema, pointer: str) -> Iterator[tuple[str, Schema]]:
@@ -198,7 +202,10 @@ def _needs() -> Iterator[Schema]:
     both: Schema = {"not": {"required": list(_GOALS)}}
     yield {"properties": {"workloads": {"additionalProperties": both}}}
     named: Schema = {"minProperties": 1}
-    workload: Schema = {"required": ["kind", "from", "to"], "anyOf": [{"required": [key]} for key in _GOALS]}
+    workload: Schema = {
+        "required": ["kind", "from", "to"],
+        "anyOf": [{"required": [key]} for key in (*_GOALS, "count")],
+    }
     yield _when(alone, "workloads", {**named, "additionalProperties": workload})
     without_preset: Schema = {"allOf": [alone, _unswept("topology"), {"not": {"required": ["topology"]}}]}
     yield _when(without_preset, "hosts", named)

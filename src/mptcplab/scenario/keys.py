@@ -14,19 +14,32 @@ from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.scenario.document import lookup
+from mptcplab.scenario.events import Event
+from mptcplab.scenario.impairments import BurstLoss
+from mptcplab.scenario.kinds import KINDS
+from mptcplab.scenario.lines import LineName
 from mptcplab.scenario.links import Direction, Link
+from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import Host, Scenario
+from mptcplab.scenario.schema import Host, Router, Scenario
+from mptcplab.scenario.trace import Trace
 from mptcplab.scenario.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.types import LinkName, Whole
-from mptcplab.scenario.workloads import Flow, Iperf3, Transfer
+from mptcplab.scenario.workloads import Flow, Iperf3
 
 
 class WrittenLink(Link, Direction):
     """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
+
+    preset: LineName | None = Field(
+        default=None,
+        description="rates and delays of an access line that was measured; forward is the uplink",
+        examples=["lte-2014"],
+    )
 
 
 #: A scenario file, for looking up keys; validation happens on :class:`Scenario`, when everything has been spread.
@@ -45,8 +58,6 @@ Written = create_model(
     extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
 )
 
-#: The model of each kind of workload.
-KINDS: dict[str, type[BaseModel]] = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
 #: Where a key belongs that was written in another table; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
@@ -60,6 +71,12 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Host, "in [hosts.NAME]"),
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
     (Capture, "in a capture of [record]"),
+    (Router, "in [routers.NAME]"),
+    (Middlebox, "in [routers.NAME.middlebox]"),
+    (Aqm, "in [links.NAME.aqm]"),
+    (Trace, "in trace = { ... } of [links.NAME]"),
+    (Event, "in [[events]]"),
+    (BurstLoss, "in burst_loss of [links.NAME]"),
     (Repeats, "in repeats = { ... }"),
 )
 
@@ -82,7 +99,7 @@ def home(key: str) -> str | None:
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """The fields of ``model`` by the names that files use."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
 
 
 def _members(annotation: Any, part: str | int) -> list[Any]:

@@ -18,8 +18,10 @@ from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
 from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.lines import spread_presets
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.place import KeyPath, Place
+from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.transport import WEIGHING, Transport
@@ -200,7 +202,9 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
     _lay_over_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
+    spread_presets(at_point)
     _spread_links(at_point)
+    read_traces(at_point)
     _spread_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)

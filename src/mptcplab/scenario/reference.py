@@ -18,22 +18,28 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
-from mptcplab.scenario.keys import Written, fields_of
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.scenario.events import Event
+from mptcplab.scenario.impairments import BurstLoss
+from mptcplab.scenario.keys import Written, WrittenLink, fields_of
+from mptcplab.scenario.kinds import KINDS
+from mptcplab.scenario.links import Direction
+from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.preset import Topology
+from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
 from mptcplab.scenario.schema import Router
+from mptcplab.scenario.trace import Trace
 from mptcplab.scenario.transport import Endpoint, Limits, Transport
-from mptcplab.scenario.workloads import Flow, Iperf3, Transfer, WorkloadBase
+from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.units import Quantity, QueueLength
 
 BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"
 END = "<!-- end of the reference -->"
 _HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
-_WORDS = {str: "text", int: "whole number", bool: "true or false"}
+_WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 #: Tables that have a section of their own.
-_TABLES = ("hosts", "routers", "links", "workloads", "record", "topology", "transport", "sweep")
+_TABLES = ("hosts", "routers", "links", "workloads", "events", "record", "topology", "transport", "sweep")
 #: For keys that their model does not describe.
 MEANINGS = {
     "family": "addresses that the lab gives to links, and the only ones that it accepts",
@@ -56,14 +62,18 @@ def _sections() -> Iterator[str]:
     yield _section("`[transport]`, `[hosts.NAME.transport]`", Transport, leave_out=("limits",))
     yield _section("`[transport.limits]`, `[hosts.NAME.transport.limits]`", Limits)
     yield _section("A member of `endpoints`", Endpoint)
-    yield _section("`[routers.NAME]`", Router)
-    yield _section("`[links.NAME]`", Link, leave_out=("forward", "backward"))
+    yield _section("`[routers.NAME]`", Router, leave_out=("middlebox",))
+    yield _section("`[routers.NAME.middlebox]`", Middlebox)
+    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
     yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
+    yield _section("`burst_loss` of a link", BurstLoss)
+    yield _section("`aqm` of a link", Aqm)
+    yield _section("`trace` of a link", Trace)
     yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
-    for model in (Flow, Iperf3, Transfer):
-        kind = get_args(model.model_fields["kind"].annotation)[0]
+    for kind, model in KINDS.items():
         yield _section(f'`[workloads.NAME]` with `kind = "{kind}"`', model, leave_out=shared)
+    yield _section("A member of `events`: `[[events]]`", Event)
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)
 
@@ -119,7 +129,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     value = field.get_default(call_default_factory=True)
-    if value is None or value in ("", {}):
+    if value is None or value in ("", {}) or isinstance(value, BaseModel):
         return ""
     return f"`{_toml(value)}`"
 

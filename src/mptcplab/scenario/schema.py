@@ -11,11 +11,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from mptcplab.scenario.events import Events
+from mptcplab.scenario.kinds import Workload
 from mptcplab.scenario.links import Link
+from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.transport import SYSCTL_EXAMPLE, Sysctl, Transport
 from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Version, WorkloadName
-from mptcplab.scenario.workloads import Workload
 
 
 class Host(Part):
@@ -28,6 +30,14 @@ class Router(Part):
     """Forwards between its links; shaping happens here."""
 
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the router", examples=SYSCTL_EXAMPLE)
+    nat: tuple[LinkName, ...] = Field(
+        default=(), description="links whose own address everything gets that leaves by them", examples=[["line1"]]
+    )
+    middlebox: Middlebox = Field(
+        default_factory=Middlebox,
+        description="what it does to packets beside forwarding them",
+        examples=[{"strip": ["mp_join"]}],
+    )
 
 
 class Scenario(Part):
@@ -45,4 +55,5 @@ class Scenario(Part):
     routers: dict[NodeName, Router] = Field(default_factory=dict)
     links: dict[LinkName, Link]
     workloads: dict[WorkloadName, Workload]
+    events: Events = ()
     record: Record = Field(default_factory=Record)

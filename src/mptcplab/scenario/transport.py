@@ -114,6 +114,10 @@ _WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _LARGEST_WEIGHT}
 Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema(_WEIGHT_SHAPE)]]
 
 
+Mode = Literal["on", "master", "backup", "handover", "off"]
+Modes = dict[LinkName, Mode]
+
+
 class Transport(Part):
     """How a host's transport layer is set up. Whatever is left out keeps the kernel's default."""
 
@@ -128,7 +132,21 @@ class Transport(Part):
         + " and ".join(WEIGHING),
         examples=[{"line1": 3, "line2": 1}],
     )
-    path_manager: Literal["kernel", "userspace"] = Field(default="kernel", description="net.mptcp.pm_type")
+    path_manager: Literal["kernel", "userspace"] = Field(
+        default="kernel", description="who opens subflows: the kernel by its endpoints, or the lab's own program"
+    )
+    modes: Modes = Field(
+        default_factory=dict,
+        description="of this host's links, for path_manager userspace: on (the default), master, backup, handover, off",
+        examples=[{"line1": "master", "line2": "backup"}],
+    )
+    subflows_per_pair: Whole = Field(
+        default=1,
+        ge=1,
+        le=8,
+        description="subflows between two addresses, for path_manager userspace",
+        examples=[2],
+    )
     endpoints: Endpoints = Field(default="auto", description="auto uses every address that can reach the other side")
     limits: Limits = Field(default_factory=Limits)
     tcp_rmem: BufferSizes | None = Field(
@@ -138,6 +156,23 @@ class Transport(Part):
         default=None, description="send buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
     )
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=SYSCTL_EXAMPLE)
+
+    @model_validator(mode="after")
+    def _managed(self) -> Transport:
+        """What only one of the two path managers does."""
+        if self.path_manager == "kernel":
+            for key in ("modes", "subflows_per_pair"):
+                if self.says(key):
+                    hint = 'add path_manager = "userspace"; the kernel\'s backups are flags of endpoints'
+                    raise fault("does nothing with the kernel's path manager", hint, key)
+        elif isinstance(self.endpoints, tuple):
+            hint = 'write modes, like modes = { line2 = "backup" }, or path_manager = "kernel"'
+            raise fault("is a list, which only the kernel's path manager reads", hint, "endpoints")
+        elif self.endpoints == "none" and self.modes:
+            raise fault('do nothing with endpoints = "none"', "leave endpoints out", "modes")
+        if list(self.modes.values()).count("master") > 1:
+            raise fault("name two masters", "the routes of one link can come first", "modes")
+        return self
 
     @model_validator(mode="after")
     def _said_once(self) -> Transport:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mptcplab.units import Duration
@@ -104,6 +104,7 @@ Line = Annotated[
 ]
 Whole = Annotated[int, Strict()]
 Truth = Annotated[bool, Strict()]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Time = Annotated[Duration, AfterValidator(_not_longer)]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]

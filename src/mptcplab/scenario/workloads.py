@@ -10,6 +10,8 @@ from pydantic import Field, model_validator
 from mptcplab.scenario.types import Algorithm, LinkName, NodeName, Part, Time, Truth, Whole, fault, whole_units
 from mptcplab.units import Duration, Size
 
+_LARGEST_FILE = Size(100 * 10**9)
+
 
 class WorkloadBase(Part):
     """What every workload has."""
@@ -27,6 +29,11 @@ class WorkloadBase(Part):
     scheduler: Algorithm | None = Field(
         default=None, description="of the workload's MPTCP sockets, at both ends", examples=["roundrobin"]
     )
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether it waits by itself, so that virtual time passes even where the network takes none."""
+        return False
 
     @model_validator(mode="after")
     def _two_hosts(self) -> WorkloadBase:
@@ -99,4 +106,35 @@ class Transfer(WorkloadBase):
         return self
 
 
-Workload = Annotated[Flow | Iperf3 | Transfer, Field(discriminator="kind")]
+class Download(WorkloadBase):
+    """A file that ``curl`` fetches, its checksum compared at the far end."""
+
+    size: Size = Field(description="of the file", examples=["10 MB"])
+    files: Whole = Field(default=1, ge=1, le=1000, description="how often it is fetched", examples=[1])
+    connections: Whole = Field(default=1, ge=1, le=20, description="at the same time, each of one file", examples=[1])
+
+    @model_validator(mode="after")
+    def _goal(self) -> Download:
+        self._check_goal(None, self.size)
+        if self.size > _LARGEST_FILE:
+            raise fault("is too large a file", f"use at most {_LARGEST_FILE}", "size")
+        if self.connections > self.files:
+            hint = f"set files = {self.connections} or more: each connection fetches a file"
+            raise fault(f"are more than the files, {self.files}", hint, "connections")
+        return self
+
+
+class Http(Download):
+    """Downloads by HTTP: ``lighttpd`` and ``curl``. Every file has a connection of its own."""
+
+    kind: Literal["http"]
+
+
+class Ftp(Download):
+    """Downloads by FTP in passive mode: ``vsftpd`` and ``curl``. Every file has a session of its own."""
+
+    kind: Literal["ftp"]
+    connections: Whole = Field(default=1, ge=1, le=10, description="at the same time, each of one file", examples=[1])
+    listen: Literal["any", "address"] = Field(
+        default="any", description="where data connections are waited for: vsftpd by itself waits at one address"
+    )

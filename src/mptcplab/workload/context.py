@@ -4,14 +4,26 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mptcplab.plan.model import Program
 from mptcplab.scenario.types import Protocol
 from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.units import Duration
 
 #: The name by which plans call ``tools/flow``; engines replace it by its path.
 FLOW = "mptcplab-flow"
+#: The first workload's server listens here, every further one on the next.
+FIRST_PORT = 5001
+
+_FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
+
+
+def ftp_data_ports(port: int) -> range:
+    """The ports of the data connections of an FTP server that listens on ``port``: below those that clients take."""
+    first = _FIRST_DATA_PORT + (port - FIRST_PORT) * _DATA_PORTS
+    return range(first, first + _DATA_PORTS)
 
 
 @dataclass(frozen=True)
@@ -32,18 +44,43 @@ def mptcpized(argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
 
 
 def with_algorithms(
-    argv: tuple[str, ...], protocol: Protocol, *, congestion_control: str | None = None, scheduler: str | None = None
+    argv: tuple[str, ...],
+    protocol: Protocol,
+    congestion_control: str | None,
+    scheduler: str | None,
+    *,
+    library: tuple[str, ...] | None = None,
 ) -> tuple[str, ...]:
-    """``argv`` with these on all its sockets, which are opened as ``protocol`` says. To be run by a shell."""
+    """``argv`` with these on all its sockets, which are opened as ``protocol`` says. To be run by a shell.
+
+    ``library``: further options of our own library around its sockets, which is there then even if nothing else is.
+    """
     options = [f"--congestion={congestion_control}"] if congestion_control is not None else []
     if scheduler is not None and protocol == "mptcp":
         options.append(f"--scheduler={scheduler}")
-    return mptcpized((FLOW, "with", *options, *argv) if options else argv, protocol)
+    needed = library is not None and protocol == "mptcp"
+    options += (library or ()) if needed else ()
+    return mptcpized((FLOW, "with", *options, *argv) if options or needed else argv, protocol)
 
 
 def shelled(argv: tuple[str, ...]) -> tuple[str, ...]:
     """``argv`` by a shell where our own program starts another: in a shell's line plans find both by their names."""
     return ("sh", "-c", f"exec {shlex.join(argv)}") if FLOW in argv else argv
+
+
+def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:
+    """What ``flow`` takes for its sockets."""
+    if protocol == "mptcp":
+        yield "--mptcp"
+    if workload.congestion_control is not None:
+        yield from ("--congestion", workload.congestion_control)
+    if workload.scheduler is not None and protocol == "mptcp":
+        yield from ("--scheduler", workload.scheduler)
+
+
+def microseconds(time: Duration) -> str:
+    """As ``flow`` takes times."""
+    return str(int(time) // 1000)
 
 
 def server(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:

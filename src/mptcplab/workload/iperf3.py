@@ -14,9 +14,9 @@ def programs(name: str, workload: Iperf3, context: Context) -> Iterator[Program]
     """A server for one test, and the client, whose JSON report holds both sides."""
     waiting = ("iperf3", "-s", "-1", "-p", str(context.port))
     scheduler = workload.scheduler
-    yield server(name, workload, shelled(with_algorithms(waiting, context.server_protocol, scheduler=scheduler)))
+    yield server(name, workload, shelled(with_algorithms(waiting, context.server_protocol, None, scheduler)))
     calling = ("iperf3", "-c", context.address, "-p", str(context.port), "-J", *_options(workload, context))
-    yield client(name, workload, shelled(with_algorithms(calling, context.client_protocol, scheduler=scheduler)))
+    yield client(name, workload, shelled(with_algorithms(calling, context.client_protocol, None, scheduler)))
 
 
 def _options(workload: Iperf3, context: Context) -> Iterator[str]:

@@ -44,8 +44,8 @@ def _listen(workload: Transfer, context: Context, *, is_v6: bool) -> str:
 
 def _opened(argv: tuple[str, ...], workload: Transfer, protocol: Protocol) -> tuple[str, ...]:
     """``socat`` knows neither MPTCP nor schedulers."""
-    wanted = {"congestion_control": workload.congestion_control, "scheduler": workload.scheduler}
-    return with_algorithms(argv, protocol, **wanted)
+    algorithms = (workload.congestion_control, workload.scheduler)
+    return with_algorithms(argv, protocol, *algorithms)
 
 
 def _pipe(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:

@@ -70,6 +70,13 @@
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       xaxis: { ...axis, ...layout.xaxis, title: { text: plain(layout.x) } },
       yaxis: { ...axis, rangemode: "tozero", title: { text: plain(layout.y) } },
+      shapes: (layout.marks ?? []).map((mark) => ({
+        type: "line", x0: mark.t, x1: mark.t, y0: 0, y1: 1, yref: "paper", line: { color: colour.ink, width: 1, dash: "dot" },
+      })),
+      annotations: (layout.named ? layout.marks ?? [] : []).map((mark) => ({
+        x: mark.t, y: 1, yref: "paper", xanchor: "left", yanchor: "top", textangle: 90, showarrow: false,
+        text: plain(mark.text), font: { size: 10.5 }, bgcolor: colour.paper,
+      })),
       ...(printing ? { width: PRINT_WIDTH, height: div.clientHeight } : { autosize: true }),
     };
     const config = {
@@ -220,14 +227,15 @@
     const paths = [...new Set([...one.goodput, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
     for (const div of section.querySelectorAll(".figure")) {
       const panel = div.dataset.panel;
-      if (panel === "goodput") drawGoodput(div, one, paths, xaxis);
-      else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis);
-      else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis);
-      else drawOverTime(div, one.queue, "in the queue, kB", null, xaxis);
+      const marks = point.marks ?? [];
+      if (panel === "goodput") drawGoodput(div, one, paths, xaxis, marks);
+      else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
+      else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
+      else drawOverTime(div, one.queue, "in the queue, kB", null, xaxis, marks);
     }
   }
 
-  function drawGoodput(div, one, paths, xaxis) {
+  function drawGoodput(div, one, paths, xaxis, marks) {
     const colour = colours();
     const step = (values) => [...values, values[values.length - 1]];
     const traces = one.goodput.map((line) => {
@@ -245,10 +253,10 @@
         line: { shape: "hv", color: colour.ink, width: 1.5 }, hovertemplate: "%{y:.2f} Mbit/s",
       });
     }
-    plot(div, traces, { x: "time, s", y: "goodput, Mbit/s", hovermode: "x unified", xaxis });
+    plot(div, traces, { x: "time, s", y: "goodput, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
   }
 
-  function drawOverTime(div, lines, y, paths, xaxis) {
+  function drawOverTime(div, lines, y, paths, xaxis, marks) {
     const colour = colours();
     const seen = {};
     const traces = lines.map((line, index) => {
@@ -262,7 +270,7 @@
         hovertemplate: "%{y}",
       };
     });
-    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis });
+    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis, marks });
   }
 
   // ---- when to draw --------------------------------------------------------------------------------------------

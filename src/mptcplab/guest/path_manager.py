@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: MIT
+"""A path manager: opens and closes the subflows of a host's connections, as its interfaces come and go.
+
+It runs beside the host's programs, with ``net.mptcp.path_manager = userspace``, and acts on what the kernel tells: of
+connections and subflows, of interfaces and addresses. Each interface has a mode:
+
+on, master   used; that master's routes are preferred is the business of the routing table
+backup       used, with subflows that carry data only when no other can
+handover     used only when nothing else can be: its subflow is opened when all others have gone, and closed when one of
+             them is back
+off          never used
+
+A side that accepted a connection announces its addresses and opens nothing, as the other side may be behind a NAT.
+When an interface goes, the other side is told (REMOVE_ADDR) and its subflows are closed, as soon as another subflow
+is there to tell it by. One that could not be opened, or that the network closed, is tried again after 1, 2, 4, ... s.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+import time
+
+from mptcplab.guest.mptcp_pm import Kernel
+from mptcplab.guest.netlink import Interfaces, error_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from mptcplab.guest.mptcp_pm import End, Event
+
+_SECOND = 1_000_000_000
+_LONGEST_WAIT_NS = 16 * _SECOND
+#: A connection without subflows is given up after this time: the kernel ends it a minute after the last attempt.
+_GIVEN_UP_NS = 60 * _SECOND
+#: What is to be told has to come later than a subflow's handshake, which takes one round trip more than the kernel's
+#: notice of it says; and then by so much, in case it is measured short.
+_MARGIN_NS = 10_000_000
+
+
+class Path:
+    """One of the host's interfaces, as the configuration describes it."""
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        self.link: str = described["link"]
+        self.address: str = described["address"]
+        self.number: int = described["id"]
+        self.mode: str = described["mode"]
+        #: Addresses of other hosts that this interface is the beginning of a way to.
+        self.reaches: list[str] = described["reaches"]
+
+
+class Wait:
+    """When a pair of addresses may be tried again."""
+
+    def __init__(self) -> None:
+        self.until_ns, self._next_ns = 0, _SECOND
+
+    def longer(self, now_ns: int) -> None:
+        """Another attempt has failed."""
+        self.until_ns = now_ns + self._next_ns
+        self._next_ns = min(2 * self._next_ns, _LONGEST_WAIT_NS)
+
+
+class Connection:
+    """One connection and its subflows, by their two ends."""
+
+    def __init__(self, event: Event) -> None:
+        self.token, self.is_server = event.token, event.server_side
+        #: Where the other side can be reached, with the numbers that it gave its addresses.
+        self.remotes: dict[End, int] = {event.remote: 0}
+        #: Numbers that the own addresses of established subflows have in the protocol, and from when on they can tell.
+        self.subflows: dict[tuple[End, End], int] = {(event.local, event.remote): 0}
+        self.settled_ns: dict[tuple[End, End], int] = {}
+        #: When the last subflow was closed.
+        self.alone_ns = 0
+        self.opened_ns: dict[tuple[str, End], int] = {}
+        self.opening: dict[tuple[str, End], int] = {}
+        self.waits: dict[tuple[str, End], Wait] = {}
+        self.announced: set[str] = set()
+        #: Own addresses whose last subflow was closed by the network, or could not be opened.
+        self.lost: set[str] = set()
+        #: Subflows that were closed here, and whose end the kernel has yet to tell.
+        self.closing: set[tuple[End, End]] = set()
+
+    def from_address(self, address: str) -> list[tuple[End, End]]:
+        """The established subflows of an own address."""
+        return [ends for ends in self.subflows if ends[0][0] == address]
+
+    def pairs(self) -> set[tuple[str, End]]:
+        """Own address and other end of what is established or being opened."""
+        return {(local[0], remote) for local, remote in self.subflows} | set(self.opening)
+
+    def count(self, pair: tuple[str, End]) -> int:
+        """How many subflows a pair of addresses has, or will have."""
+        there = sum((local[0], remote) == pair for local, remote in self.subflows)
+        return there + self.opening.get(pair, 0)
+
+
+class Manager:
+    """All connections of one host."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._paths = [Path(described) for described in config["paths"]]
+        self._full_mesh: bool = config["full_mesh"]
+        self._per_pair: int = config["subflows_per_pair"]
+        self._kernel, self._interfaces = Kernel(), Interfaces()
+        self._connections: dict[int, Connection] = {}
+        self._usable = self._look()
+
+    def run(self) -> None:
+        """Until killed."""
+        poll = select.poll()
+        for notices in (self._kernel.notices, self._interfaces.notices):
+            poll.register(notices.fileno(), select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll(self._timeout_ms())}
+            if self._interfaces.notices.fileno() in ready:
+                self._interfaces.read()
+                self._take_interfaces()
+            if self._kernel.notices.fileno() in ready:
+                for event in self._kernel.events():
+                    self._take(event)
+            for connection in list(self._connections.values()):
+                self._tend(connection)
+
+    def _timeout_ms(self) -> float | None:
+        now = time.monotonic_ns()
+        waits = [wait.until_ns for one in self._connections.values() for wait in one.waits.values()]
+        waits += [settled for one in self._connections.values() for settled in one.settled_ns.values()]
+        later = [until - now for until in waits if until > now]
+        return min(later) / 1e6 + 0.001 if later else None
+
+    def _look(self) -> set[str]:
+        """The addresses of paths that can be used now."""
+        return {path.address for path in self._paths if self._interfaces.usable(path.link, path.address)}
+
+    def _take_interfaces(self) -> None:
+        usable = self._look()
+        for path in self._paths:
+            if (path.address in usable) == (path.address in self._usable):
+                continue
+            _say("usable" if path.address in usable else "gone", link=path.link)
+            for connection in self._connections.values():
+                # Whatever was tried before says nothing of the interface as it is now.
+                connection.lost.discard(path.address)
+                for pair in [pair for pair in connection.waits if pair[0] == path.address]:
+                    del connection.waits[pair]
+        self._usable = usable
+
+    def _take(self, event: Event) -> None:
+        known = self._connections.get(event.token)
+        if event.name == "established" and known is None:
+            _say("connection", token=event.token, local=event.local, remote=event.remote, server=event.server_side)
+            self._connections[event.token] = Connection(event)
+        elif known is None:
+            return
+        elif event.name == "closed":
+            _say("closed", token=event.token)
+            del self._connections[event.token]
+        elif event.name == "announced":
+            port = event.remote[1] or next(iter(known.remotes))[1]
+            known.remotes[event.remote[0], port] = event.rem_id
+            _say("announced", token=event.token, remote=event.remote, number=event.rem_id)
+        elif event.name == "removed":
+            _say("removed", token=event.token, number=event.rem_id)
+            for end in [end for end, number in known.remotes.items() if number == event.rem_id and number]:
+                del known.remotes[end]
+        elif event.name == "subflow-established":
+            self._established(known, event)
+        elif event.name == "subflow-closed":
+            self._closed(known, event)
+
+    def _established(self, connection: Connection, event: Event) -> None:
+        pair = (event.local[0], event.remote)
+        _opened(connection, pair)
+        connection.waits.pop(pair, None)
+        connection.lost.discard(event.local[0])
+        connection.alone_ns = 0
+        connection.subflows[event.local, event.remote] = event.loc_id
+        now = time.monotonic_ns()
+        handshake_ns = now - connection.opened_ns.get(pair, now)
+        connection.settled_ns[event.local, event.remote] = now + handshake_ns + _MARGIN_NS
+        _say("subflow", token=event.token, local=event.local, remote=event.remote)
+        path = self._path(event.local[0])
+        if connection.is_server and path is not None and path.mode == "backup":
+            self._kernel.prefer(event.token, event.local, event.remote, backup=True)
+
+    def _closed(self, connection: Connection, event: Event) -> None:
+        address, pair = event.local[0], (event.local[0], event.remote)
+        if (event.local, event.remote) in connection.closing:
+            connection.closing.discard((event.local, event.remote))
+            return
+        _say("subflow-closed", token=event.token, local=event.local, remote=event.remote, error=error_name(event.error))
+        connection.settled_ns.pop((event.local, event.remote), None)
+        if connection.subflows.pop((event.local, event.remote), None) is None:
+            _opened(connection, pair)
+        if not connection.from_address(address):
+            connection.lost.add(address)
+        if not connection.subflows and not connection.alone_ns:
+            connection.alone_ns = time.monotonic_ns()
+        connection.waits.setdefault(pair, Wait()).longer(time.monotonic_ns())
+
+    def _path(self, address: str) -> Path | None:
+        return next((path for path in self._paths if path.address == address), None)
+
+    def _tend(self, connection: Connection) -> None:
+        """Bring a connection to what it should be now."""
+        wanted = self._wanted(connection)
+        if connection.is_server:
+            for path in wanted:
+                self._announce(connection, path)
+        else:
+            for path, remote in list(self._pairs(connection, wanted)):
+                self._open(connection, path, remote)
+        self._give_up(connection, {path.address for path in wanted})
+
+    def _wanted(self, connection: Connection) -> list[Path]:
+        """The paths to use: handover ones only when all others have gone."""
+        here = [path for path in self._paths if path.address in self._usable and path.mode != "off"]
+        ordinary = [path for path in here if path.mode != "handover"]
+        if any(path.address not in connection.lost for path in ordinary):
+            return ordinary
+        return here
+
+    def _pairs(self, connection: Connection, wanted: list[Path]) -> Iterator[tuple[Path, End]]:
+        """Which subflows there should be. Not in a full mesh: every path has one, and every address of the others."""
+        there = connection.pairs()
+        for path in wanted:
+            reached = [remote for remote in connection.remotes if remote[0] in path.reaches]
+            own = [remote for address, remote in there if address == path.address and remote in reached]
+            for remote in reached if self._full_mesh else own or reached[:1]:
+                yield path, remote
+        for remote in connection.remotes:
+            if not self._full_mesh and not any(other == remote for _, other in connection.pairs()):
+                first = next((path for path in wanted if remote[0] in path.reaches), None)
+                if first is not None:
+                    yield first, remote
+
+    def _open(self, connection: Connection, path: Path, remote: End) -> None:
+        pair, now = (path.address, remote), time.monotonic_ns()
+        if connection.alone_ns and now > connection.alone_ns + _GIVEN_UP_NS:
+            return
+        while connection.count(pair) < self._per_pair:
+            if pair in connection.waits and connection.waits[pair].until_ns > now:
+                return
+            error = self._kernel.create(
+                connection.token,
+                path.address,
+                path.number,
+                self._interfaces.index[path.link],
+                remote,
+                connection.remotes[remote],
+                backup=path.mode == "backup",
+            )
+            _say("open", token=connection.token, local=path.address, remote=remote, error=error_name(error))
+            if error:
+                connection.lost.add(path.address)
+                connection.waits.setdefault(pair, Wait()).longer(now)
+                return
+            connection.opening[pair] = connection.opening.get(pair, 0) + 1
+            connection.opened_ns[pair] = now
+
+    def _announce(self, connection: Connection, path: Path) -> None:
+        used = {local[0] for (local, _), number in connection.subflows.items() if number == 0}
+        if path.address in connection.announced or path.address in used:
+            return
+        error = self._kernel.announce(connection.token, path.address, path.number)
+        _say("announce", token=connection.token, local=path.address, error=error_name(error))
+        connection.announced.add(path.address)
+
+    def _give_up(self, connection: Connection, wanted: set[str]) -> None:
+        """Close what is not wanted any more, if something else is there."""
+        now = time.monotonic_ns()
+        there = (ends for ends in connection.subflows if ends[0][0] in wanted)
+        if not any(connection.settled_ns.get(ends, 0) <= now for ends in there):
+            return
+        for (local, remote), number in list(connection.subflows.items()):
+            path = self._path(local[0])
+            if path is None or local[0] in wanted or (path.mode == "off" and number == 0):
+                continue
+            error = self._kernel.remove(connection.token, number)
+            _say("remove", token=connection.token, local=local[0], number=number, error=error_name(error))
+            error = self._kernel.destroy(connection.token, local, remote)
+            _say("close", token=connection.token, local=local, remote=remote, error=error_name(error))
+            connection.closing.add((local, remote))
+            del connection.subflows[local, remote]
+            connection.settled_ns.pop((local, remote), None)
+            connection.announced.discard(local[0])
+        for path in self._paths:
+            if path.address in connection.announced - wanted:
+                error = self._kernel.remove(connection.token, path.number)
+                _say("remove", token=connection.token, local=path.address, number=path.number, error=error_name(error))
+                connection.announced.discard(path.address)
+
+
+def _opened(connection: Connection, pair: tuple[str, End]) -> None:
+    """An attempt has ended, one way or the other."""
+    left = connection.opening.get(pair, 0) - 1
+    if left > 0:
+        connection.opening[pair] = left
+    else:
+        connection.opening.pop(pair, None)
+
+
+def _say(what: str, **told: object) -> None:
+    """A line of the log, which is kept with the recording."""
+    said = {key: value for key, value in told.items() if value != ""}
+    sys.stdout.write(json.dumps({"t_ns": time.monotonic_ns(), "event": what, **said}) + "\n")
+    sys.stdout.flush()
+
+
+def main(config: str) -> None:
+    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/plan/path_manager.py."""
+    Manager(json.loads(config)).run()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

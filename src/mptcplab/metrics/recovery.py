@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What failures did to a workload: how long nothing came, and when the earlier rate was back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mptcplab.metrics.delivery import BACK, Delivery, earlier_rate, gap_s, recovery_s
+
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A failure or a restoration at a time in s; ``place`` says of what, so that one follows from the other."""
+
+    time_s: float
+    is_failure: bool
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What one instant did.
+
+    ``level_bps`` is the rate that counts as back: 90 % of the mean before the failure. ``recovery_s`` is None if it
+    was not back before the next instant; ``gap_s`` the longest time without data from here to there.
+    """
+
+    at: Instant
+    level_bps: float
+    recovery_s: float | None
+    gap_s: float
+
+
+def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
+    """Each instant at which the workload ran. A restoration counts against the rate before its own failure.
+
+    Instants before the first data and after the last are left out, as are restorations without a failure.
+    """
+    ordered = sorted(instants, key=lambda instant: instant.time_s)
+    inside = [one for one in ordered if delivery.times[0] < one.time_s < delivery.end_s]
+    ends = [later.time_s for later in inside[1:]] + [delivery.end_s]
+    levels: dict[str, float] = {}
+    found = []
+    for instant, until_s in zip(inside, ends, strict=False):
+        if instant.is_failure:
+            before = earlier_rate(delivery, instant.time_s)
+            levels[instant.place] = BACK * (before or 0.0)
+        level = levels.get(instant.place, 0.0)
+        if level > 0:
+            recovered = recovery_s(delivery, instant.time_s, level, until_s)
+            found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s)))
+    return found
+
+
+def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
+    """The longest of each kind. A kind in which some instant was not recovered from has no recovery time."""
+    if not found:
+        return {}
+    figures = {"gap_s": max(one.gap_s for one in found)}
+    for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
+        times = [one.recovery_s for one in found if one.at.is_failure == is_failure]
+        known = [time for time in times if time is not None]
+        if known and len(known) == len(times):
+            figures[name] = max(known)
+    return figures

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Delays that are drawn from a table of our own, and the file in which ``tc`` finds it.
+
+netem draws one of the table's entries for each packet, all with the same probability, and delays by
+``middle + deviation * entry / 8192``; entries are 16 bits with a sign.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mptcplab.plan.model import Command
+from mptcplab.scenario.impairments import MOST_ENTRIES, Impairments
+from mptcplab.units import Duration
+
+SCALE = 8192
+_LARGEST_ENTRY = 32767
+#: Points between which quantiles are interpolated: a grain of 0.05 % of all packets.
+_POINTS = 2001
+FOLDER = "/run/mptcplab"
+#: ``tc`` looks for NAME.dist in its own folder, from which this leads out wherever that is.
+_UP = "../../../../../.."
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A delay's middle and deviation, and runs of equal entries: how many, of which value."""
+
+    middle_ns: int
+    deviation_ns: int
+    entries: tuple[tuple[int, int], ...]
+
+
+def spread_of(impairments: Impairments) -> Spread | None:
+    """The table that ``impairments`` need; None when a constant or one of netem's own tables will do."""
+    if impairments.reorder:
+        return _early(impairments.delay, impairments.reorder.as_fraction)
+    if impairments.extra_delay:
+        return _interpolated(impairments.delay, impairments.extra_delay)
+    return None
+
+
+def _early(delay: Duration, share: Fraction) -> Spread:
+    """A ``share`` of the packets has no delay. netem's own ``reorder`` would also let them pass the bottleneck."""
+    near = share.limit_denominator(MOST_ENTRIES)
+    rest = near.denominator - near.numerator
+    return Spread(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
+
+
+def _interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> Spread:
+    """Between quantiles the distribution is uniform."""
+    first, last = int(quantiles[0]), int(quantiles[-1])
+    middle = (first + last) // 2
+    deviation = max(1, -((middle - last) * SCALE // _LARGEST_ENTRY))
+    entries = []
+    for number in range(_POINTS):
+        place = Fraction(number * (len(quantiles) - 1), _POINTS - 1)
+        below = min(int(place), len(quantiles) - 2)
+        start, end = int(quantiles[below]), int(quantiles[below + 1])
+        value = start + (end - start) * (place - below)
+        entries.append((1, round((value - middle) * SCALE / deviation)))
+    return Spread(int(delay) + middle, deviation, tuple(entries))
+
+
+def table_name(link: str, way: str) -> str:
+    """What ``tc`` is told."""
+    return f"{_UP}{FOLDER}/{link}-{way}"
+
+
+def table_command(link: str, way: str, spread: Spread) -> Command:
+    """Write the table's file."""
+    parts: list[str] = []
+    for is_run, entries in itertools.groupby(spread.entries, key=lambda entry: entry[0] > 1):
+        if is_run:
+            parts += [f"yes -- {value} | head -n {count}" for count, value in entries]
+        else:
+            parts.append(f"printf '%s\\n' {' '.join(str(value) for _, value in entries)}")
+    line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{way}.dist"
+    return Command(None, ("sh", "-c", line))

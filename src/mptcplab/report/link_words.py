@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What links and routers do beside rate, delay and random loss, in a few words for the picture of a network.
+
+They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mptcplab.units import Size
+
+Table = Mapping[str, Any]
+_NONE = (None, "0 ppb", "0 ns")
+_USUAL_MTU = str(Size(1500))
+
+
+def impairment_words(direction: Table) -> str:
+    """One direction's bursts, reordering, copies and damage, and what its queue is kept by; empty for a plain one."""
+    return " · ".join(_impairments(direction))
+
+
+def _impairments(direction: Table) -> Iterator[str]:
+    spread = direction.get("distribution", "uniform")
+    if spread != "uniform":
+        yield f"jitter {spread}"
+    extra = direction.get("extra_delay") or ()
+    if extra:
+        yield f"+ {'0' if extra[0] in _NONE else extra[0]} … {extra[-1]}"
+    if direction.get("overtake"):
+        yield "overtaking"
+    chain = direction.get("burst_loss")
+    if chain:
+        yield _bursts(chain)
+    for key, word in (("reorder", "reordered"), ("duplicate", "doubled"), ("corrupt", "corrupted")):
+        if direction.get(key) not in _NONE:
+            yield f"{word} {direction[key]}"
+    discipline = direction.get("discipline", "tail-drop")
+    if discipline != "tail-drop" and direction.get("rate"):
+        aqm = direction.get("aqm", {})
+        target = f" {aqm['target']}" if aqm.get("target") else ""
+        yield f"{discipline}{target}{' ECN' if aqm.get('ecn') else ''}"
+
+
+def _bursts(chain: Table) -> str:
+    if chain.get("mean") is not None:
+        return f"loss {chain['mean']} in bursts of {chain['length']}"
+    return f"burst loss p {chain['p']}, r {chain['r']}"
+
+
+def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:
+    """The MTUs that a link has at the points of an experiment, if one is unusual."""
+    mtus = dict.fromkeys(str(link.get("mtu", _USUAL_MTU)) for link in links)
+    return () if list(mtus) == [_USUAL_MTU] else (f"MTU {', '.join(mtus)}",)
+
+
+def router_words(router: Table) -> str:
+    """What a router does beside forwarding; empty for one that only forwards."""
+    box = router.get("middlebox") or {}
+    words = [f"NAT at {', '.join(router['nat'])}"] if router.get("nat") else []
+    for key, verb in (("strip", "strips"), ("drop", "drops"), ("mangle", "mangles")):
+        if box.get(key):
+            words.append(f"{verb} {', '.join(box[key])}")
+    if box.get("damage") not in _NONE:
+        words.append(f"damages {box['damage']}")
+    return "; ".join(words)

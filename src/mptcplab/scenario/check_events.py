@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Whether events can happen as they are written: links and nodes that exist, and an order that makes sense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from mptcplab.scenario.document import Document, name_hint
+from mptcplab.scenario.events import CHANGEABLE, WAYS, Event
+from mptcplab.scenario.links import Direction
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.schema import Scenario
+
+
+@dataclass
+class _State:
+    """What is true of the links before an event."""
+
+    directions: dict[tuple[str, str], Direction]
+    silent: set[tuple[str, str]] = field(default_factory=set)
+    down: set[str] = field(default_factory=set)
+    without_address: set[tuple[str, str]] = field(default_factory=set)
+
+
+def check_events(document: Document, scenario: Scenario) -> None:
+    """:raises InputError: for the first event that cannot happen."""
+    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in WAYS}
+    state = _State(directions)
+    end_ns = _end_ns(scenario)
+    numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
+    for index, event in numbered:
+        path: KeyPath = ("events", index)
+        _check_place(document, path, scenario, event)
+        if end_ns is not None and event.at >= end_ns:
+            hint = "every workload has ended by then: use an earlier instant, or a longer duration"
+            raise document.error((*path, "at"), "comes too late to do anything", hint=hint)
+        if event.what == "change":
+            _check_change(document, path, state, event)
+        elif event.what in ("down", "up"):
+            _check_failure(document, path, state, event)
+        else:
+            _check_address(document, path, scenario, state, event)
+
+
+def _end_ns(scenario: Scenario) -> int | None:
+    """When the last workload ends; None when the time that one takes is not known."""
+    ends = []
+    for workload in scenario.workloads.values():
+        duration = getattr(workload, "duration", None)
+        if duration is None:
+            return None
+        ends.append(int(workload.start) + int(duration))
+    return max(ends)
+
+
+def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: Event) -> None:
+    if event.link not in scenario.links:
+        hint = name_hint(event.link, scenario.links)
+        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint)
+    ends = scenario.links[event.link].between
+    if event.node is not None and event.node not in ends:
+        hint = f"the link joins {ends[0]} and {ends[1]}"
+        raise document.error((*path, "node"), f"is not at link '{event.link}'", hint=hint)
+    hosts = [node for node in ends if node in scenario.hosts]
+    if event.needs_node and event.node is None and len(hosts) != 1:
+        hint = f'name one end: node = "{ends[0]}" or node = "{ends[1]}"'
+        many = "two hosts" if hosts else "no host"
+        raise document.error((*path, "what"), f"does not say which end is meant, and the link has {many}", hint=hint)
+
+
+def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
+    for way in event.ways:
+        before = state.directions[event.link, way]
+        measured = before.traced.read.keys if before.traced is not None else ()
+        for key in CHANGEABLE:
+            if getattr(event, key) is not None and key in measured:
+                hint = "put the change into the trace, or take the trace away"
+                raise document.error((*path, key), f"is what the trace of '{event.link}' decides", hint=hint)
+        if event.rate is not None and before.rate is None:
+            hint = f"give links.{event.link} a rate to begin with"
+            raise document.error((*path, "rate"), "cannot be given to a direction without a rate", hint=hint)
+        try:
+            changed = event.changed(before)
+        except ValidationError as error:
+            raise _impossible(document, path, event, error) from error
+        if changed == before:
+            new = next(key for key in CHANGEABLE if getattr(event, key) is not None)
+            message, hint = "changes nothing", f"the {way} direction has these values then already"
+            raise document.error((*path, new), message, hint=hint)
+        state.directions[event.link, way] = changed
+
+
+def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
+    """What the changed direction would be wrong in, said of the event that makes it so."""
+    details = error.errors()[0]
+    context = details.get("ctx", {})
+    named = str(context.get("key", ("",))[0]) if context.get("key") else ""
+    key = (
+        named
+        if getattr(event, named, None) is not None
+        else next(name for name in CHANGEABLE if getattr(event, name) is not None)
+    )
+    text = str(context.get("text", details["msg"]))
+    message = text if key == named else f"leaves a {named} that {text}"
+    return document.error((*path, key), message, hint=str(context.get("hint", "use another value")))
+
+
+def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:
+    ways = {(event.link, way) for way in event.ways}
+    if event.what == "up":
+        if event.link in state.down and event.direction != "both":
+            hint = "leave `direction` out: the interface is down for both"
+            raise document.error((*path, "direction"), "is not of one direction", hint=hint)
+        if event.link not in state.down and not ways & state.silent:
+            hint = 'an event with what = "down" comes before it'
+            raise document.error((*path, "what"), f"restores link '{event.link}', which is not down then", hint=hint)
+        state.silent -= ways
+        state.down.discard(event.link)
+        return
+    if event.link in state.down or ways & state.silent:
+        hint = 'restore it before by an event with what = "up"'
+        raise document.error((*path, "what"), f"takes link '{event.link}' down, which is down then already", hint=hint)
+    if event.kind_of_failure == "silent":
+        state.silent |= ways
+    else:
+        state.down.add(event.link)
+
+
+def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
+    ends = scenario.links[event.link].between
+    node = event.node or next(node for node in ends if node in scenario.hosts)
+    port = (node, event.link)
+    if (event.what == "address-removed") == (port in state.without_address):
+        there = "does not have" if event.what == "address-removed" else "has"
+        hint = "addresses are there at the beginning, and each goes before it comes back"
+        raise document.error((*path, "what"), f"is of an address that '{node}' {there} then", hint=hint)
+    state.without_address ^= {port}

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Access lines by name: ``links.line1.preset = "lte-2014"`` writes rates and delays that somebody has measured.
+
+``forward`` is the uplink: the first node of ``between`` is the subscriber. A preset has what its source says and
+nothing else; a source that does not tell a delay leaves it to the scenario. Half of a round-trip time is the delay of
+each direction: the whole way to the measurement server counts as the line. What the scenario says stands above it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mptcplab.scenario.document import Document, nearest
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.trace import QUANTITIES
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was measured. Rates in Mbit/s, times in ms; ``rtt`` is idle, and None stands for what is not told."""
+
+    up: float | None
+    down: float | None
+    rtt: float | None
+    what: str
+    source: str
+    jitter: float | None = None
+
+
+_OOKLA_2022 = (
+    "Ookla, US, June 2022: medians of users' tests; "
+    "https://www.telecompetitor.com/cox-nears-200-mbps-download-in-june-ookla-speedtest-results/"
+)
+_OOKLA_SATELLITE_2021 = (
+    "Ookla, US, second quarter of 2021: medians of users' tests; "
+    "https://www.ookla.com/articles/starlink-hughesnet-viasat-performance-q2-2021"
+)
+_OFCOM_2014 = (
+    "Ofcom, five UK cities, fourth quarter of 2014: means of 120,000 tests on smartphones, four operators; "
+    "http://4g5gworld.com/news/ofcom-147-mbps-average-lte-download-speed-uk"
+)
+_SAMKNOWS_2012 = (
+    "SamKnows for the European Commission, March 2012: means at peak hours, wired; it tells no latency here; "
+    "https://www.multichannel.com/news/cable-download-speeds-deemed-most-reliable-europe-261645"
+)
+_ITO = "Ito 2016: parameters of the study's emulated paths, after its own measurements to San Francisco"
+
+#: By name; docs/events.md shows the same in a table.
+LINES: dict[str, Line] = {
+    "dsl-2012": Line(0.69, 7.2, None, "DSL", _SAMKNOWS_2012),
+    "cable-2012": Line(3.68, 33.1, None, "cable", _SAMKNOWS_2012),
+    "fibre-2012": Line(19.8, 41.02, None, "fibre to the home or cabinet", _SAMKNOWS_2012),
+    "dsl-2022": Line(12.02, 41.29, 15, "CenturyLink, for the most part DSL", _OOKLA_2022),
+    "cable-2022": Line(18.88, 184.08, 14, "Xfinity, for the most part cable", _OOKLA_2022),
+    "fibre-2022": Line(112.36, 171.01, 8, "Verizon, for the most part fibre", _OOKLA_2022),
+    "3g-2014": Line(1.6, 5.9, 63.5, "UMTS and HSPA", _OFCOM_2014),
+    "lte-2014": Line(13.6, 14.7, 53.1, "LTE", _OFCOM_2014),
+    "mobile-2022": Line(7.00, 54.64, 34, "LTE and 5G together (AT&T)", _OOKLA_2022),
+    "5g-2024": Line(
+        14.56,
+        265.80,
+        47,
+        "5G (T-Mobile US)",
+        "Ookla, US, first half of 2024: medians of users' tests; "
+        "https://rcrwireless.com/20240717/5g/t-mobile-us-first-in-5g-mobile-att-in-home-internet-ookla",
+    ),
+    "starlink-2021": Line(13.89, 97.23, 45, "low orbit (Starlink)", _OOKLA_SATELLITE_2021),
+    "starlink-2022": Line(
+        9.33,
+        90.55,
+        43,
+        "low orbit (Starlink)",
+        "Ookla, US, first quarter of 2022: medians of users' tests; "
+        "http://samenacouncil.org/samena_daily_news.php?news=90698",
+    ),
+    "starlink-2025": Line(
+        14.84,
+        104.71,
+        None,
+        "low orbit (Starlink)",
+        "Ookla, US, first quarter of 2025: medians of users' tests; it tells no national latency here; "
+        "https://www.telecompetitor.com/starlink-shows-gains-in-speed-test-report/",
+    ),
+    "satellite-2021": Line(
+        2.43,
+        19.73,
+        724,
+        "geostationary (HughesNet)",
+        f"{_OOKLA_SATELLITE_2021}; latency from "
+        "https://rcrwireless.com/20210804/carriers/"
+        "nice-link-if-you-can-get-it-starlink-outpaces-other-satellite-providers-and-sometimes-even-fixed-broadband",
+    ),
+    "wifi-public-2014": Line(
+        None,
+        9,
+        None,
+        "public Wi-Fi of a coffee-shop chain with what is behind it",
+        "OpenSignal, US, 2014: mean of users' tests, download alone; "
+        "https://elblogdeformacion.blogspot.com/2014/08/coffee-rankings-are-personal-but-in-wi.html",
+    ),
+    "wifi-hop-2016": Line(
+        None,
+        None,
+        20,
+        "the Wi-Fi hop alone: a median of its latency",
+        "'WiFi can be the weakest link of round trip network latency in the wild' (2016), 47 access points of a "
+        "campus, two months: half of TCP's packets took more than 20 ms; "
+        "https://paperexplained.cn/articles/paper/detail/aadd9fa14b6597dd00f5d77157bad602709f7d33",
+    ),
+    "ito2016-school": Line(80, 80, 290, "path 1 of the study", _ITO, jitter=1),
+    "ito2016-home": Line(40, 40, 240, "path 2 of the study", _ITO, jitter=5),
+}
+
+LineName = Literal[
+    "dsl-2012", "cable-2012", "fibre-2012", "dsl-2022", "cable-2022", "fibre-2022",
+    "3g-2014", "lte-2014", "mobile-2022", "5g-2024",
+    "starlink-2021", "starlink-2022", "starlink-2025", "satellite-2021",
+    "wifi-public-2014", "wifi-hop-2016", "ito2016-school", "ito2016-home",
+]  # fmt: skip
+
+
+def spread_presets(document: Document) -> None:
+    """Replace the ``preset`` of every link by the keys that it stands for, under what the link says itself.
+
+    :raises InputError: when there is no line of that name.
+    """
+    links = document.tables.get("links")
+    for name, link in links.items() if isinstance(links, dict) else ():
+        if isinstance(link, dict) and "preset" in link:
+            _spread(document, ("links", name))
+
+
+def _spread(document: Document, path: KeyPath) -> None:
+    at: KeyPath = (*path, "preset")
+    link = document.tables["links"][path[-1]]
+    line = LINES.get(link["preset"]) if isinstance(link["preset"], str) else None
+    if line is None:
+        near = nearest(str(link["preset"]), LINES)
+        hint = f'did you mean "{near}"?' if near else f"lines are {', '.join(LINES)}"
+        raise document.error(at, "is not the name of a line", hint=hint)
+    place = document.place(at)
+    del link["preset"]
+    # A trace decides what its columns say: its link has to say so itself.
+    for way, rate in (("forward", line.up), ("backward", line.down)):
+        own = link.get(way, {})
+        for key, text in _keys(rate, line):
+            if isinstance(own, dict) and key not in own and key not in link:
+                document.put((*path, way, key), text, place)
+
+
+def _keys(rate: float | None, line: Line) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if rate is not None:
+        found.append(("rate", str(QUANTITIES["rate"](round(rate * 10**6)))))
+    if line.rtt is not None:
+        found.append(("delay", str(QUANTITIES["delay"](round(line.rtt * 10**6 / 2)))))
+    if line.jitter is not None:
+        found.append(("jitter", str(QUANTITIES["jitter"](round(line.jitter * 10**6)))))
+    return found

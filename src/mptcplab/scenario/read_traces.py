@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Read the traces that a scenario's links name, and say what they are worth in the links' own keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from mptcplab.errors import reason
+from mptcplab.scenario.document import Document, Table
+from mptcplab.scenario.events import WAYS
+from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.trace import QUANTITIES, Series, Trace, TraceError, parse
+
+_LEAST_RATE = 1000
+_NOT_ALL_LOST = 10**9 - 1
+
+
+def read_traces(document: Document) -> None:
+    """Put every trace's content beside its name, and its mean rate or first values where keys of a link belong.
+
+    :raises InputError: when a file cannot be read, is no trace, is another one than its digest says, or when the link
+        says itself what the trace says.
+    """
+    links = document.tables.get("links")
+    for name, link in links.items() if isinstance(links, dict) else ():
+        for way in WAYS:
+            direction = link.get(way) if isinstance(link, dict) else None
+            if isinstance(direction, dict) and direction.get("trace") is not None:
+                _read(document, ("links", name, way), direction)
+
+
+def _read(document: Document, path: KeyPath, direction: Table) -> None:
+    at: KeyPath = (*path, "trace")
+    value = direction["trace"]
+    table = {"file": value} if isinstance(value, str) else value
+    if not isinstance(table, dict):
+        hint = 'like trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
+        raise document.error(at, "is neither a file's name nor a table", hint=hint)
+    try:
+        trace = Trace.model_validate(table)
+    except ValidationError as error:
+        raise first_error(document, error, below=at) from error
+    series = _content(document, at, trace)
+    if trace.sha256 not in (None, series.sha256):
+        hint = f"sha256sum says {series.sha256}: take the right file, or leave sha256 out"
+        raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint)
+    for key in series.keys:
+        if key in direction:
+            hint = f"the trace says it: remove `{key}`, or the trace's column"
+            raise document.error((*path, key), "stands beside a trace of it", hint=hint)
+        direction[key] = _summary(document, at, series, key)
+    direction["trace"] = {**table, "sha256": series.sha256, "series": series}
+
+
+def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
+    place = document.place(at)
+    folder = place.file.parent if place.line else document.file.parent
+    file = folder / Path(trace.file).expanduser()
+    try:
+        return parse(file.read_bytes(), window_ns=int(trace.window))
+    except OSError as error:
+        hint = f"the name is relative to the scenario: looked for {file}"
+        raise document.error(at, f"cannot be read: {reason(error)}", hint=hint) from error
+    except TraceError as error:
+        raise document.error(at, str(error), hint=error.hint) from error
+
+
+def _summary(document: Document, at: KeyPath, series: Series, key: str) -> Any:
+    """The mean rate, by which queues are sized and times are estimated; of everything else what holds at first."""
+    quantity = QUANTITIES[key]
+    if key != "rate":
+        first = dict(series.steps[0].values)[key]
+        return str(quantity(min(first, _NOT_ALL_LOST) if key == "loss" else first))
+    mean = series.mean("rate")
+    if mean < _LEAST_RATE:
+        raise document.error(at, "carries nothing to speak of", hint="its mean rate has to be 1 kbit/s at least")
+    return str(quantity(mean))

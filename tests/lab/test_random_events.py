@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Connections survive what a random schedule does to their paths, and end when all paths have gone for good.
+
+The quick form has three seeds of 250 events. ``EVENT_SEEDS=100 EVENTS=1000 pytest tests/lab/test_random_events.py`` is
+the full one, of some seven minutes for each path manager.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+
+from mptcplab.errors import LabError
+from mptcplab.recording.record import Recording
+
+from .bench import Bench
+from .schedules import Schedule, schedule
+
+SEEDS = int(os.environ.get("EVENT_SEEDS", "3"))
+EVENTS = int(os.environ.get("EVENTS", "250"))
+#: Nothing that is sent in the last second may take longer than TCP's longest wait for a retransmission (TCP_RTO_MAX),
+#: and once more, since the first retransmission may meet the last of a queue of half a minute.
+LATE_S = 240
+#: tcp_retries2 = 15 gives up after 924.6 s at the least of retransmission timers; the kernel ends a connection without
+#: subflows after 60 s (net.mptcp.close_timeout), and the path manager tries for 60 s more. The rest is room for timers
+#: that begin longer than at the least, at round trips of up to 0.2 s.
+NEVER_LONGER_S = 1200
+
+#: Everything happens to connections with the path manager of the lab. The kernel's opens no subflow again that was
+#: closed, so that with it addresses stay where they are.
+KINDS = {
+    "userspace": ("silent", "carrier", "interface", "address", "restore", "change"),
+    "kernel": ("silent", "carrier", "interface", "restore", "change"),
+}
+
+SCENARIO = """
+[topology]
+preset = "disjoint-lines"
+
+[links.line1]
+rate = "4 Mbit/s"
+delay = "10 ms"
+
+[links.line2]
+rate = "2 Mbit/s"
+delay = "30 ms"
+
+[transport]
+path_manager = "{manager}"
+
+[workloads.bulk]
+kind = "flow"
+from = "client"
+to = "server"
+direction = "{direction}"
+{goal}
+checksum = true
+timeout = "{timeout} ms"
+
+{events}
+"""
+
+
+def _scenario(made: Schedule, manager: str, direction: str) -> str:
+    last_ms = made.end_ms + 1000
+    return SCENARIO.format(
+        manager=manager,
+        direction=direction,
+        goal=f'duration = "{last_ms} ms"',
+        timeout=last_ms + 1000 * LATE_S,
+        events=made.toml,
+    )
+
+
+def _ends(recording: Recording) -> dict[str, dict[str, object]]:
+    """What both programs said last of their connection."""
+    found = {}
+    for side in ("client", "server"):
+        lines = [json.loads(line) for line in recording.output(f"bulk.{side}").splitlines()]
+        found[side] = next(line for line in lines if line["event"] == "end")
+    return found
+
+
+@pytest.mark.parametrize("manager", ["userspace", "kernel"])
+def test_survives_random_events(bench: Bench, manager: str) -> None:
+    began, latest_s, least_up, longest_ms = time.monotonic(), 0.0, 1.0, 0
+    for seed in range(1, SEEDS + 1):
+        made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
+        direction = "upload" if seed % 2 else "download"
+        (recording,) = bench.record(_scenario(made, manager, direction), seed=seed, out=f"{manager}{seed}")
+        ends = _ends(recording)
+        assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
+        assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
+        happened = recording.events
+        assert happened.height == len(made.events), f"seed {seed}: {happened.height} of {len(made.events)} events"
+        latest_s = max(latest_s, recording.program("bulk.client")["end_ns"] / 1e9 - made.end_ms / 1e3 - 1)
+        least_up, longest_ms = min(least_up, made.some_path_up), max(longest_ms, made.longest_without_ms)
+    print(
+        f"{manager}: {SEEDS} seeds of {EVENTS} events, a path up {100 * least_up:.0f} % of the time at the least, "
+        f"none for up to {longest_ms / 1e3:.1f} s; the end at most {latest_s:.1f} s late; "
+        f"{time.monotonic() - began:.0f} s of wall time"
+    )
+
+
+@pytest.mark.parametrize("how", ["silent", "carrier", "interface"])
+@pytest.mark.parametrize("manager", ["userspace", "kernel"])
+def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> None:
+    events = "\n".join(
+        f'[[events]]\nat = "{3 + number} s"\nwhat = "down"\nhow = "{how}"\nlink = "access{number}"' for number in (1, 2)
+    )
+    text = SCENARIO.format(
+        manager=manager, direction="upload", goal='size = "100 MB"', timeout=1000 * (5 + NEVER_LONGER_S), events=events
+    )
+    with pytest.raises(LabError) as caught:
+        bench.record(text)
+    # Not the timeout of the workload: the connection's own end.
+    assert "ended with status 1" in caught.value.message, caught.value.message

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""Gaps and recovery times, from curves whose answers are known by construction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
+from mptcplab.metrics.derived import workload_recoveries
+from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.recovery import Instant, recoveries, recovery_figures
+from mptcplab.recording import samples
+from mptcplab.recording.record import Recording
+
+_NS = 10**9
+
+
+def _curve(pieces: Sequence[tuple[float, float]], *, step_s: float = 0.1) -> Delivery:
+    """``pieces``: how long, and how many bytes per second."""
+    times, total = [0.0], [0.0]
+    for seconds, speed in pieces:
+        for _ in range(round(seconds / step_s)):
+            times.append(times[-1] + step_s)
+            total.append(total[-1] + speed * step_s)
+    return Delivery(np.array(times), np.array(total))
+
+
+#: 10 s at 1000 B/s, nothing for 4 s, 3 s at 500 B/s, then 950 B/s.
+CUT = _curve([(10, 1000), (4, 0), (3, 500), (5, 950)])
+
+
+def test_the_rate_before_is_the_mean_of_5_seconds() -> None:
+    assert earlier_rate(CUT, 10) == pytest.approx(8000)
+    assert earlier_rate(CUT, 12) == pytest.approx(8000 * 3 / 5)
+    assert earlier_rate(CUT, 2) == pytest.approx(8000), "since the beginning, if that is less than 5 s ago"
+    assert earlier_rate(CUT, 0) is None
+
+
+def test_a_rate_is_back_with_the_first_window_of_90_percent() -> None:
+    """950 B/s begin at 17 s: the window from 16.9 s on has 905 B, that from 16.8 s on 860 B; 900 B count."""
+    assert recovery_s(CUT, 10, 7200, CUT.end_s) == pytest.approx(6.9, abs=1e-6)
+    assert recovery_s(CUT, 10, 7200, 16) is None, "not before the next instant"
+    assert recovery_s(CUT, 2, 7200, 10) == 0, "it never fell"
+    assert recovery_s(CUT, 10, 8000, CUT.end_s) is None, "950 B/s are not enough"
+
+
+def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
+    assert gap_s(CUT, 10, CUT.end_s) == pytest.approx(4.1), "from the last growth at 10.0 s to the first at 14.1 s"
+    assert gap_s(CUT, 12, 13) == pytest.approx(4.1), "the same pause, however much of it the stretch has"
+    assert gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
+    told = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
+    assert gap_s(told, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
+    assert gap_s(told, 15, 20) == 0
+
+
+def test_restorations_count_against_the_rate_before_their_failure() -> None:
+    found = recoveries(CUT, [Instant(14, False, "line1"), Instant(10, True, "line1"), Instant(13, False, "line9")])
+    assert [one.at.time_s for one in found] == [10, 14], "what was restored without a failure has nothing to return to"
+    assert [one.level_bps for one in found] == pytest.approx([7200, 7200])
+    assert found[0].recovery_s is None, "not back before the restoration"
+    assert found[1].recovery_s == pytest.approx(2.9, abs=1e-6)
+    figures = recovery_figures(found)
+    assert figures["gap_s"] == pytest.approx(4.1)
+    assert "recovery_after_failure_s" not in figures
+    assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
+
+
+def test_instants_outside_of_the_transfer_say_nothing() -> None:
+    assert recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
+    assert recovery_figures([]) == {}
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.sampled_from([0.0, 500.0, 1000.0])), min_size=2, max_size=8),
+    st.floats(0.05, 0.95),
+    st.floats(0.1, 1.0),
+)
+def test_recovery_and_gap_keep_their_bounds(pieces: list[tuple[int, float]], part: float, share: float) -> None:
+    curve = _curve([(2, 1000), *((tenths / 10, speed) for tenths, speed in pieces)])
+    instant = part * curve.end_s
+    level = share * 8000
+    found = recovery_s(curve, instant, level, curve.end_s)
+    if found is not None:
+        assert 0 <= found <= curve.end_s - instant
+        assert curve.rate(instant + found, instant + found + 1) >= level * (1 - 1e-9)
+        lower = recovery_s(curve, instant, level / 2, curve.end_s)
+        assert lower is not None
+        assert lower <= found, "half the rate is never back later"
+    assert 0 <= gap_s(curve, instant, curve.end_s) <= curve.end_s
+
+
+def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
+    """Two connections of 1000 B/s each, sampled every 500 ms for 10 s; no data from 4 to 6 s."""
+    rows: list[samples.Row] = []
+    for step in range(21):
+        at = step / 2
+        total = round(1000 * (min(at, 4) + max(0.0, at - 6)))
+        for conn in (0, 1):
+            row: dict[str, Any] = {"time_ns": step * _NS // 2, "node": "server"}
+            if workload == "flow":
+                rows.append({**row, "program": "bulk.server", "conn": conn, "total": total})
+            else:
+                rows.append(
+                    {**row, "local": "10.0.2.2:5001", "remote": f"10.0.1.1:4000{conn}", "bytes_received": total}
+                )
+    samples.write(rows, folder / ("connections.parquet" if workload == "flow" else "subflows.parquet"))
+    workloads = {"bulk": {"kind": workload, "from": "client", "to": "server", "direction": "upload"}}
+    scenario = {"workloads": workloads, "links": {"line1": {}}}
+    (folder / "manifest.json").write_text(json.dumps({"facts": {"scenario": scenario}, "ports": {"bulk": 5001}}))
+    if events:
+        pl.DataFrame(events).write_parquet(folder / "events.parquet")
+    return Recording(folder)
+
+
+@pytest.mark.parametrize("kind", ["flow", "iperf3"])
+def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
+    recording = _recording(tmp_path, kind)
+    (ends,) = ends_of(recording)
+    curve = delivery(recording, ends)
+    assert curve is not None
+    assert curve.rate(1, 3) == pytest.approx(16_000), "both connections together"
+    assert curve.rate(4, 6) == 0
+    assert gap_s(curve, 4, 10) == pytest.approx(2.5)
+    assert workload_recoveries(recording, ends) == [], "nothing failed"
+
+
+@pytest.mark.parametrize("kinds", [("down", "up"), ("address-removed", "address-added")])
+def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> None:
+    """Both directions of a link are one failure, and a change of another link is none."""
+    instants = [4 * _NS, 6 * _NS, 6 * _NS, 4 * _NS]
+    links = ["line1", "line1", "line2", "line1"]
+    recording = _recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
+    (ends,) = ends_of(recording)
+    failure, repair = workload_recoveries(recording, ends)
+    assert failure.recovery_s is None
+    assert failure.gap_s == pytest.approx(2.5)
+    assert repair.recovery_s == 0, "data came again at once"

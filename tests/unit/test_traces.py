@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Traces as they are read: both forms, what is wrong with them, and the rates that are set for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.load import load
+from mptcplab.scenario.trace import OPPORTUNITY_BYTES, Series, Step, TraceError, parse
+
+MS = 10**6
+
+
+def _parse(text: str, window_ms: int = 100) -> Series:
+    return parse(text.encode(), window_ns=window_ms * MS)
+
+
+def _step(at_ms: int, **values: int) -> Step:
+    return Step(at_ms * MS, tuple(values.items()))
+
+
+def test_mahimahi() -> None:
+    series = _parse("0\n50\n99\n100\n199\n300\n", window_ms=100)
+    packet = OPPORTUNITY_BYTES * 8 * 10
+    # The last line is due when the next round begins: it belongs to the last window.
+    assert series.steps == (_step(0, rate=3 * packet), _step(100, rate=2 * packet), _step(200, rate=packet))
+    assert series.period_ns == 300 * MS
+
+
+def test_last_window_may_be_shorter() -> None:
+    series = _parse("10\n110\n150\n", window_ms=100)
+    assert series.steps[1] == _step(100, rate=2 * OPPORTUNITY_BYTES * 8 * 20)
+
+
+@given(st.lists(st.integers(0, 5000), min_size=1, max_size=300), st.integers(1, 700))
+def test_every_opportunity_counts_once(stamps: list[int], window_ms: int) -> None:
+    stamps = [*sorted(stamps), 5000]
+    series = _parse("\n".join(map(str, stamps)), window_ms)
+    ends = [*(step.at_ns for step in series.steps[1:]), series.period_ns]
+    bits = (
+        sum(dict(step.values)["rate"] * (end - step.at_ns) for step, end in zip(series.steps, ends, strict=True))
+        / 10**9
+    )
+    # Rates are whole bits per second.
+    assert bits == pytest.approx(len(stamps) * OPPORTUNITY_BYTES * 8, abs=5)
+
+
+def test_csv() -> None:
+    series = _parse(
+        "# made by hand\nTime_s, rate_mbit_s ,delay_ms,loss_percent\n0,10,20,0\n1.5,2.5,20,0.1\n4,2.5,20,0.1\n"
+    )
+    assert series.steps == (
+        _step(0, rate=10**7, delay=20 * MS, loss=0),
+        _step(1500, rate=2_500_000, delay=20 * MS, loss=10**6),
+    )
+    assert series.period_ns == 6500 * MS
+    assert series.mean("rate") == (10**7 * 15 + 2_500_000 * 50) // 65
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "ends when it begins"),
+        ("0\n", "ends when it begins"),
+        ("5\n3\n", "goes back in time in line 2"),
+        ("5\n-3\n", "is not a number of milliseconds in line 2"),
+        ("5\nx\n", "is not a number of milliseconds in line 2"),
+        ("time_s,rate_mbit_s\n0,1\n", "has fewer than two instants"),
+        ("time_s\n0\n1\n", "has no time, or nothing else"),
+        ("rate_mbit_s,delay_ms\n0,1\n1,1\n", "has no time, or nothing else"),
+        ("time_s,speed\n0,1\n1,1\n", "has a column 'speed'"),
+        ("time_s,time_ms,rate_bit_s\n0,0,1\n1,1,1\n", "has two columns of one kind"),
+        ("time_s,jitter_ms\n0,1\n1,1\n", "has jitter without delay"),
+        ("time_s,rate_mbit_s\n1,1\n2,1\n", "does not begin at time 0"),
+        ("time_s,rate_mbit_s\n0,1\n0,2\n", "is less than 1 ms after the line before in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1\n", "has 1 values in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1,fast\n", "has no number for rate_mbit_s in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1,nan\n", "has no number for rate_mbit_s in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1,-2\n", "has an impossible rate_mbit_s in line 3"),
+        ("time_s,loss_percent\n0,1\n1,101\n", "has an impossible loss_percent in line 3"),
+        ("time_s,delay_ms,jitter_ms\n0,5,1\n1,5,6\n", "has more jitter than delay in line 3"),
+    ],
+)
+def test_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        _parse(text)
+    assert str(caught.value) == said
+    assert caught.value.hint
+
+
+def test_not_text() -> None:
+    with pytest.raises(TraceError, match="is not text"):
+        parse(b"\xff\xfe\x00", window_ns=MS)
+
+
+def test_too_many_steps() -> None:
+    with pytest.raises(TraceError, match="has 20001 steps"):
+        _parse("time_ms,rate_kbit_s\n" + "".join(f"{number},{100 + number % 2}\n" for number in range(20_001)))
+
+
+@given(st.binary(max_size=200))
+def test_anything_else_is_an_error_of_traces(data: bytes) -> None:
+    try:
+        series = parse(data, window_ns=100 * MS)
+    except TraceError:
+        return
+    assert series.steps[0].at_ns == 0 < series.period_ns
+
+
+SCENARIO = """
+title = "t"
+topology = { preset = "direct" }
+[links.line1]
+delay = "10 ms"
+queue = "100 ms"
+forward = { trace = "line.csv" }
+[workloads.bulk]
+kind = "flow"
+from = "client"
+to = "server"
+duration = "10 s"
+"""
+
+
+def _load(folder: Path, rows: str, text: str = SCENARIO) -> list[list[str]]:
+    """The commands of every event."""
+    (folder / "line.csv").write_text(rows)
+    (folder / "s.toml").write_text(text)
+    plan = compile_plan(load(folder / "s.toml").points[0].scenario, seed=1)
+    assert {event.every_ns for event in plan.events} == {3 * 10**9}
+    return [[" ".join(command.argv) for command in event.commands] for event in plan.events]
+
+
+def test_steps_change_what_differs(tmp_path: Path) -> None:
+    first, pause, last = _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n")
+    # The mean is 4 Mbit/s, which takes 50,000 B in the queue's 100 ms. 86 B beyond a frame come with every step.
+    assert first[0].startswith("tc qdisc change dev ifb.1 root handle 1: netem limit 1000000 delay 10000.000us")
+    assert first[1:] == ["tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 7999312bit burst 1600 limit 50000"]
+    assert pause == ["tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 1000bit burst 1600 limit 50000"]
+    assert last[0] == "tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 3999312bit burst 1600 limit 50000"
+    assert last[1].startswith("python3 -c "), "nothing wakes the line after its pause"
+    assert last[1].endswith(" ifb.1")
+
+
+def test_the_mean_rate_stands_for_the_trace(tmp_path: Path) -> None:
+    _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n")
+    direction = load(tmp_path / "s.toml").points[0].scenario.links["line1"].forward
+    assert str(direction.rate) == "4 Mbit/s"
+    assert direction.traced is not None
+    assert len(direction.traced.sha256 or "") == 64
+    assert "series" not in direction.model_dump_json()
+
+
+def test_another_file_is_another_experiment(tmp_path: Path) -> None:
+    dumps = set()
+    for rate in (4, 5):
+        _load(tmp_path, f"time_s,rate_mbit_s\n0,8\n1,0\n2,{rate}\n")
+        dumps.add(
+            load(tmp_path / "s.toml")
+            .points[0]
+            .scenario.model_dump_json(exclude={"links": {"line1": {"forward": {"rate"}}}})
+        )
+    assert len(dumps) == 2
