@@ -57,6 +57,7 @@ static inline struct coupled_sock *coupled_sk(const struct sock *sk)
 
 void coupled_init(struct sock *sk);
 void coupled_release(struct sock *sk);
+bool coupled_alone(const struct coupled_sock *cs);
 
 void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
 void coupled_withdraw(struct sock *sk);

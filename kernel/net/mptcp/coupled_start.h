@@ -24,7 +24,8 @@
  *		ssthresh = cwnd
  *
  * An ACK counts for at most 8 segments, the RFC's bound for senders without pacing.
- * Only the first slow start is treated so, that before any loss, as the RFC advises.
+ * Only the first slow start is treated so, that before any loss, as the RFC advises,
+ * and only where a connection has several paths: one alone is Reno throughout.
  *
  * Deviations, both because a queue may be shorter than what the path itself holds:
  * min is the path's smallest round-trip time, the handshake's included, and not that

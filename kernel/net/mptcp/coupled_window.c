@@ -27,9 +27,10 @@ u32 coupled_slow_start(struct sock *sk, u32 acked)
 	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
 }
 
+/* A path that is alone is Reno throughout. */
 static bool coupled_in_first_start(const struct sock *sk)
 {
-	return coupled_sk(sk)->group && tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+	return !coupled_alone(coupled_sk(sk)) && tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
 }
 
 /* For controls with HyStart++, whose private data begins with a coupled_window. */
@@ -75,7 +76,7 @@ void coupled_window_acked(struct sock *sk, const struct ack_sample *sample)
 
 /**
  * coupled_first_start() - slow start, the first one with HyStart++
- * @sk: a subflow or a TCP socket, locked; only a subflow has HyStart++
+ * @sk: a subflow or a TCP socket, locked
  * @acked: segments that were acked
  *
  * Return: as coupled_slow_start().

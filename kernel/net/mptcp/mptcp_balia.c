@@ -6,7 +6,7 @@
  *
  * Equations, scales and deviations are in coupled_balia.h; how subflows find each
  * other, and which count, in coupled.c. A subflow's first slow start is HyStart++
- * (coupled_start.h). On a TCP socket both are Reno.
+ * (coupled_start.h). Alone, and on a TCP socket, both are Reno.
  *
  * balia_v09, besides what coupled_balia.h says, grows once per ACK and not per
  * acked segment, and its slow start is Reno's. A loss takes what was computed when
