@@ -18,40 +18,51 @@ _SECONDS = 60
 
 @dataclass
 class Cost:
-    """One algorithm. ``wall``: its wall time by that of the default just before it, per packet and hop.
+    """One algorithm, by wall and CPU time of the default in the run just before it.
 
-    An algorithm that sends other packets than the default, as redundant does, is not dearer for that: so times are
-    divided by the packets that all nodes sent. ``whole`` is the same without that division.
+    ``one_line``: whole runs over one line, where every algorithm moves the same packets. ``wall`` and ``cpu``: over two
+    lines, per packet and hop, because an algorithm whose data comes in another order causes other acknowledgements, and
+    is not dearer for that; ``whole`` is the same without that division.
     """
 
     name: str
+    one_line: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)
 
 
 def measure(repeats: int, say: Callable[[str], None]) -> list[Cost]:
-    """Every algorithm beside the default, ``repeats`` times each, MPTCP over two 100 Mbit/s lines for 60 s.
+    """Every algorithm beside the default, ``repeats`` times each, MPTCP over one and two 100 Mbit/s lines for 60 s.
 
     The first cost is the default against itself: how much two equal runs differ on this machine.
     """
-    default = lab.plan_of(_scenario())
-    plans = {DEFAULT: default}
-    plans |= {name: lab.plan_of(_scenario(congestion_control=name)) for name in _CONTROLS}
-    plans |= {name: lab.plan_of(_scenario(scheduler=name)) for name in _SCHEDULERS}
-    costs = [Cost(name) for name in plans]
-    lab.measure(default)
+    settings: dict[str, dict[str, str]] = {DEFAULT: {}}
+    settings |= {name: {"congestion_control": name} for name in _CONTROLS}
+    settings |= {name: {"scheduler": name} for name in _SCHEDULERS}
+    one, two = ({name: lab.plan_of(_scenario(lines, chosen)) for name, chosen in settings.items()} for lines in (1, 2))
+    costs = [Cost(name) for name in settings]
+    lab.measure(two[DEFAULT])
     for _ in range(repeats):
         for cost in costs:
-            before, run = lab.measure(default), lab.measure(plans[cost.name])
+            single, run = lab.measure(one[DEFAULT]), lab.measure(one[cost.name])
+            cost.one_line.append(run.usage.wall / single.usage.wall)
+            before, run = lab.measure(two[DEFAULT]), lab.measure(two[cost.name])
             packets = run.packet_hops / before.packet_hops
             cost.wall.append(run.usage.wall / before.usage.wall / packets)
             cost.cpu.append(run.usage.cpu / before.usage.cpu / packets)
             cost.whole.append(run.usage.wall / before.usage.wall)
-            say(f"{cost.name}: {cost.wall[-1]:.2f} per packet, {cost.whole[-1]:.2f} for the whole run")
+            say(
+                f"{cost.name}: one line {cost.one_line[-1]:.2f}; "
+                f"two lines {cost.wall[-1]:.2f} per packet, {cost.whole[-1]:.2f} for the whole run"
+            )
     return costs
 
 
-def _scenario(**transport: str) -> str:
-    settings = "".join(f'{key} = "{value}"\n' for key, value in transport.items())
-    return scenarios.two_lines("flow", f"{_SECONDS} s") + f"[transport]\n{settings}"
+def _scenario(lines: int, settings: dict[str, str]) -> str:
+    duration = f"{_SECONDS} s"
+    network = scenarios.two_lines("flow", duration)
+    if lines == 1:
+        network = scenarios.one_line("100 Mbit/s", duration, protocol="mptcp")
+    keys = "".join(f'{key} = "{value}"\n' for key, value in settings.items())
+    return f"{network}[hosts.client.transport]\n{keys}[hosts.server.transport]\n{keys}"

@@ -44,9 +44,18 @@ def fast_ethernet(kind: str, duration: str) -> str:
     return text
 
 
-def one_line(rate: str, duration: str, *, routers: int = 1, connections: int = 1, quantum: str = _QUANTUM) -> str:
-    """TCP over a chain of routers; ``line1`` is the bottleneck."""
-    return _line(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
+def one_line(
+    rate: str,
+    duration: str,
+    *,
+    routers: int = 1,
+    connections: int = 1,
+    quantum: str = _QUANTUM,
+    protocol: str = "tcp",
+) -> str:
+    """A transfer over a chain of routers; ``line1`` is the bottleneck."""
+    text = _line(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
+    return text.replace('protocol = "tcp"', f'protocol = "{protocol}"')
 
 
 def unshaped(duration: str, *, delay: str, quantum: str) -> str:

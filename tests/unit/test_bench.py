@@ -88,10 +88,12 @@ def test_stages_of_the_overhead_add_up() -> None:
 
 
 def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
+    level = [1.0, 1.0, 1.0]
     costs = [
-        algorithms.Cost("cheap", wall=[1.0, 1.2, 1.05], cpu=[1.0, 1.0, 1.0], whole=[2.0, 2.0, 2.0]),
-        algorithms.Cost("dear", wall=[1.0, 1.2, 1.15], cpu=[1.0, 1.0, 1.0], whole=[1.0, 1.0, 1.0]),
+        algorithms.Cost("cheap", one_line=level, wall=[1.0, 1.2, 1.05], cpu=level, whole=[2.0, 2.0, 2.0]),
+        algorithms.Cost("dear", one_line=level, wall=[1.0, 1.2, 1.15], cpu=level, whole=level),
+        algorithms.Cost("dear on one line", one_line=[1.0, 1.2, 1.15], wall=level, cpu=level, whole=level),
     ]
     table = present.algorithm_table(costs)
-    assert [row[-1] for row in table.rows] == ["yes", "no"], table.rows
-    assert table.rows[0][1] == "1.05 (1.00 to 1.20)"
+    assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows
+    assert table.rows[0][2] == "1.05 (1.00 to 1.20)"

@@ -43,9 +43,6 @@
 
 #define COUPLED_HASH_BITS	8
 
-/* More segments in one ACK than this earn no more growth: no overflow of credit. */
-#define COUPLED_MAX_ACKED	16384U
-
 struct coupled_group {
 	struct hlist_node node;		/* protected by the bucket's lock */
 	struct sock *msk;		/* constant, with a reference */
@@ -151,7 +148,7 @@ void coupled_release(struct sock *sk)
 }
 
 /* Alone, nobody reads what a member publishes, and there is nothing to collect. */
-static bool coupled_alone(const struct coupled_sock *cs)
+bool coupled_alone(const struct coupled_sock *cs)
 {
 	return !cs->group || READ_ONCE(cs->group->count) < 2;
 }
@@ -233,75 +230,6 @@ void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	if (coupled_delivered(sample))
 		coupled_publish(sk, coupled_srtt_us(sk), 0);
-}
-
-/**
- * coupled_slow_start() - Reno's slow start, if the window is in it
- * @sk: the socket, locked
- * @acked: segments that were acked
- *
- * Return: acked segments that are left for congestion avoidance; 0 too if the
- * window was not what limited the sender.
- */
-u32 coupled_slow_start(struct sock *sk, u32 acked)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (!tcp_is_cwnd_limited(sk))
-		return 0;
-	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
-}
-
-/* Whole segments of growth become window; the rest waits as credit. */
-static void coupled_spend(struct sock *sk, u32 segments)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp) + segments, tp->snd_cwnd_clamp));
-}
-
-/* The same downwards. Below ssthresh the window would be in slow start again. */
-static void coupled_repay(struct sock *sk, u32 segments)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-	u32 cwnd = tcp_snd_cwnd(tp);
-
-	cwnd = cwnd > segments + 2 ? cwnd - segments : min(cwnd, 2U);
-	tcp_snd_cwnd_set(tp, cwnd);
-	if (tp->snd_ssthresh > cwnd)
-		WRITE_ONCE(tp->snd_ssthresh, cwnd);
-}
-
-/**
- * coupled_grow() - congestion avoidance
- * @sk: the socket, locked
- * @n: number of paths; a path that is alone grows as in Reno
- * @increase: per acked segment, in 2^-COUPLED_SHIFT segments; may be negative
- * @acked: segments that were acked
- */
-void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked)
-{
-	struct coupled_sock *cs = coupled_sk(sk);
-
-	if (n == 1) {
-		tcp_cong_avoid_ai(tcp_sk(sk), tcp_snd_cwnd(tcp_sk(sk)), acked);
-		return;
-	}
-	cs->credit += increase * min(acked, COUPLED_MAX_ACKED);
-	if (cs->credit >= (s64)COUPLED_ONE) {
-		coupled_spend(sk, cs->credit >> COUPLED_SHIFT);
-		cs->credit &= COUPLED_ONE - 1;
-	} else if (cs->credit <= -(s64)COUPLED_ONE) {
-		coupled_repay(sk, -cs->credit >> COUPLED_SHIFT);
-		cs->credit = -(-cs->credit & (s64)(COUPLED_ONE - 1));
-	}
-}
-
-/* Half the window, at least 2 segments; and a fresh start of the fraction. */
-u32 coupled_reno_ssthresh(struct sock *sk)
-{
-	coupled_sk(sk)->credit = 0;
-	return tcp_reno_ssthresh(sk);
 }
 
 static int __init coupled_table_init(void)

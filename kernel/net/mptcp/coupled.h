@@ -13,6 +13,7 @@
 #include <linux/list.h>
 #include <net/tcp.h>
 
+#include "coupled_start.h"
 #include "coupled_types.h"
 
 struct coupled_group;
@@ -39,6 +40,16 @@ struct coupled_sock {
 	s64 credit;
 };
 
+/**
+ * struct coupled_window - private data of a control with HyStart++
+ * @cs: the subflow's place in its group
+ * @start: the subflow's first slow start
+ */
+struct coupled_window {
+	struct coupled_sock cs;
+	struct coupled_start start;
+};
+
 static inline struct coupled_sock *coupled_sk(const struct sock *sk)
 {
 	return inet_csk_ca(sk);
@@ -46,6 +57,7 @@ static inline struct coupled_sock *coupled_sk(const struct sock *sk)
 
 void coupled_init(struct sock *sk);
 void coupled_release(struct sock *sk);
+bool coupled_alone(const struct coupled_sock *cs);
 
 void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
 void coupled_withdraw(struct sock *sk);
@@ -53,8 +65,14 @@ u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS
 
 void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample);
 u32 coupled_slow_start(struct sock *sk, u32 acked);
+void coupled_window_init(struct sock *sk);
+void coupled_window_sample(struct sock *sk, const struct ack_sample *sample);
+void coupled_window_acked(struct sock *sk, const struct ack_sample *sample);
+u32 coupled_first_start(struct sock *sk, u32 acked);
 void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked);
 u32 coupled_reno_ssthresh(struct sock *sk);
+
+int coupled_register(struct tcp_congestion_ops *ops, struct tcp_congestion_ops *v09);
 
 /* A round-trip time to compute with, in us. */
 static inline u32 coupled_srtt_us(const struct sock *sk)

@@ -27,8 +27,8 @@
 #include "coupled_types.h"
 
 /* a = max_k(x_k) / x_r */
-static inline struct coupled_num coupled_balia_ratio(const struct coupled_path *paths, u32 n,
-						     u32 self)
+static __always_inline struct coupled_num
+coupled_balia_ratio(const struct coupled_path *paths, u32 n, u32 self)
 {
 	struct coupled_num own = coupled_rate(&paths[self]);
 	struct coupled_num best = own;

@@ -23,7 +23,8 @@
 #include "coupled_types.h"
 
 /* max_k(w_k / rtt_k^2) / (sum_k x_k)^2, without the bound of 1 / w_r. */
-static inline struct coupled_num coupled_lia_linked(const struct coupled_path *paths, u32 n)
+static __always_inline struct coupled_num
+coupled_lia_linked(const struct coupled_path *paths, u32 n)
 {
 	struct coupled_num best = { 0, 0 };
 	u32 i;

@@ -42,7 +42,8 @@ struct coupled_olia_eps {
 };
 
 /* eps from membership in B and M, one bit for each path. */
-static inline struct coupled_olia_eps coupled_olia_shift(u32 best, u32 largest, u32 n, u32 self)
+static __always_inline struct coupled_olia_eps
+coupled_olia_shift(u32 best, u32 largest, u32 n, u32 self)
 {
 	struct coupled_olia_eps eps = { 0, 1 };
 	u32 promoted = 0, demoted = 0, i;
@@ -80,7 +81,7 @@ static inline u32 coupled_olia_largest(const struct coupled_path *paths, u32 n, 
 }
 
 /* l / rtt^2 of a path: proportional to the square of what a TCP would get there. */
-static inline struct coupled_num coupled_olia_quality(const struct coupled_path *path)
+static __always_inline struct coupled_num coupled_olia_quality(const struct coupled_path *path)
 {
 	return coupled_quot(coupled_int(path->loss_gap), coupled_square(coupled_rtt(path)));
 }
@@ -105,8 +106,8 @@ static inline u32 coupled_olia_best(const struct coupled_path *paths, u32 n)
 }
 
 /* (w_r / rtt_r^2) / (sum_k x_k)^2 */
-static inline struct coupled_num coupled_olia_linked(const struct coupled_path *paths, u32 n,
-						     u32 self)
+static __always_inline struct coupled_num
+coupled_olia_linked(const struct coupled_path *paths, u32 n, u32 self)
 {
 	struct coupled_num total = coupled_total_rate(paths, n);
 
@@ -114,7 +115,8 @@ static inline struct coupled_num coupled_olia_linked(const struct coupled_path *
 }
 
 /* |eps_r| / w_r */
-static inline struct coupled_num coupled_olia_moved(const struct coupled_path *path, u32 den)
+static __always_inline struct coupled_num
+coupled_olia_moved(const struct coupled_path *path, u32 den)
 {
 	return coupled_quot(coupled_int(1), coupled_mul(coupled_cwnd(path), coupled_int(den)));
 }

@@ -7,7 +7,8 @@
  * they share. The same lines compile into the kernel, into a user-space library
  * (tests), and into eBPF: no kernel types, no allocation, no floating point of
  * the machine, loops of at most COUPLED_MAX_PATHS turns, and divisions of an
- * unsigned 64 bit number by an unsigned 32 bit number only.
+ * unsigned 64 bit number by an unsigned 32 bit number only. Functions that return
+ * a struct are inlined always: eBPF has no other way to return one.
  *
  * Quotients of windows and round-trip times span many orders of magnitude: a
  * window of 2^20 segments over 10 us is 10^12 times as fast as one segment over
@@ -33,9 +34,10 @@
 
 #else
 
-/* An eBPF program has included vmlinux.h, which has the types. */
+/* An eBPF program has included vmlinux.h and bpf_helpers.h, which have these. */
 #ifndef __bpf__
 #include <stdbool.h>
+#include <sys/cdefs.h>
 
 typedef unsigned int u32;
 typedef int s32;
@@ -113,7 +115,7 @@ struct coupled_num {
 	s32 e;
 };
 
-static inline struct coupled_num coupled_make(u64 m, s32 e)
+static __always_inline struct coupled_num coupled_make(u64 m, s32 e)
 {
 	struct coupled_num n = { 0, 0 };
 	s32 shift = coupled_fls(m) - 32;
@@ -125,18 +127,18 @@ static inline struct coupled_num coupled_make(u64 m, s32 e)
 	return n;
 }
 
-static inline struct coupled_num coupled_int(u64 v)
+static __always_inline struct coupled_num coupled_int(u64 v)
 {
 	return coupled_make(v, 0);
 }
 
-static inline struct coupled_num coupled_mul(struct coupled_num a, struct coupled_num b)
+static __always_inline struct coupled_num coupled_mul(struct coupled_num a, struct coupled_num b)
 {
 	return coupled_make((u64)a.m * b.m, a.e + b.e);
 }
 
 /* Nothing here divides by zero; if it did, the quotient would be 0. */
-static inline struct coupled_num coupled_quot(struct coupled_num a, struct coupled_num b)
+static __always_inline struct coupled_num coupled_quot(struct coupled_num a, struct coupled_num b)
 {
 	if (!b.m)
 		return b;
@@ -151,7 +153,7 @@ static inline bool coupled_less(struct coupled_num a, struct coupled_num b)
 	return a.e != b.e ? a.e < b.e : a.m < b.m;
 }
 
-static inline struct coupled_num coupled_add(struct coupled_num a, struct coupled_num b)
+static __always_inline struct coupled_num coupled_add(struct coupled_num a, struct coupled_num b)
 {
 	struct coupled_num big = coupled_less(a, b) ? b : a;
 	struct coupled_num small = coupled_less(a, b) ? a : b;
@@ -162,12 +164,12 @@ static inline struct coupled_num coupled_add(struct coupled_num a, struct couple
 	return coupled_make(sum, big.e - 31);
 }
 
-static inline struct coupled_num coupled_square(struct coupled_num a)
+static __always_inline struct coupled_num coupled_square(struct coupled_num a)
 {
 	return coupled_mul(a, a);
 }
 
-static inline struct coupled_num coupled_min(struct coupled_num a, struct coupled_num b)
+static __always_inline struct coupled_num coupled_min(struct coupled_num a, struct coupled_num b)
 {
 	return coupled_less(b, a) ? b : a;
 }
@@ -190,30 +192,31 @@ static inline u64 coupled_fixed(struct coupled_num a)
 	return (coupled_floor(a, COUPLED_SHIFT + 1) + 1) >> 1;
 }
 
-static inline struct coupled_num coupled_cwnd(const struct coupled_path *path)
+static __always_inline struct coupled_num coupled_cwnd(const struct coupled_path *path)
 {
 	return coupled_int(path->cwnd ? path->cwnd : 1);
 }
 
-static inline struct coupled_num coupled_rtt(const struct coupled_path *path)
+static __always_inline struct coupled_num coupled_rtt(const struct coupled_path *path)
 {
 	return coupled_int(path->rtt_us ? path->rtt_us : 1);
 }
 
 /* The rate x = w / rtt of a path, in segments per us. */
-static inline struct coupled_num coupled_rate(const struct coupled_path *path)
+static __always_inline struct coupled_num coupled_rate(const struct coupled_path *path)
 {
 	return coupled_quot(coupled_cwnd(path), coupled_rtt(path));
 }
 
 /* w / rtt^2 of a path. */
-static inline struct coupled_num coupled_gain(const struct coupled_path *path)
+static __always_inline struct coupled_num coupled_gain(const struct coupled_path *path)
 {
 	return coupled_quot(coupled_rate(path), coupled_rtt(path));
 }
 
 /* The sum of all rates. */
-static inline struct coupled_num coupled_total_rate(const struct coupled_path *paths, u32 n)
+static __always_inline struct coupled_num
+coupled_total_rate(const struct coupled_path *paths, u32 n)
 {
 	struct coupled_num sum = { 0, 0 };
 	u32 i;

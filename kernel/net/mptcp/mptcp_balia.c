@@ -5,16 +5,16 @@
  * out-of-tree kernels 0.8x to 0.9x.
  *
  * Equations, scales and deviations are in coupled_balia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is Reno's. On a TCP socket both
- * are Reno.
+ * other, and which count, in coupled.c. A subflow's first slow start is HyStart++
+ * (coupled_start.h). Alone, and on a TCP socket, both are Reno.
  *
  * balia_v09, besides what coupled_balia.h says, grows once per ACK and not per
- * acked segment. A loss takes what was computed when the window last grew, or at
- * the last timeout. If that is more than the window, which happens when losses
- * follow each other closely, the difference wraps in those kernels: ssthresh is
- * larger than any window, so that the window is not cut at all and slow start goes
- * on. Here ssthresh is TCP_INFINITE_SSTHRESH then, which does the same without
- * frightening fast recovery's arithmetic.
+ * acked segment, and its slow start is Reno's. A loss takes what was computed when
+ * the window last grew, or at the last timeout. If that is more than the window,
+ * which happens when losses follow each other closely, the difference wraps in
+ * those kernels: ssthresh is larger than any window, so that the window is not cut
+ * at all and slow start goes on. Here ssthresh is TCP_INFINITE_SSTHRESH then, which
+ * does the same without frightening fast recovery's arithmetic.
  */
 
 #include <linux/module.h>
@@ -32,7 +32,7 @@ static void balia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	struct coupled_path paths[COUPLED_MAX_PATHS];
 	u32 n;
 
-	acked = coupled_slow_start(sk, acked);
+	acked = coupled_first_start(sk, acked);
 	if (!acked)
 		return;
 	n = coupled_collect(sk, paths);
@@ -89,11 +89,11 @@ static u32 balia_v09_ssthresh(struct sock *sk)
 
 static struct tcp_congestion_ops balia __read_mostly = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
-	.init		= coupled_init,
+	.init		= coupled_window_init,
 	.release	= coupled_release,
 	.ssthresh	= balia_ssthresh,
 	.cong_avoid	= balia_cong_avoid,
-	.pkts_acked	= coupled_pkts_acked,
+	.pkts_acked	= coupled_window_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,
 	.name		= "balia",
@@ -114,15 +114,8 @@ static struct tcp_congestion_ops balia_v09 __read_mostly = {
 
 static int __init balia_register(void)
 {
-	int err;
-
+	BUILD_BUG_ON(sizeof(struct coupled_window) > ICSK_CA_PRIV_SIZE);
 	BUILD_BUG_ON(sizeof(struct balia_v09) > ICSK_CA_PRIV_SIZE);
-	err = tcp_register_congestion_control(&balia);
-	if (err)
-		return err;
-	err = tcp_register_congestion_control(&balia_v09);
-	if (err)
-		tcp_unregister_congestion_control(&balia);
-	return err;
+	return coupled_register(&balia, &balia_v09);
 }
 late_initcall(balia_register);

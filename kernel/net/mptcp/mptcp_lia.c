@@ -4,11 +4,12 @@
  * lia_v09, the same with the deviations of the out-of-tree kernels 0.8x to 0.9x.
  *
  * Equations, scales and deviations are in coupled_lia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is Reno's, for each subflow by
- * itself: the RFC couples congestion avoidance only. On a TCP socket both are Reno.
+ * other, and which count, in coupled.c. Slow start is TCP's, for each subflow by
+ * itself: the RFC couples congestion avoidance only. A subflow's first one is
+ * HyStart++ (coupled_start.h). Alone, and on a TCP socket, both are Reno.
  *
  * lia_v09, besides what coupled_lia.h says, grows once per ACK and not per acked
- * segment. With delayed ACKs that is half as fast.
+ * segment. With delayed ACKs that is half as fast. Its slow start is Reno's.
  */
 
 #include <linux/module.h>
@@ -21,7 +22,7 @@ static void lia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	struct coupled_path paths[COUPLED_MAX_PATHS];
 	u32 n;
 
-	acked = coupled_slow_start(sk, acked);
+	acked = coupled_first_start(sk, acked);
 	if (!acked)
 		return;
 	n = coupled_collect(sk, paths);
@@ -42,11 +43,11 @@ static void lia_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 
 static struct tcp_congestion_ops lia __read_mostly = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
-	.init		= coupled_init,
+	.init		= coupled_window_init,
 	.release	= coupled_release,
 	.ssthresh	= coupled_reno_ssthresh,
 	.cong_avoid	= lia_cong_avoid,
-	.pkts_acked	= coupled_pkts_acked,
+	.pkts_acked	= coupled_window_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,
 	.name		= "lia",
@@ -66,15 +67,7 @@ static struct tcp_congestion_ops lia_v09 __read_mostly = {
 
 static int __init lia_register(void)
 {
-	int err;
-
-	BUILD_BUG_ON(sizeof(struct coupled_sock) > ICSK_CA_PRIV_SIZE);
-	err = tcp_register_congestion_control(&lia);
-	if (err)
-		return err;
-	err = tcp_register_congestion_control(&lia_v09);
-	if (err)
-		tcp_unregister_congestion_control(&lia);
-	return err;
+	BUILD_BUG_ON(sizeof(struct coupled_window) > ICSK_CA_PRIV_SIZE);
+	return coupled_register(&lia, &lia_v09);
 }
 late_initcall(lia_register);

@@ -5,12 +5,13 @@
  * out-of-tree kernels 0.8x to 0.9x.
  *
  * Equations, scales and deviations are in coupled_olia.h; how subflows find each
- * other, and which count, in coupled.c. Slow start is Reno's. On a TCP socket both
- * are Reno. A loss, for the counts of bytes between losses, is whatever cuts the
- * window: fast recovery, timeout, ECN. One that proves spurious counts as well.
+ * other, and which count, in coupled.c. A subflow's first slow start is HyStart++
+ * (coupled_start.h). Alone, and on a TCP socket, both are Reno. A loss, for the
+ * counts of bytes between losses, is whatever cuts the window: fast recovery,
+ * timeout, ECN. One that proves spurious counts as well.
  *
  * olia_v09, besides what coupled_olia.h says, grows once per ACK and not per acked
- * segment.
+ * segment, and its slow start is Reno's.
  */
 
 #include <linux/module.h>
@@ -19,7 +20,7 @@
 #include "coupled_olia.h"
 
 struct olia {
-	struct coupled_sock cs;
+	struct coupled_window window;
 	u64 gap;	/* bytes acked between the last two losses */
 	u64 since;	/* bytes_acked at the last loss */
 };
@@ -37,7 +38,7 @@ static void olia_init(struct sock *sk)
 
 	olia->gap = 0;
 	olia->since = tcp_sk(sk)->bytes_acked;
-	coupled_init(sk);
+	coupled_window_init(sk);
 }
 
 static u32 olia_ssthresh(struct sock *sk)
@@ -49,10 +50,16 @@ static u32 olia_ssthresh(struct sock *sk)
 	return coupled_reno_ssthresh(sk);
 }
 
-static void olia_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+static void olia_v09_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	if (coupled_delivered(sample))
 		coupled_publish(sk, coupled_srtt_us(sk), olia_loss_gap(sk));
+}
+
+static void olia_pkts_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	coupled_window_sample(sk, sample);
+	olia_v09_pkts_acked(sk, sample);
 }
 
 static u32 olia_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
@@ -68,7 +75,7 @@ static void olia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	struct coupled_path paths[COUPLED_MAX_PATHS];
 	u32 n;
 
-	acked = coupled_slow_start(sk, acked);
+	acked = coupled_first_start(sk, acked);
 	if (!acked)
 		return;
 	n = olia_collect(sk, paths);
@@ -105,7 +112,7 @@ static struct tcp_congestion_ops olia_v09 __read_mostly = {
 	.release	= coupled_release,
 	.ssthresh	= olia_ssthresh,
 	.cong_avoid	= olia_v09_cong_avoid,
-	.pkts_acked	= olia_pkts_acked,
+	.pkts_acked	= olia_v09_pkts_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,
 	.name		= "olia_v09",
@@ -113,15 +120,7 @@ static struct tcp_congestion_ops olia_v09 __read_mostly = {
 
 static int __init olia_register(void)
 {
-	int err;
-
 	BUILD_BUG_ON(sizeof(struct olia) > ICSK_CA_PRIV_SIZE);
-	err = tcp_register_congestion_control(&olia);
-	if (err)
-		return err;
-	err = tcp_register_congestion_control(&olia_v09);
-	if (err)
-		tcp_unregister_congestion_control(&olia);
-	return err;
+	return coupled_register(&olia, &olia_v09);
 }
 late_initcall(olia_register);

@@ -211,15 +211,7 @@ static struct tcp_congestion_ops wvegas_v09 __read_mostly = {
 
 static int __init wvegas_register(void)
 {
-	int err;
-
 	BUILD_BUG_ON(sizeof(struct wvegas) > ICSK_CA_PRIV_SIZE);
-	err = tcp_register_congestion_control(&wvegas);
-	if (err)
-		return err;
-	err = tcp_register_congestion_control(&wvegas_v09);
-	if (err)
-		tcp_unregister_congestion_control(&wvegas);
-	return err;
+	return coupled_register(&wvegas, &wvegas_v09);
 }
 late_initcall(wvegas_register);

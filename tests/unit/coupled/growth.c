@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What coupled.c does with an increase: whole segments become window, the rest
+ * What coupled_window.c does with an increase: whole segments become window, the rest
  * waits as credit. The functions are cut out of that file by library.py, into
  * growth.inc; this is as much of a kernel as they need.
  */

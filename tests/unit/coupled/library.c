@@ -9,6 +9,7 @@
 #include "coupled_balia.h"
 #include "coupled_lia.h"
 #include "coupled_olia.h"
+#include "coupled_start.h"
 #include "coupled_wvegas.h"
 
 unsigned int undefined_count;
@@ -166,4 +167,14 @@ void test_wvegas_v09_round(struct coupled_wvegas *v, const struct coupled_path *
 			   u32 self)
 {
 	coupled_wvegas_v09_round(v, paths, n, self);
+}
+
+bool test_start_round(struct coupled_start *s)
+{
+	return coupled_start_round(s);
+}
+
+bool test_start_sample(struct coupled_start *s, u32 rtt_us, u32 min_us)
+{
+	return coupled_start_sample(s, rtt_us, min_us);
 }

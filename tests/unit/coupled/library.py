@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
-from ctypes import CDLL, POINTER, Structure, byref, c_bool, c_int32, c_int64, c_uint32, c_uint64
+from ctypes import CDLL, POINTER, Structure, byref, c_bool, c_int32, c_int64, c_uint8, c_uint32, c_uint64
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,16 @@ class CVegas(Structure):
     _fields_ = [(name, c_uint32) for name in ("cwnd", "ssthresh", "base_rtt_us", "rtt_us", "alpha", "queue_us")]
 
 
+class CStart(Structure):
+    """`struct coupled_start`."""
+
+    _fields_ = [
+        *((name, c_uint32) for name in ("round_end", "least_us", "baseline_us")),
+        ("samples", c_uint8),
+        ("rounds", c_uint8),
+    ]
+
+
 class CWindow(Structure):
     """`struct sock` of `growth.c`."""
 
@@ -78,6 +88,8 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "test_olia_eps": ([c_uint32] * 4, CEpsilon),
     "test_wvegas_diff": ([POINTER(CVegas)], c_uint64),
     "test_wvegas_slow_start": ([POINTER(CVegas)], c_bool),
+    "test_start_round": ([POINTER(CStart)], c_bool),
+    "test_start_sample": ([POINTER(CStart), c_uint32, c_uint32], c_bool),
     "test_wvegas_round": (_ROUND, None),
     "test_wvegas_v09_round": (_ROUND, None),
     **{f"test_{name}": (_PATHS, c_int64) for name in ("lia", "lia_v09", "olia", "olia_v09", "balia")},
@@ -125,19 +137,19 @@ class Library:
 
 
 def _growth(source: str) -> str:
-    """What `coupled.c` does with an increase: its limit of segments and the functions up to `coupled_grow`."""
+    """What `coupled_window.c` does with an increase: its limit of segments and the functions up to `coupled_grow`."""
     limit = re.search(r"^#define COUPLED_MAX_ACKED.*\n", source, re.MULTILINE)
     functions = re.search(
         r"^static void coupled_spend\(.*?^void coupled_grow\(.*?^}\n", source, re.MULTILINE | re.DOTALL
     )
-    assert limit, "coupled.c has no COUPLED_MAX_ACKED any more"
-    assert functions, "coupled.c has no coupled_spend() to coupled_grow() any more"
+    assert limit, "coupled_window.c has no COUPLED_MAX_ACKED any more"
+    assert functions, "coupled_window.c has no coupled_spend() to coupled_grow() any more"
     return limit[0] + functions[0].replace("void coupled_grow", "static void coupled_grow")
 
 
 def compile_library(directory: Path, headers: Path = HEADERS) -> Library:
     """Compile the headers, and what uses their results, with gcc and all its warnings as errors."""
-    (directory / "growth.inc").write_text(_growth((headers / "coupled.c").read_text()))
+    (directory / "growth.inc").write_text(_growth((headers / "coupled_window.c").read_text()))
     gcc = ["gcc", *WARNINGS, "-fsanitize=undefined", "-fPIC", "-I", str(headers), "-I", str(directory)]
     objects = []
     for name in ("library", "growth"):

@@ -130,9 +130,10 @@ def test_zero_counts_as_one(library: Library, control: str) -> None:
 
 
 _CLANG = pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed; only it compiles for eBPF")
-#: What an eBPF program has: the kernel's types from its vmlinux.h, and no C library.
+#: What an eBPF program has: the kernel's types from its vmlinux.h, bpf_helpers.h, and no C library.
 _EBPF = """typedef unsigned u32; typedef int s32; typedef unsigned long long u64; typedef long long s64;
 typedef _Bool bool; enum { false = 0, true = 1 };
+#define __always_inline inline __attribute__((always_inline))
 """
 
 

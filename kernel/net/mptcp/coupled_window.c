@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How the window of a subflow grows and shrinks under the coupled congestion
+ * controls: slow start, the first one with HyStart++, and whole segments out of
+ * the fractions that their equations give.
+ */
+
+#include "coupled.h"
+
+/* More segments in one ACK than this earn no more growth: no overflow of credit. */
+#define COUPLED_MAX_ACKED	16384U
+
+/**
+ * coupled_slow_start() - Reno's slow start, if the window is in it
+ * @sk: the socket, locked
+ * @acked: segments that were acked
+ *
+ * Return: acked segments that are left for congestion avoidance; 0 too if the
+ * window was not what limited the sender.
+ */
+u32 coupled_slow_start(struct sock *sk, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return 0;
+	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
+}
+
+/* A path that is alone is Reno throughout. */
+static bool coupled_in_first_start(const struct sock *sk)
+{
+	return !coupled_alone(coupled_sk(sk)) && tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+}
+
+/* For controls with HyStart++, whose private data begins with a coupled_window. */
+void coupled_window_init(struct sock *sk)
+{
+	struct coupled_window *window = inet_csk_ca(sk);
+
+	memset(&window->start, 0, sizeof(window->start));
+	window->start.round_end = tcp_sk(sk)->snd_nxt;
+	coupled_init(sk);
+}
+
+/**
+ * coupled_window_sample() - rounds and samples of HyStart++
+ * @sk: a subflow or a TCP socket, locked
+ * @sample: what the control's pkts_acked() was given
+ */
+void coupled_window_sample(struct sock *sk, const struct ack_sample *sample)
+{
+	struct coupled_window *window = inet_csk_ca(sk);
+	struct tcp_sock *tp = tcp_sk(sk);
+	bool ends = false;
+
+	if (!coupled_in_first_start(sk))
+		return;
+	if (!before(tp->snd_una, window->start.round_end)) {
+		window->start.round_end = tp->snd_nxt;
+		ends = coupled_start_round(&window->start);
+	}
+	if (sample->rtt_us >= 0 &&
+	    coupled_start_sample(&window->start, sample->rtt_us, tcp_min_rtt(tp)))
+		ends = true;
+	if (ends)
+		WRITE_ONCE(tp->snd_ssthresh, tcp_snd_cwnd(tp));
+}
+
+/* The pkts_acked() of controls with HyStart++ and no further needs. */
+void coupled_window_acked(struct sock *sk, const struct ack_sample *sample)
+{
+	coupled_window_sample(sk, sample);
+	coupled_pkts_acked(sk, sample);
+}
+
+/**
+ * coupled_first_start() - slow start, the first one with HyStart++
+ * @sk: a subflow or a TCP socket, locked
+ * @acked: segments that were acked
+ *
+ * Return: as coupled_slow_start().
+ */
+u32 coupled_first_start(struct sock *sk, u32 acked)
+{
+	const struct coupled_window *window = inet_csk_ca(sk);
+
+	if (!coupled_in_first_start(sk))
+		return coupled_slow_start(sk, acked);
+	acked = min(acked, COUPLED_START_MAX_ACKED);
+	if (!window->start.rounds)
+		return coupled_slow_start(sk, acked);
+	if (tcp_is_cwnd_limited(sk))
+		tcp_cong_avoid_ai(tcp_sk(sk), COUPLED_START_SLOWER, acked);
+	return 0;
+}
+
+/* Whole segments of growth become window; the rest waits as credit. */
+static void coupled_spend(struct sock *sk, u32 segments)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp) + segments, tp->snd_cwnd_clamp));
+}
+
+/* The same downwards. Below ssthresh the window would be in slow start again. */
+static void coupled_repay(struct sock *sk, u32 segments)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 cwnd = tcp_snd_cwnd(tp);
+
+	cwnd = cwnd > segments + 2 ? cwnd - segments : min(cwnd, 2U);
+	tcp_snd_cwnd_set(tp, cwnd);
+	if (tp->snd_ssthresh > cwnd)
+		WRITE_ONCE(tp->snd_ssthresh, cwnd);
+}
+
+/**
+ * coupled_grow() - congestion avoidance
+ * @sk: the socket, locked
+ * @n: number of paths; a path that is alone grows as in Reno
+ * @increase: per acked segment, in 2^-COUPLED_SHIFT segments; may be negative
+ * @acked: segments that were acked
+ */
+void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	if (n == 1) {
+		tcp_cong_avoid_ai(tcp_sk(sk), tcp_snd_cwnd(tcp_sk(sk)), acked);
+		return;
+	}
+	cs->credit += increase * min(acked, COUPLED_MAX_ACKED);
+	if (cs->credit >= (s64)COUPLED_ONE) {
+		coupled_spend(sk, cs->credit >> COUPLED_SHIFT);
+		cs->credit &= COUPLED_ONE - 1;
+	} else if (cs->credit <= -(s64)COUPLED_ONE) {
+		coupled_repay(sk, -cs->credit >> COUPLED_SHIFT);
+		cs->credit = -(-cs->credit & (s64)(COUPLED_ONE - 1));
+	}
+}
+
+/* Half the window, at least 2 segments; and a fresh start of the fraction. */
+u32 coupled_reno_ssthresh(struct sock *sk)
+{
+	coupled_sk(sk)->credit = 0;
+	return tcp_reno_ssthresh(sk);
+}
+
+/**
+ * coupled_register() - make a control and its variant known
+ * @ops: the control
+ * @v09: the same as in the out-of-tree kernels
+ *
+ * Return: 0, or an error, and then neither is registered.
+ */
+int __init coupled_register(struct tcp_congestion_ops *ops, struct tcp_congestion_ops *v09)
+{
+	int err = tcp_register_congestion_control(ops);
+
+	if (err)
+		return err;
+	err = tcp_register_congestion_control(v09);
+	if (err)
+		tcp_unregister_congestion_control(ops);
+	return err;
+}
