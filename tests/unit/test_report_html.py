@@ -360,6 +360,20 @@ def test_a_study(tmp_path: Path) -> None:
     assert text.count('id="plotly"') == 1, "once, however many sections"
 
 
+def test_a_study_quotes_the_other_tables_of_its_folder(tmp_path: Path) -> None:
+    folder, pages = tmp_path / "subramani2018", []
+    for number in ("4.2", "reading"):
+        (selected,) = select(f"subramani2018/{number}")
+        rows = result_rows(write_run(folder, run) for run in load(selected.scenario, repeats=1).runs)
+        measured = index_rows(selected, rows)
+        write_json(study_document(judge(selected, measured)), folder / f"table-{number}.json")
+        pages.append(to_html(build_report(folder)))
+    assert pages[0].count("(not measured here: mptcplab reproduce subramani2018/reading)") == 1
+    values = [f"{measured[row, 'mptcp'].interval.mean:.1f}" for row in ("0 ms", "4 ms", "5 ms", "20 ms")]
+    assert f"gives {', '.join(values[:3])} and {values[3]} Mbit/s (Table reading)" in pages[1]
+    assert "Quoted from this folder: table reading, n = 1." in pages[1]
+
+
 def test_limitations_are_those_of_the_documentation() -> None:
     documented = (ROOT / "docs" / "limitations.md").read_text()
     headings = re.findall(r"^- \*\*(.+?)\.?\*\*", documented, re.MULTILINE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,10 @@ from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Experiment, Point, Run, load
 from mptcplab.study.load import Selected, select
-from mptcplab.study.measured import index_results
+from mptcplab.study.measured import Measured, index_results
 from mptcplab.study.present import Judged, judge, study_document, study_figures, study_table
 from mptcplab.study.schema import WORKLOAD
+from mptcplab.study.source import Source, Sources, in_measuring_order, needs, read_sources
 from mptcplab.study.verdict import is_good
 
 _EPILOG = """\b
@@ -89,8 +91,8 @@ def reproduce(
         return Exit.DONE
     documents: list[dict[str, Any]] = []
     good = True
-    for work in works:
-        judged = _measure(work, out, Running(jobs, fresh, cluster), quiet=as_json)
+    for work, found in _measured(works, out, Running(jobs, fresh, cluster)):
+        judged = _judged(work, found, out, quiet=as_json)
         documents.append(study_document(judged, quick=quick))
         good = good and is_good(judged.cells, judged.claims)
     if as_json:
@@ -133,12 +135,30 @@ def _show_list(works: Sequence[_Work], *, as_json: bool) -> None:
     console().print(f"All together: about {whole} of one CPU. Recorded runs are not made again.", markup=False)
 
 
-def _measure(work: _Work, out: Path, running: Running, *, quiet: bool) -> Judged:
-    selected = work.selected
-    folder = out / selected.folder.name
+def _measured(works: Sequence[_Work], out: Path, running: Running) -> Iterator[tuple[_Work, Sources]]:
+    """Every work in its order, with all that was measured so far; what its texts quote was measured before it."""
+    by_name = {work.selected.name: work for work in works}
+    found: dict[str, Source] = {}
+    waiting = deque(works)
+    for selected in in_measuring_order([work.selected for work in works]):
+        work = by_name[selected.name]
+        found[selected.name] = Source(_measure(work, out / selected.folder.name, running), work.changes)
+        while waiting and {waiting[0].selected.name, *needs(waiting[0].selected, by_name)} <= found.keys():
+            yield waiting.popleft(), found
+
+
+def _measure(work: _Work, folder: Path, running: Running) -> Measured:
     done = execute(Rounds(work.experiment, work.points), folder, running)
     check_failures(done, _command(work), folder)
-    judged = judge(selected, index_results(selected, [one.result for one in done if one.result]), work.changes)
+    return index_results(work.selected, [one.result for one in done if one.result])
+
+
+def _judged(work: _Work, found: Sources, out: Path, *, quiet: bool) -> Judged:
+    """The table with its files written. Texts also quote tables that were measured into this folder before."""
+    selected = work.selected
+    folder = out / selected.folder.name
+    measured = found[selected.name].measured
+    judged = judge(selected, measured, work.changes, {**read_sources(folder), **found})
     table = study_table(judged)
     name = f"table-{selected.number}"
     with writing(folder):

@@ -24,6 +24,7 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.study.load import Selected, select
 from mptcplab.study.measured import index_results
 from mptcplab.study.present import judge, study_figures, study_table
+from mptcplab.study.source import read_sources
 
 
 def study_sections(results: Results) -> list[Experiment]:
@@ -48,7 +49,8 @@ def _section(results: Results, selected: Selected, document: dict[str, Any]) -> 
     changes = [str(change) for change in document["changed"]]
     chosen = _runs_of(results, selected, document["seeds"], changes)
     rows = chosen.rows
-    judged = judge(selected, index_results(selected, [run.result for run in chosen.recorded]), changes)
+    measured = index_results(selected, [run.result for run in chosen.recorded])
+    judged = judge(selected, measured, changes, read_sources(results.folder))
     study, table = selected.study, selected.table
     question = (
         f"{study.authors} {study.year}, {study.title}. {study.where}. "

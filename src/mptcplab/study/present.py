@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from mptcplab.metrics.rows import METRICS
@@ -14,53 +15,77 @@ from mptcplab.stats import Interval
 from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict, judge_claims
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured
+from mptcplab.study.quote import quotes_of
 from mptcplab.study.schema import VALUE_NAMES, Because, Published, PublishedTable, ValueName
+from mptcplab.study.source import Source, Sources, fill
 from mptcplab.study.verdict import AGREES, DIFFERS, SAME_SHAPE, UNEXPLAINED, Cell, judge_cells
 
 _STYLES = {AGREES: "green", SAME_SHAPE: "yellow", DIFFERS: "yellow", UNEXPLAINED: "bold red"}
 #: Jain's index of two cannot be less than a half.
 _LOWEST = {"jain": 0.5}
+#: Reasons by their words, and what each is called by: ``[1]``.
+Marks = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One table with all that is said of it. ``changes`` are keys that were changed for this measurement."""
+    """One table with all that is said of it. ``changes`` are keys that were changed for this measurement.
+
+    ``sources`` are the tables that texts can quote, with this one.
+    """
 
     selected: Selected
     measured: Measured
     cells: tuple[Cell, ...]
     claims: tuple[ClaimVerdict, ...]
     changes: tuple[str, ...] = ()
+    sources: Sources = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """For headings."""
         return f"{self.selected.heading}: {self.selected.table.title}"
 
+    def filled(self, text: str) -> str:
+        """A text of the study with the measured values that it quotes."""
+        return fill(text, self.selected, self.sources)
 
-def judge(selected: Selected, measured: Measured, changes: Sequence[str] = ()) -> Judged:
-    """Verdicts of every cell and every claim."""
+
+def judge(
+    selected: Selected, measured: Measured, changes: Sequence[str] = (), others: Sources = MappingProxyType({})
+) -> Judged:
+    """Verdicts of every cell and every claim. ``others`` are tables measured beside this one, for texts to quote."""
     cells, claims = judge_cells(selected, measured), judge_claims(selected, measured)
-    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(changes))
+    sources = {**others, selected.name: Source(measured, tuple(changes))}
+    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(changes), sources)
 
 
 def study_table(judged: Judged) -> Table:
     """Published, measured, difference and verdict, one line per published value; without any, what was measured."""
     reasons = _marked(judged)
     table = _with_published(judged, reasons) if judged.selected.table.published else _measured_only(judged)
-    notes = (*_reasons(reasons), *_warnings(judged), *_claims(judged, reasons), *_footer(judged))
+    notes = (*_reasons(judged, reasons), *_warnings(judged), *_claims(judged, reasons), *_footer(judged, reasons))
     title = f"{judged.selected.study.name}, {judged.title} ({judged.selected.table.unit})"
     return Table(title, table.columns, table.rows, table.numeric, notes, table.styles)
 
 
-def _marked(judged: Judged) -> dict[Because, str]:
+def _marked(judged: Judged) -> Marks:
     """Reasons that are needed, by the number that they are called by."""
     found = [cell.because for cell in judged.cells if cell.because is not None]
     found += [one.claim.because for one in judged.claims if one.verdict == FAILS and one.claim.because is not None]
-    return {reason: f"[{count}]" for count, reason in enumerate(dict.fromkeys(found), start=1)}
+    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(map(_words, found)), start=1)}
 
 
-def _with_published(judged: Judged, marks: dict[Because, str]) -> Table:
+def _words(because: Because) -> str:
+    """All that a reason says. The same words are the same reason, whichever cells and claims they are about."""
+    return f"{because.reason} {because.evidence}".strip()
+
+
+def _mark(because: Because | None, marks: Marks) -> str:
+    return f" {marks[_words(because)]}" if because is not None else ""
+
+
+def _with_published(judged: Judged, marks: Marks) -> Table:
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", "verdict")
     rows = tuple(
@@ -70,7 +95,7 @@ def _with_published(judged: Judged, marks: dict[Because, str]) -> Table:
             _published_text(cell.published),
             interval_text(cell.measured),
             f"{cell.difference_percent:+.1f} %",
-            f"{cell.verdict} {marks[cell.because]}" if cell.because in marks else cell.verdict,
+            f"{cell.verdict}{_mark(cell.because, marks)}",
             cell.mptcp,
             cell.sockets,
             str(cell.measured.n),
@@ -119,8 +144,8 @@ def _value_text(kind: ValueName, interval: Interval) -> str:
     return f"{interval.mean:.3f}{spread}"
 
 
-def _reasons(marks: dict[Because, str]) -> list[str]:
-    return [" ".join(f"{mark} {reason.reason} {reason.evidence}".split()) for reason, mark in marks.items()]
+def _reasons(judged: Judged, marks: Marks) -> list[str]:
+    return [f"{mark} {judged.filled(text)}" for text, mark in marks.items()]
 
 
 def _warnings(judged: Judged) -> list[str]:
@@ -128,13 +153,13 @@ def _warnings(judged: Judged) -> list[str]:
     return [f"Warning: {warning}." for warning in found]
 
 
-def _claims(judged: Judged, reasons: dict[Because, str]) -> list[str]:
+def _claims(judged: Judged, reasons: Marks) -> list[str]:
     return [_claim(one, judged.selected.table, reasons) for one in judged.claims]
 
 
-def _claim(one: ClaimVerdict, table: PublishedTable, marks: dict[Because, str]) -> str:
-    why = f" {marks[one.claim.because]}" if one.verdict == FAILS and one.claim.because in marks else ""
-    said = f'Claim "{one.claim.text}": {one.verdict}{why}'
+def _claim(one: ClaimVerdict, table: PublishedTable, marks: Marks) -> str:
+    why = one.claim.because if one.verdict == FAILS else None
+    said = f'Claim "{one.claim.text}": {one.verdict}{_mark(why, marks)}'
     return said if one.verdict == OPEN else f"{said} ({_asked(one, table)}: {_values(one, table)})"
 
 
@@ -163,7 +188,7 @@ def _values(one: ClaimVerdict, table: PublishedTable) -> str:
     return "; ".join(parts)
 
 
-def _footer(judged: Judged) -> Iterator[str]:
+def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
     table = judged.selected.table
     several = any(value.interval.half_width is not None for value in judged.measured.values())
     spread = "mean ± half width of the 95 % confidence interval (Student's t)" if several else "one run each"
@@ -173,7 +198,26 @@ def _footer(judged: Judged) -> Iterator[str]:
     if judged.changes:
         yield f"Changed for this measurement: {', '.join(judged.changes)}."
     if table.note:
-        yield " ".join(table.note.split())
+        yield judged.filled(table.note)
+    yield from _quoted(judged, (*marks, table.note))
+
+
+def _quoted(judged: Judged, texts: Sequence[str]) -> Iterator[str]:
+    """How the other tables were measured that the printed texts quote."""
+    study, own = judged.selected.folder.name, judged.selected.number
+    alike: dict[str, list[str]] = {}
+    for table in dict.fromkeys(quote.table for text in texts for quote in quotes_of(text)):
+        source = judged.sources.get(f"{study}/{table}")
+        if source is not None and table != own:
+            alike.setdefault(_how(source), []).append(table)
+    for how, tables in alike.items():
+        yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {how}."
+
+
+def _how(source: Source) -> str:
+    runs = sorted({value.interval.n for value in source.measured.values()})
+    changed = f"; changed: {', '.join(source.changes)}" if source.changes else ""
+    return f"n = {' or '.join(map(str, runs))}{changed}"
 
 
 def study_figures(judged: Judged) -> list[tuple[str, Figure]]:
@@ -231,12 +275,14 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
         "tolerance_percent": selected.table.tolerance,
         "quick": quick,
         "changed": list(judged.changes),
+        "note": judged.filled(selected.table.note),
         "measured": [
             {"row": row, "column": column, "sockets": value.sockets, **_interval(value.interval)}
+            | {"by_seed": {str(seed): one for seed, one in value.by_seed.items()}}
             for (row, column), value in judged.measured.items()
         ],
-        "cells": [_cell_document(cell) for cell in judged.cells],
-        "claims": [_claim_document(one, selected.table) for one in judged.claims],
+        "cells": [_cell_document(cell, judged) for cell in judged.cells],
+        "claims": [_claim_document(one, judged) for one in judged.claims],
     }
 
 
@@ -244,7 +290,13 @@ def _interval(value: Interval) -> dict[str, Any]:
     return {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
 
 
-def _cell_document(cell: Cell) -> dict[str, Any]:
+def _why(because: Because | None, judged: Judged) -> dict[str, str | None]:
+    if because is None:
+        return {"because": None, "evidence": None}
+    return {"because": judged.filled(because.reason), "evidence": judged.filled(because.evidence)}
+
+
+def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
     return {
         "row": cell.row,
         "column": cell.column,
@@ -253,18 +305,17 @@ def _cell_document(cell: Cell) -> dict[str, Any]:
         "measured": _interval(cell.measured),
         "difference_percent": cell.difference_percent,
         "verdict": cell.verdict,
-        "because": cell.because.reason if cell.because else None,
+        **_why(cell.because, judged),
         "mptcp": cell.mptcp,
         "warnings": list(cell.warnings),
     }
 
 
-def _claim_document(one: ClaimVerdict, table: PublishedTable) -> dict[str, Any]:
-    because = one.claim.because if one.verdict == FAILS else None
+def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
     return {
         "text": one.claim.text,
         "verdict": one.verdict,
-        "asked": _asked(one, table),
+        "asked": _asked(one, judged.selected.table),
         "quantities": [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities],
-        "because": because.reason if because else None,
+        **_why(one.claim.because if one.verdict == FAILS else None, judged),
     }

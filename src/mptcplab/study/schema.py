@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from mptcplab.study.quote import Quote, quotes_of
 
 
 def _as_percent(text: object) -> object:
@@ -33,7 +36,7 @@ class Because(_Part):
     """Why cells differ from the published ones: a mechanism, and how it was shown.
 
     ``rows`` and ``columns`` say which cells; left out, all. ``evidence`` names a run or a calculation that isolates
-    the mechanism.
+    the mechanism. Both texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
     """
 
     rows: tuple[str, ...] = ()
@@ -86,7 +89,7 @@ class PublishedTable(_Part):
     """One published table or figure, or a table of our own that isolates a mechanism.
 
     ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
-    numbers there are only ``rows``.
+    numbers there are only ``rows``. ``note`` may quote measured values, as reasons do.
     """
 
     title: str
@@ -180,3 +183,31 @@ class Study(_Part):
     test_bed: str
     tables: dict[str, PublishedTable]
     claims: tuple[Claim, ...] = ()
+
+    @model_validator(mode="after")
+    def _quotes_are_cells(self) -> Study:
+        """What a text quotes can be measured."""
+        for number in self.tables:
+            for quote in self.quotes(number):
+                self._check(quote)
+        return self
+
+    def quotes(self, number: str) -> Iterator[Quote]:
+        """Of the texts that can stand below a table. :raises ValueError: for braces that are no quote."""
+        table = self.tables[number]
+        reasons = [*table.because, *(one.because for one in self.claims if one.table == number and one.because)]
+        for text in (table.note, *(text for because in reasons for text in (because.reason, because.evidence))):
+            yield from quotes_of(text)
+
+    def _check(self, quote: Quote) -> None:
+        table = self.tables.get(quote.table)
+        if table is None:
+            raise ValueError(f"{quote} quotes a table that the study does not have")
+        for row in quote.rows:
+            if row not in table.all_rows:
+                raise ValueError(f"{quote}: table {quote.table} has no row '{row}'")
+        for column in quote.columns:
+            if column not in table.columns:
+                raise ValueError(f"{quote}: table {quote.table} has no column '{column}'")
+        if len({table.value_of(column) for column in quote.columns}) > 1:
+            raise ValueError(f"{quote} divides values of different kinds")

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Measured values that a study's texts quote, so that no text goes stale.
+
+``{TABLE: COLUMN @ ROW}`` stands for one cell, ``{TABLE: COLUMN @ ROW, ROW}`` for several, and ``{TABLE: COLUMN / COLUMN
+@ ROW}`` for one divided by another one of its row. Texts have no other braces.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mptcplab.stats import Interval
+
+_BRACES = re.compile(r"\{([^{}]*)\}|[{}]")
+_QUOTE = re.compile(r"([^:]+):([^:/@]+)(?:/([^:/@]+))?@([^:@]+)")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Cells of one column of a table of the same study; with ``to``, each divided by another one of its row."""
+
+    table: str
+    of: str
+    to: str | None
+    rows: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """One, or two."""
+        return (self.of,) if self.to is None else (self.of, self.to)
+
+    def __str__(self) -> str:
+        return f"{{{self.table}: {' / '.join(self.columns)} @ {', '.join(self.rows)}}}"
+
+
+def quotes_of(text: str) -> list[Quote]:
+    """All that ``text`` quotes, in its order. :raises ValueError: for braces that are no such quote."""
+    return [_read(found) for found in _BRACES.finditer(text)]
+
+
+def replace_quotes(text: str, said: Callable[[Quote], str]) -> str:
+    """The text with what is ``said`` of every quote in its place. :raises ValueError: as for :func:`quotes_of`."""
+    return _BRACES.sub(lambda found: said(_read(found)), text)
+
+
+def _read(found: re.Match[str]) -> Quote:
+    inner = _QUOTE.fullmatch(" ".join((found[1] or "").split()))
+    if inner is not None:
+        table, of, to, row = ((part or "").strip() for part in inner.groups())
+        rows = tuple(part.strip() for part in row.split(","))
+        if table and of and bool(to) == bool(inner[3]) and all(rows):
+            return Quote(table, of, to or None, rows)
+    raise ValueError(f"{found[0]!r} is not of the form {{TABLE: COLUMN @ ROW}} or {{TABLE: COLUMN / COLUMN @ ROW}}")
+
+
+def quoted_text(values: Sequence[Interval], unit: str = "") -> str:
+    """``46.5 ± 1.1 and 20.2 ± 8.0 Mbit/s``: means with three significant digits, half widths to the same digit."""
+    *first, last = map(_number_text, values)
+    before = f"{', '.join(first)} and " if first else ""
+    return f"{before}{last} {unit}".rstrip()
+
+
+def _number_text(value: Interval) -> str:
+    if not math.isfinite(value.mean):
+        return "∞"
+    exponent = int(f"{value.mean:.2e}".partition("e")[2])
+    digits = max(0, 2 - exponent)
+    spread = "" if value.half_width is None else f" ± {value.half_width:.{digits}f}"
+    return f"{value.mean:.{digits}f}{spread}"

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Where the values come from that texts quote: the tables measured in the same results folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mptcplab.metrics.rows import METRICS
+from mptcplab.stats import Interval
+from mptcplab.study.load import Selected
+from mptcplab.study.measured import Measured, Value, combined, ratio
+from mptcplab.study.quote import Quote, quoted_text, replace_quotes
+from mptcplab.study.schema import Study
+
+
+@dataclass(frozen=True)
+class Source:
+    """What was measured of one table, and the keys that were changed for it."""
+
+    measured: Measured
+    changes: tuple[str, ...] = ()
+
+
+#: By name of the table, as ``STUDY/TABLE``.
+Sources = Mapping[str, Source]
+
+
+def read_sources(folder: Path) -> dict[str, Source]:
+    """From the documents that ``mptcplab reproduce`` left in ``folder``. One that cannot be read is none."""
+    found = {}
+    for file in sorted(folder.glob("table-*.json")):
+        try:
+            document: dict[str, Any] = json.loads(file.read_text())
+            found[f"{document['study']}/{document['table']}"] = Source(_measured(document), tuple(document["changed"]))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def _measured(document: dict[str, Any]) -> dict[tuple[str, str], Value]:
+    return {
+        (one["row"], one["column"]): Value(
+            Interval(one["mean"], one["ci95_half_width"], one["n"]),
+            {int(seed): value for seed, value in one["by_seed"].items()},
+        )
+        for one in document["measured"]
+    }
+
+
+def fill(text: str, selected: Selected, sources: Sources) -> str:
+    """The text with measured values in place of its quotes; where one was not measured, it says so, with a command."""
+    told: set[str] = set()
+
+    def said(quote: Quote) -> str:
+        name = f"{selected.folder.name}/{quote.table}"
+        found = [_value(quote, row, sources.get(name)) for row in quote.rows]
+        known = [value.interval for value in found if value is not None]
+        if len(known) == len(found):
+            return quoted_text(known, _unit(quote, selected.study))
+        if name in told:
+            return "(not measured)"
+        told.add(name)
+        return f"(not measured here: mptcplab reproduce {name})"
+
+    return " ".join(replace_quotes(text, said).split())
+
+
+def _value(quote: Quote, row: str, source: Source | None) -> Value | None:
+    found = [source.measured.get((row, column)) for column in quote.columns] if source else [None]
+    known = [value for value in found if value is not None]
+    if len(known) < len(found):
+        return None
+    return known[0] if quote.to is None else combined(known[0], known[1:], ratio)
+
+
+def _unit(quote: Quote, study: Study) -> str:
+    table = study.tables[quote.table]
+    return table.unit if quote.to is None and table.value_of(quote.of) in METRICS else ""
+
+
+def in_measuring_order(wanted: Sequence[Selected]) -> list[Selected]:
+    """Every table after those that its texts quote, as far as they are among ``wanted``; otherwise as given."""
+    by_name = {one.name: one for one in wanted}
+    ordered: dict[str, Selected] = {}
+    for one in wanted:
+        ordered |= {found.name: found for found in _with_needs(one, by_name, set()) if found.name not in ordered}
+    return list(ordered.values())
+
+
+def _with_needs(one: Selected, by_name: Mapping[str, Selected], met: set[str]) -> Iterator[Selected]:
+    """What ``one`` quotes, and what these quote, before itself. Tables that quote each other are met only once."""
+    if one.name in met:
+        return
+    met.add(one.name)
+    for name in needs(one, by_name):
+        yield from _with_needs(by_name[name], by_name, met)
+    yield one
+
+
+def needs(one: Selected, names: Iterable[str]) -> list[str]:
+    """Those of ``names`` (``STUDY/TABLE``) that texts of ``one`` quote."""
+    quoted = {f"{one.folder.name}/{quote.table}" for quote in one.study.quotes(one.number)}
+    return [name for name in names if name in quoted]
