@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+"""Property tests draw the same examples every time, so that a change is judged by what it changed.
+
+``HYPOTHESIS_PROFILE=default`` draws new ones. That, and ``make fuzz``, is how to search for more.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
