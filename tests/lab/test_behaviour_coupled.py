@@ -93,6 +93,30 @@ def test_one_subflow_is_reno(bench: Bench, control: str) -> None:
         assert reno[workload].goodput_mbps == coupled[workload].goodput_mbps
 
 
+_SHORT_QUEUES = """
+title = "Two lines whose queues hold less than a slow start sends too much"
+topology.preset = "disjoint-lines"
+links.line1 = { rate = "10 Mbit/s", delay = "1 ms", queue = "20 packets" }
+links.line2 = { rate = "10 Mbit/s", delay = "25 ms", queue = "29 packets" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", size = "16 MiB" }
+transport.scheduler = "minrtt"
+"""
+
+
+@pytest.mark.parametrize(("control", "gain"), [("lia", 1.03), ("olia", 1.05), ("balia", 1.2)])
+def test_slow_start_that_ends_in_time(bench: Bench, control: str, gain: float) -> None:
+    """With HyStart++ fewer segments are lost and less time is: docs/congestion-controls.md has 1.05, 1.08 and 1.25."""
+    file, goodput = bench.write(_SHORT_QUEUES), []
+    for on in (0, 1):
+        settings = (f"transport.congestion_control={control}", f'transport.sysctl={{"net.mptcp.coupled_hystart"={on}}}')
+        (done,) = bench.lab().execute(load(file, overrides=settings).runs, jobs=1, progress=lambda _: None)
+        assert done.recording, done.error
+        (row,) = result_rows([done.recording])
+        goodput.append(row.goodput_mbps.mean)
+    print(control, goodput)
+    assert goodput[1] > gain * goodput[0], "HyStart++ gains less than measured before"
+
+
 def test_no_more_than_tcp_at_a_shared_bottleneck(bench: Bench) -> None:
     """Four subflows against two TCP flows. In the long run: uncoupled 3.3 times a TCP flow, coupled 0.7 to 1.2."""
     ratio = {}

@@ -148,7 +148,7 @@ void coupled_release(struct sock *sk)
 }
 
 /* Alone, nobody reads what a member publishes, and there is nothing to collect. */
-bool coupled_alone(const struct coupled_sock *cs)
+static bool coupled_alone(const struct coupled_sock *cs)
 {
 	return !cs->group || READ_ONCE(cs->group->count) < 2;
 }

@@ -57,13 +57,13 @@ static inline struct coupled_sock *coupled_sk(const struct sock *sk)
 
 void coupled_init(struct sock *sk);
 void coupled_release(struct sock *sk);
-bool coupled_alone(const struct coupled_sock *cs);
 
 void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
 void coupled_withdraw(struct sock *sk);
 u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS]);
 
 void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample);
+bool coupled_hystart(const struct net *net);
 u32 coupled_slow_start(struct sock *sk, u32 acked);
 void coupled_window_init(struct sock *sk);
 void coupled_window_sample(struct sock *sk, const struct ack_sample *sample);

@@ -4,7 +4,7 @@
 
 /*
  * HyStart++ (RFC 9406): the first slow start of a path, ended before its queue
- * overflows.
+ * overflows. Used if net.mptcp.coupled_hystart is 1.
  *
  * The coupled controls leave slow start to TCP (RFC 6356, section 3). Reno's ends
  * with the loss of up to a whole window, after which the window may be halved more
@@ -24,8 +24,7 @@
  *		ssthresh = cwnd
  *
  * An ACK counts for at most 8 segments, the RFC's bound for senders without pacing.
- * Only the first slow start is treated so, that before any loss, as the RFC advises,
- * and only where a connection has several paths: one alone is Reno throughout.
+ * Only the first slow start is treated so, that before any loss, as the RFC advises.
  *
  * Deviations, both because a queue may be shorter than what the path itself holds:
  * min is the path's smallest round-trip time, the handshake's included, and not that

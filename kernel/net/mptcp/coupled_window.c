@@ -27,10 +27,12 @@ u32 coupled_slow_start(struct sock *sk, u32 acked)
 	return tcp_in_slow_start(tp) ? tcp_slow_start(tp, acked) : acked;
 }
 
-/* A path that is alone is Reno throughout. */
+/* A TCP socket is Reno throughout. */
 static bool coupled_in_first_start(const struct sock *sk)
 {
-	return !coupled_alone(coupled_sk(sk)) && tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH;
+	return coupled_sk(sk)->group &&
+	       tcp_sk(sk)->snd_ssthresh >= TCP_INFINITE_SSTHRESH &&
+	       coupled_hystart(sock_net(sk));
 }
 
 /* For controls with HyStart++, whose private data begins with a coupled_window. */

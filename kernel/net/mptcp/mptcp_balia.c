@@ -5,11 +5,11 @@
  * out-of-tree kernels 0.8x to 0.9x.
  *
  * Equations, scales and deviations are in coupled_balia.h; how subflows find each
- * other, and which count, in coupled.c. A subflow's first slow start is HyStart++
- * (coupled_start.h). Alone, and on a TCP socket, both are Reno.
+ * other, and which count, in coupled.c. Slow start is Reno's; HyStart++ may be
+ * turned on (coupled_start.h). On a TCP socket both are Reno.
  *
  * balia_v09, besides what coupled_balia.h says, grows once per ACK and not per
- * acked segment, and its slow start is Reno's. A loss takes what was computed when
+ * acked segment, and its slow start is always Reno's. A loss takes what was computed when
  * the window last grew, or at the last timeout. If that is more than the window,
  * which happens when losses follow each other closely, the difference wraps in
  * those kernels: ssthresh is larger than any window, so that the window is not cut

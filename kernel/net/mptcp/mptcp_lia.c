@@ -5,11 +5,12 @@
  *
  * Equations, scales and deviations are in coupled_lia.h; how subflows find each
  * other, and which count, in coupled.c. Slow start is TCP's, for each subflow by
- * itself: the RFC couples congestion avoidance only. A subflow's first one is
- * HyStart++ (coupled_start.h). Alone, and on a TCP socket, both are Reno.
+ * itself: the RFC couples congestion avoidance only. HyStart++ may be turned on
+ * (coupled_start.h). On a TCP socket both are Reno.
  *
  * lia_v09, besides what coupled_lia.h says, grows once per ACK and not per acked
- * segment. With delayed ACKs that is half as fast. Its slow start is Reno's.
+ * segment. With delayed ACKs that is half as fast. Its slow start is always
+ * Reno's.
  */
 
 #include <linux/module.h>

@@ -5,13 +5,13 @@
  * out-of-tree kernels 0.8x to 0.9x.
  *
  * Equations, scales and deviations are in coupled_olia.h; how subflows find each
- * other, and which count, in coupled.c. A subflow's first slow start is HyStart++
- * (coupled_start.h). Alone, and on a TCP socket, both are Reno. A loss, for the
+ * other, and which count, in coupled.c. Slow start is Reno's; HyStart++ may be
+ * turned on (coupled_start.h). On a TCP socket both are Reno. A loss, for the
  * counts of bytes between losses, is whatever cuts the window: fast recovery,
  * timeout, ECN. One that proves spurious counts as well.
  *
  * olia_v09, besides what coupled_olia.h says, grows once per ACK and not per acked
- * segment, and its slow start is Reno's.
+ * segment, and its slow start is always Reno's.
  */
 
 #include <linux/module.h>
