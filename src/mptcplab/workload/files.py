@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 
+from mptcplab.plan.model import Program
 from mptcplab.scenario.types import Protocol
 from mptcplab.scenario.workloads import Download
-from mptcplab.workload.context import FLOW, Context, with_algorithms
+from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 
 #: How much of a file is pseudo-random and lies in memory. What is beyond is zeros, which take no room.
 _RANDOM_BYTES = 128 * 2**20
@@ -31,7 +33,14 @@ def prepare(name: str, workload: Download, context: Context) -> str:
     return f"mkdir -p {place} && {make} > {file} 2> /dev/null && {grow} && {FLOW} sum < {file}"
 
 
-def fetch(workload: Download, url: str, protocol: Protocol) -> str:
+def download(name: str, workload: Download, context: Context, *, scheme: str, serve: str) -> Iterator[Program]:
+    """The shell line ``serve`` as a server until the end, and a client that ends with the last file."""
+    yield server(name, workload, ("sh", "-c", serve))
+    line = _fetch(workload, _url(scheme, context), context.client_protocol)
+    yield client(name, workload, ("sh", "-c", line))
+
+
+def _fetch(workload: Download, url: str, protocol: Protocol) -> str:
     """One ``curl`` per file, so many at a time; each tells its times, and what came is summed."""
     options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
     algorithms = (workload.congestion_control, workload.scheduler)
@@ -43,7 +52,7 @@ def fetch(workload: Download, url: str, protocol: Protocol) -> str:
     return f"seq {workload.files} | {many}"
 
 
-def url(scheme: str, context: Context) -> str:
+def _url(scheme: str, context: Context) -> str:
     """Of the file."""
     host = f"[{context.address}]" if ":" in context.address else context.address
     return f"{scheme}://{host}:{context.port}/{NAME}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from mptcplab.plan.model import Program
 from mptcplab.scenario.workloads import Ftp
 from mptcplab.workload import files
-from mptcplab.workload.context import Context, client, ftp_data_ports, server, with_algorithms
+from mptcplab.workload.context import Context, ftp_data_ports, with_algorithms
 
 #: Anonymous and read-only; as whoever starts it, because the lab has no user for it; and without namespaces of its
 #: own, in which there would be no network.
@@ -29,9 +29,7 @@ _SETTINGS = (
 
 def programs(name: str, workload: Ftp, context: Context) -> Iterator[Program]:
     """A server until the end, and a client that ends with the last file."""
-    yield server(name, workload, ("sh", "-c", _serve(name, workload, context)))
-    line = files.fetch(workload, files.url("ftp", context), context.client_protocol)
-    yield client(name, workload, ("sh", "-c", line))
+    return files.download(name, workload, context, scheme="ftp", serve=_serve(name, workload, context))
 
 
 def _serve(name: str, workload: Ftp, context: Context) -> str:

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from mptcplab.plan.model import Program
 from mptcplab.scenario.workloads import Http
 from mptcplab.workload import files
-from mptcplab.workload.context import Context, client, server, with_algorithms
+from mptcplab.workload.context import Context, with_algorithms
 
 
 def programs(name: str, workload: Http, context: Context) -> Iterator[Program]:
     """A server until the end, and a client that ends with the last file."""
-    yield server(name, workload, ("sh", "-c", _serve(name, workload, context)))
-    line = files.fetch(workload, files.url("http", context), context.client_protocol)
-    yield client(name, workload, ("sh", "-c", line))
+    return files.download(name, workload, context, scheme="http", serve=_serve(name, workload, context))
 
 
 def _serve(name: str, workload: Http, context: Context) -> str:
