@@ -7,29 +7,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench import lab, scenarios
+from mptcplab.plan.model import Plan
 
 DEFAULT = "mainline's default"
 MOST = 1.10
 """The target: at most this times the time of mainline's default."""
 _CONTROLS = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
+#: Mainline's own control that keeps queues short, for comparison with wVegas.
+_YARDSTICK = "vegas"
 _SCHEDULERS = ("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority")
 _SECONDS = 60
 
 
 @dataclass
 class Cost:
-    """One algorithm, by wall and CPU time of the default in the run just before it.
+    """One algorithm, by the wall time of the default in the run just before it, over one line and over two.
 
-    ``one_line``: whole runs over one line, where every algorithm moves the same packets. ``wall`` and ``cpu``: over two
-    lines, per packet and hop, because an algorithm whose data comes in another order causes other acknowledgements, and
-    is not dearer for that; ``whole`` is the same without that division.
+    Per packet and hop, because an algorithm whose packets come in another order or at other times causes other
+    acknowledgements, and is not dearer for that; ``whole_one`` and ``whole_two`` are the same without that division.
     """
 
     name: str
-    one_line: list[float] = field(default_factory=list)
-    wall: list[float] = field(default_factory=list)
-    cpu: list[float] = field(default_factory=list)
-    whole: list[float] = field(default_factory=list)
+    one: list[float] = field(default_factory=list)
+    two: list[float] = field(default_factory=list)
+    whole_one: list[float] = field(default_factory=list)
+    whole_two: list[float] = field(default_factory=list)
 
 
 def measure(repeats: int, say: Callable[[str], None]) -> list[Cost]:
@@ -38,25 +40,26 @@ def measure(repeats: int, say: Callable[[str], None]) -> list[Cost]:
     The first cost is the default against itself: how much two equal runs differ on this machine.
     """
     settings: dict[str, dict[str, str]] = {DEFAULT: {}}
-    settings |= {name: {"congestion_control": name} for name in _CONTROLS}
+    settings |= {name: {"congestion_control": name} for name in (*_CONTROLS, _YARDSTICK)}
     settings |= {name: {"scheduler": name} for name in _SCHEDULERS}
     one, two = ({name: lab.plan_of(_scenario(lines, chosen)) for name, chosen in settings.items()} for lines in (1, 2))
     costs = [Cost(name) for name in settings]
     lab.measure(two[DEFAULT])
     for _ in range(repeats):
         for cost in costs:
-            single, run = lab.measure(one[DEFAULT]), lab.measure(one[cost.name])
-            cost.one_line.append(run.usage.wall / single.usage.wall)
-            before, run = lab.measure(two[DEFAULT]), lab.measure(two[cost.name])
-            packets = run.packet_hops / before.packet_hops
-            cost.wall.append(run.usage.wall / before.usage.wall / packets)
-            cost.cpu.append(run.usage.cpu / before.usage.cpu / packets)
-            cost.whole.append(run.usage.wall / before.usage.wall)
+            _compare(one[DEFAULT], one[cost.name], cost.one, cost.whole_one)
+            _compare(two[DEFAULT], two[cost.name], cost.two, cost.whole_two)
             say(
-                f"{cost.name}: one line {cost.one_line[-1]:.2f}; "
-                f"two lines {cost.wall[-1]:.2f} per packet, {cost.whole[-1]:.2f} for the whole run"
+                f"{cost.name}: one line {cost.one[-1]:.2f} per packet, {cost.whole_one[-1]:.2f} for the whole run; "
+                f"two lines {cost.two[-1]:.2f} and {cost.whole_two[-1]:.2f}"
             )
     return costs
+
+
+def _compare(default: Plan, other: Plan, per_packet: list[float], whole: list[float]) -> None:
+    before, run = lab.measure(default), lab.measure(other)
+    whole.append(run.usage.wall / before.usage.wall)
+    per_packet.append(whole[-1] * before.packet_hops / run.packet_hops)
 
 
 def _scenario(lines: int, settings: dict[str, str]) -> str:

@@ -63,23 +63,20 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
     rows = [
         (
             cost.name,
-            spread(cost.one_line),
-            spread(cost.wall),
-            spread(cost.cpu),
-            spread(cost.whole),
-            "yes" if max(map(statistics.median, (cost.one_line, cost.wall))) <= algorithms.MOST else "no",
+            *map(spread, (cost.one, cost.two, cost.whole_one, cost.whole_two)),
+            "yes" if max(map(statistics.median, (cost.one, cost.two))) <= algorithms.MOST else "no",
         )
         for cost in costs
     ]
     columns = (
         "algorithm",
-        "one line: wall time",
-        "two lines: wall time per packet and hop",
-        "CPU time per packet and hop",
-        "wall time of the run",
+        "one line: per packet and hop",
+        "two lines: per packet and hop",
+        "one line: whole run",
+        "two lines: whole run",
     )
     notes = (
-        f"Times those of mainline's default just before; median (least to largest), n = {len(costs[0].wall)}.",
+        f"Wall time by that of mainline's default just before; median (least to largest), n = {len(costs[0].one)}.",
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"

@@ -90,9 +90,9 @@ def test_stages_of_the_overhead_add_up() -> None:
 def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
     level = [1.0, 1.0, 1.0]
     costs = [
-        algorithms.Cost("cheap", one_line=level, wall=[1.0, 1.2, 1.05], cpu=level, whole=[2.0, 2.0, 2.0]),
-        algorithms.Cost("dear", one_line=level, wall=[1.0, 1.2, 1.15], cpu=level, whole=level),
-        algorithms.Cost("dear on one line", one_line=[1.0, 1.2, 1.15], wall=level, cpu=level, whole=level),
+        algorithms.Cost("cheap", one=level, two=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]),
+        algorithms.Cost("dear", one=level, two=[1.0, 1.2, 1.15], whole_one=level, whole_two=level),
+        algorithms.Cost("dear on one line", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
     ]
     table = present.algorithm_table(costs)
     assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows

@@ -17,6 +17,7 @@ from mptcplab.engine.streams import Streams
 from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
+from mptcplab.selftest.kernel_log import kernel_result, watched
 from mptcplab.selftest.prepare import Prepared
 from mptcplab.selftest.tap import Result, Verdict, results
 
@@ -190,10 +191,13 @@ def _run(
             raise
         except LabError as error:
             return Outcome(part, (), 1, 0, error.message)
-    found = results(log.read_text(errors="replace"))
+    printed = log.read_text(errors="replace")
+    found = results(printed)
     if not found or (ended.status not in (0, _SKIPPED) and all(one.verdict != "not ok" for one in found)):
         verdict: Verdict = "skip" if ended.status == _SKIPPED else "ok" if ended.status == 0 else "not ok"
         found.append(Result("exit status", verdict, f"status {ended.status}"))
+    if complaint := kernel_result(printed):
+        found.append(complaint)
     return Outcome(part, tuple(found), ended.status, ended.virtual_ns)
 
 
@@ -201,7 +205,8 @@ def _line(prepared: Prepared, part: Part) -> str:
     """What the lab runs: the test in a folder that it may write, as it would be below a kernel's tree."""
     source = shlex.quote(str(prepared.folder / "net"))
     steps = [f"cp -r {source} /tmp/", "cd /tmp/net/mptcp", *_global_symbols(prepared, part)]
-    return " && ".join([*steps, f"exec ./{part.script}.sh" + (f" -{part.option}" if part.option else "")])
+    script = f"./{part.script}.sh" + (f" -{part.option}" if part.option else "")
+    return " && ".join([*steps, f"{{ {watched(script)}; }}"])
 
 
 def _global_symbols(prepared: Prepared, part: Part) -> list[str]:

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Complaints of the kernel during a selftest are a failure of their own, and its status stays the script's."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mptcplab.selftest.kernel_log import kernel_result, watched
+
+_QUIET = "[    0.000000] Linux version 7.2\n[    9.000000] MPTCP: kernel_bind error, err=-98\n"
+_SPLAT = (
+    "[   12.5] ============================\n[   12.5] WARNING: suspicious RCU usage\n"
+    "[   13.0] WARNING: suspicious RCU usage\n[   14.0] BUG: KASAN: slab-out-of-bounds in olia_alpha+0x10/0x20\n"
+)
+
+
+def _run(tmp_path: Path, log: str, command: str) -> subprocess.CompletedProcess[str]:
+    """In a shell whose dmesg prints ``log``."""
+    (tmp_path / "log").write_text(log)
+    dmesg = tmp_path / "dmesg"
+    dmesg.write_text(f"#!/bin/sh\ncat {tmp_path / 'log'}\n")
+    dmesg.chmod(0o755)
+    line = f"PATH={tmp_path}:$PATH && {{ {watched(command)}; }}"
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=10)
+
+
+def test_a_quiet_kernel_adds_nothing_to_what_the_script_printed(tmp_path: Path) -> None:
+    ended = _run(tmp_path, _QUIET, "echo ok 1 - first")
+    assert (ended.stdout, ended.returncode) == ("ok 1 - first\n", 0)
+    assert kernel_result(ended.stdout) is None
+
+
+@pytest.mark.parametrize("status", [0, 1, 4])
+def test_a_complaint_is_a_failed_test_and_the_status_is_the_scripts(tmp_path: Path, status: int) -> None:
+    ended = _run(tmp_path, _SPLAT, f"(echo ok 1 - first; exit {status})")
+    found = kernel_result(ended.stdout)
+    assert ended.returncode == status
+    assert ended.stdout.startswith("ok 1 - first\n")
+    assert _SPLAT in ended.stdout
+    assert found is not None
+    assert found.verdict == "not ok"
+    assert found.reason == "WARNING: suspicious RCU usage (and others: 2 in all)", found.reason
+
+
+def test_words_of_a_script_are_not_the_kernels() -> None:
+    assert kernel_result("WARNING: this test is slow\nok 1 - first\n") is None
