@@ -72,6 +72,6 @@ def test_swept_words_and_boxes_are_all_in_the_picture(tmp_path: Path) -> None:
         '"routers.r2.middlebox.strip" = [[], ["all"]]\n'
     )
     (picture,) = networks(_points(tmp_path, text))
-    for words in ("none | codel | cake", "NAT at line1", "strips all"):
+    for words in ("tail-drop | codel | cake", "NAT at line1", "strips all"):
         assert words in picture.svg
         assert words in picture.text

@@ -160,3 +160,12 @@ def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:
     for items in columns.values():
         rows = sorted(row for _, row in items)
         assert all(below - above > 0.999 for above, below in pairwise(rows)), items
+
+
+def test_a_trace_is_named_beside_its_mean(tmp_path: Path) -> None:
+    (tmp_path / "train.csv").write_text("time_s,rate_mbit_s\n0,10\n2,1\n3,3\n")
+    (picture,) = _networks(tmp_path, 'topology = { preset = "direct" }\nlinks.line1.backward.trace = "train.csv"\n')
+    assert _words(picture.svg)[0] == "line1"
+    # 10 Mbit/s for two seconds, 1 for one, and 3 for as long as the step before it.
+    assert "← 6 Mbit/s" in " ".join(_words(picture.svg))
+    assert "← means of train.csv" in _words(picture.svg)

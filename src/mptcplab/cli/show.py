@@ -13,6 +13,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.script import script
+from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table, short_names
 from mptcplab.scenario.load import Experiment, load
 
@@ -24,7 +25,10 @@ from mptcplab.scenario.load import Experiment, load
 @click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
-    """Show the scenario in FILE as it was understood: its first point in full, its runs, an estimate of time."""
+    """Show the scenario in FILE as it was understood: its first point, its runs, an estimate of time.
+
+    The first point is written as a scenario with its presets, axes and bases resolved; defaults are left out.
+    """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
     seconds /= min(default_jobs(), len(experiment.runs))
@@ -35,13 +39,20 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     out.print(experiment.title, style="bold", markup=False)
     if experiment.question:
         out.print(experiment.question, markup=False)
-    first = experiment.points[0].scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
-    out.print_json(json.dumps({key: value for key, value in first.items() if key not in ("title", "question")}))
+    click.echo(f"\n{_first_point(experiment)}")
     print_table(_runs(experiment))
     count = len(experiment.runs)
     at_most = "at most " if experiment.until else ""
     text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} with {default_jobs()} jobs"
     out.print(text, markup=False)
+
+
+def _first_point(experiment: Experiment) -> str:
+    scenario = experiment.points[0].scenario
+    tables = known_tables(scenario)
+    events = compile_plan(scenario, seed=experiment.seed).events
+    leave_to_traces(tables, ((event.link, event.direction, event.value) for event in events if event.kind == "trace"))
+    return scenario_toml({key: said for key, said in tables.items() if key not in ("title", "question")}, first={})
 
 
 def _document(experiment: Experiment, seconds: float) -> dict[str, object]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mptcplab.units import Size
+from mptcplab.units import Rate, Size
 
 Table = Mapping[str, Any]
 _NONE = (None, "0 ppb", "0 ns")
@@ -36,11 +36,23 @@ def _impairments(direction: Table) -> Iterator[str]:
     for key, word in (("reorder", "reordered"), ("duplicate", "doubled"), ("corrupt", "corrupted")):
         if direction.get(key) not in _NONE:
             yield f"{word} {direction[key]}"
-    discipline = direction.get("discipline", "tail-drop")
-    if discipline != "tail-drop" and direction.get("rate"):
+    if has_discipline(direction):
         aqm = direction.get("aqm", {})
         target = f" {aqm['target']}" if aqm.get("target") else ""
-        yield f"{discipline}{target}{' ECN' if aqm.get('ecn') else ''}"
+        yield f"{direction['discipline']}{target}{' ECN' if aqm.get('ecn') else ''}"
+
+
+def has_discipline(direction: Table) -> bool:
+    """Whether something else than its length keeps the queue of this direction."""
+    return bool(direction.get("rate")) and direction.get("discipline", "tail-drop") != "tail-drop"
+
+
+def rate_words(direction: Table) -> str | None:
+    """A rate as it was written; the mean of a trace, which is no round number, with three digits."""
+    rate = direction["rate"]
+    if rate is None or not direction.get("trace"):
+        return None if rate is None else str(rate)
+    return f"{Rate.parse(str(rate)) / 10**6:.3g} Mbit/s"
 
 
 def _bursts(chain: Table) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.link_words import impairment_words, mtu_words, router_words
+from mptcplab.report.link_words import has_discipline, impairment_words, mtu_words, rate_words, router_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34
@@ -100,6 +100,7 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
 def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
     """One direction of a link in a few lines: rate and delay, what happens to packets in the queue, and what else."""
     said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
+    said["rate"] = _values([rate_words(direction) for direction in directions])
     if not said["rate"]:
         # Without a rate there is no queue, whatever its length would be.
         said |= dict.fromkeys(("queue", "burst", "overhead"), "")
@@ -109,9 +110,13 @@ def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
     above = [part for part in (said["rate"], delay) if part]
     below = [f"{key} {said[key]}" for key in ("loss", "queue", "burst", "overhead") if said[key]]
     lines = [" · ".join(parts) for parts in (above, below) if parts]
-    rest = dict.fromkeys(impairment_words(direction) or "none" for direction in directions)
-    if list(rest) != ["none"]:
-        lines.append(" | ".join(rest))
+    traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
+    if traces:
+        lines.append(f"means of {_several(list(traces))}")
+    rest = dict.fromkeys(impairment_words(direction) for direction in directions)
+    if list(rest) != [""]:
+        plain = "tail-drop" if any(map(has_discipline, directions)) else "none"
+        lines.append(" | ".join(words or plain for words in rest))
     return tuple(lines) or ("no limits",)
 
 
