@@ -158,7 +158,7 @@ def open_every(folder: Path) -> Results:
         raise LabError(
             f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
         )
-    log = tuple(_log_lines(folder / "log.jsonl"))
+    log = tuple(log_lines(folder / "log.jsonl"))
     return Results(folder, tuple(found), _document(folder / "results.json"), log, tuple(damaged))
 
 
@@ -229,7 +229,7 @@ def _document(file: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _log_lines(file: Path) -> Iterable[dict[str, Any]]:
+def log_lines(file: Path) -> Iterable[dict[str, Any]]:
     """When and where runs were executed; a line that a killed process left unfinished is passed over."""
     for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
         try:

@@ -51,7 +51,7 @@ def make_results(
 def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
     """The recording of one run, and its line in the log."""
     scenario = run.point.scenario
-    identity = f"{hash((run.label, folder.name)) & (2**64 - 1):016x}"
+    identity = f"{hash((run.label, folder.name, scenario.model_dump_json())) & (2**64 - 1):016x}"
     place = folder / "runs" / identity
     (place / "out").mkdir(parents=True)
     network = Network(scenario)

@@ -15,7 +15,10 @@ import pytest
 from mptcplab.cli.main import main
 from mptcplab.engine import tools
 from mptcplab.kernel import KernelBuild
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.load import load
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GOOD = """
 title = "two lines"
 question = "Which?"
@@ -58,6 +61,21 @@ def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert said.status == 0, said.err
     assert "6 runs" in said.out
     assert "Which?" in said.out
+
+
+@pytest.mark.parametrize("name", ["unequal-lines", "train", "failure", "call"])
+def test_show_prints_its_first_point_as_a_scenario(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    """The same commands come of it: a base, presets and axes are resolved, and only defaults are left out."""
+    file = EXAMPLES / f"{name}.toml"
+    shutil.copy(EXAMPLES / "train.csv", tmp_path)
+    said = run(monkeypatch, capsys, "show", file)
+    begin, end = said.out.index("\nkernel = "), said.out.index("\nRuns")
+    copy = tmp_path / "copy.toml"
+    copy.write_text(f'title = "A copy"\n{said.out[begin:end]}')
+    first = compile_plan(load(file).points[0].scenario, seed=1)
+    assert compile_plan(load(copy).points[0].scenario, seed=1) == first
 
 
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:

@@ -9,6 +9,7 @@ import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from tests.unit.made_results import TWO_LINES, make_results, write_run
 from tests.unit.test_report import result_row
 
-from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.plan.compile import compile_plan
+from mptcplab.recording.record import Recording
 from mptcplab.report import html as page
 from mptcplab.report.files import write_json
 from mptcplab.report.html import build_report, to_html, write_report
@@ -29,9 +31,11 @@ from mptcplab.report.html_sweep import axes_of
 from mptcplab.report.table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
+from mptcplab.study.document import study_document
+from mptcplab.study.forms import digest, file_stem, short_changes
 from mptcplab.study.load import select
 from mptcplab.study.measured import index_rows
-from mptcplab.study.present import judge, study_document
+from mptcplab.study.present import Judged, judge
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
@@ -336,15 +340,27 @@ def test_axes(labels: list[str], scale: str, numbers: tuple[float, ...] | None) 
     assert axis.numbers == (pytest.approx(numbers) if numbers else None)
 
 
+def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False, **more: Any) -> Judged:
+    """What `mptcplab reproduce` leaves of a table, without running anything."""
+    (selected,) = select(name)
+    changes = short_changes(selected.table) if quick else []
+    runs = load(selected.scenario, overrides=changes, repeats=repeats).runs
+    recordings = [write_run(folder, run) for run in runs]
+    judged = judge(selected, index_rows(selected, result_rows(recordings)), changes)
+    known = [
+        {"run": one.folder.name, "seed": run.seed, "settings": run.point.settings}
+        for one, run in zip(recordings, runs, strict=True)
+    ]
+    document = study_document(judged, quick=quick) | {"runs": known, "failed": [], "form": digest(selected)} | more
+    write_json(document, folder / f"{file_stem(f'table-{selected.number}', quick=quick)}.json")
+    return judged
+
+
 def test_a_study(tmp_path: Path) -> None:
     """Tables share a folder; each section has the runs of its own table, and the published values beside them."""
     folder = tmp_path / "subramani2018"
     for number, wanted in (("4.1", 1), ("4.3", 2)):
-        (selected,) = select(f"subramani2018/{number}")
-        experiment = load(selected.scenario, repeats=wanted)
-        rows = result_rows(write_run(folder, run) for run in experiment.runs)
-        judged = judge(selected, index_rows(selected, rows))
-        write_json(study_document(judged), folder / f"table-{number}.json")
+        measure_table(folder, f"subramani2018/{number}", repeats=wanted)
     first, second = build_report(folder).experiments
     assert first.title.startswith("Table 4.1")
     assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]
@@ -363,10 +379,7 @@ def test_a_study(tmp_path: Path) -> None:
 def test_a_study_quotes_the_other_tables_of_its_folder(tmp_path: Path) -> None:
     folder, pages = tmp_path / "subramani2018", []
     for number in ("4.2", "reading"):
-        (selected,) = select(f"subramani2018/{number}")
-        rows = result_rows(write_run(folder, run) for run in load(selected.scenario, repeats=1).runs)
-        measured = index_rows(selected, rows)
-        write_json(study_document(judge(selected, measured)), folder / f"table-{number}.json")
+        measured = measure_table(folder, f"subramani2018/{number}", repeats=1).measured
         pages.append(to_html(build_report(folder)))
     missing = "(not measured here: mptcplab reproduce subramani2018/reading)"
     assert missing in pages[0]
@@ -374,6 +387,73 @@ def test_a_study_quotes_the_other_tables_of_its_folder(tmp_path: Path) -> None:
     values = [f"{measured[row, 'mptcp'].interval.mean:.1f}" for row in ("0 ms", "4 ms", "5 ms", "20 ms")]
     assert f"gives {', '.join(values[:3])} and {values[3]} Mbit/s (Table reading)" in pages[1]
     assert "Quoted from this folder: table reading, n = 1." in pages[1]
+
+
+def test_both_forms_of_a_table(tmp_path: Path) -> None:
+    """The full form has the section; the short one stands below it, and says where the other says something else."""
+    folder = tmp_path / "subramani2018"
+    measure_table(folder, "subramani2018/4.6", repeats=3)
+    measure_table(folder, "subramani2018/4.6", repeats=1, quick=True)
+    (one,) = build_report(folder).experiments
+    assert len(one.repeat.runs) == len(load(select("subramani2018/4.6")[0].scenario, repeats=3).runs)
+    full, short, _ = one.tables
+    assert short.title == f"{full.title}, short form"
+    assert (full.columns[-1], short.columns[-1]) == ("n", "outside the full form")
+    # The made runs have a goodput that grows with the seed: 1 to 3 have the mean of 2, and an interval around it.
+    assert {row[-1] for row in short.rows} == {"no"}
+    assert [command.line for command in one.repeat.commands] == [
+        "mptcplab reproduce subramani2018/4.6",
+        "mptcplab reproduce subramani2018/4.6 --quick",
+    ]
+
+
+def test_all_studies_on_one_page(tmp_path: Path) -> None:
+    """The scoreboard leads to every section, and says why a table has none; no run is measured twice."""
+    folder, known = tmp_path / "r", {}
+    judged = measure_table(folder / "subramani2018", "subramani2018/4.1", repeats=2)
+    measure_table(
+        folder / "nguyen2014",
+        "nguyen2014/unequal",
+        repeats=1,
+        failed=[{"settings": {"a": "b"}, "seed": 2, "error": "e"}],
+    )
+    missing = {"study": "nguyen2014", "table": "queue", "form": None, "why": "the lab kernel 6.99 is not built"}
+    write_json({"tables": [missing]}, folder / "scoreboard.json")
+    report = build_report(folder)
+    assert report.board is not None
+    assert [one.anchor for one in report.experiments] == ["nguyen2014-unequal", "subramani2018-4-1"]
+    rows = {row[0]: row for row in report.board.table.rows}
+    assert not any(name.startswith("ito2016") for name in rows), "nothing of it is in the folder"
+    runs = len(report.experiments[0].repeat.runs) + 1
+    assert rows["nguyen2014/unequal"][-1] == f"1 of {runs} runs failed, 2 warnings"
+    assert rows["nguyen2014/queue"][-1] == "not measured"
+    assert "nguyen2014/queue was not measured: the lab kernel 6.99 is not built." in report.board.totals.notes
+    agree = sum(cell.verdict == "agrees" for cell in judged.cells)
+    assert str(agree or "") in rows["subramani2018/4.1"]
+    text = to_html(report)
+    read = _Text(text)
+    assert set(read.addresses) == {"#scoreboard", "#nguyen2014-unequal", "#subramani2018-4-1"}
+    assert all(f'id="{address[1:]}"' in text for address in read.addresses)
+    assert not [one for one in report.experiments if any(drawing.kind == "timeline" for drawing in one.drawings)]
+    assert f"mptcplab report {folder / 'nguyen2014'}" in text, "which command shows what is left out"
+    for place in (folder / "subramani2018" / "runs").iterdir():
+        known[place.name] = run_result(Recording(place))
+        (place / "subflows.parquet").unlink()
+    again = build_report(folder, known=known)
+    assert again.experiments[1].tables == report.experiments[1].tables
+
+
+def test_recordings_that_are_gone(tmp_path: Path) -> None:
+    folder = tmp_path / "subramani2018"
+    measure_table(folder, "subramani2018/4.1", repeats=2)
+    gone, damaged, *_ = sorted((folder / "runs").iterdir())
+    shutil.rmtree(gone)
+    (damaged / "manifest.json").write_text("{}")
+    warnings = [notice.text for notice in build_report(folder).experiments[0].notices if notice.level == "warning"]
+    assert [text[:34] for text in warnings] == [
+        "1 recording could not be read, and",
+        "2 recordings that the results name",
+    ]
 
 
 def test_limitations_are_those_of_the_documentation() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.unit.made_results import TWO_LINES, make_results
-from tests.unit.test_report_html import EVIL
+from tests.unit.test_report_html import EVIL, measure_table
 
 from mptcplab.report.html import write_report
 
@@ -257,3 +257,34 @@ def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
     timeline.get_by_label("line2.loss").select_option("1 %")
     assert timeline.get_by_label("line1.delay").evaluate("one => one.selectedOptions[0].textContent") == "2 ms"
     page.close()
+
+
+@pytest.mark.parametrize(("width", "height"), [_DESKTOP, _PHONE])
+def test_the_scoreboard_leads_to_every_table(browser: Browser, tmp_path: Path, width: int, height: int) -> None:
+    for name in ("nguyen2014/unequal", "subramani2018/4.1"):
+        measure_table(tmp_path / name.partition("/")[0], name, repeats=1)
+    write_report(tmp_path, tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto((tmp_path / "r.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    links = page.locator(".board a")
+    assert links.all_inner_texts() == ["nguyen2014/unequal", "subramani2018/4.1"]
+    # Where there is no room, what the tables are about gives way to the counts.
+    assert page.locator(".board td", has_text="goodput against the duration").is_visible() == (width > 640)
+    links.last.click()
+    heading = page.get_by_role("heading", name="subramani2018, Table 4.1")
+    heading.wait_for()
+    _until(page, "window.scrollY > window.innerHeight")
+    _screenshot(page, tmp_path / "scoreboard.png")
+    page.get_by_text("↑ scoreboard").last.click()
+    _until(page, "window.scrollY < window.innerHeight")
+    page.close()
+
+
+def _until(page: Page, expression: str) -> None:
+    """The page scrolls smoothly, and its policy forbids playwright's own way to wait for that."""
+    for _ in range(100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"after 10 s it is not so that {expression}")

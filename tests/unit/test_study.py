@@ -18,10 +18,11 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Point, load
 from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
+from mptcplab.study.document import study_document
 from mptcplab.study.load import Selected, select, study_names
-from mptcplab.study.measured import index_results, index_rows
-from mptcplab.study.present import Judged, judge, study_document, study_figures, study_table
-from mptcplab.study.schema import Study
+from mptcplab.study.measured import fits, index_results, index_rows
+from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.schema import Claim, Study
 from mptcplab.study.verdict import is_good, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
@@ -52,9 +53,10 @@ def _cells(selected: Selected, point: Point) -> list[tuple[str, str]]:
     """The cells that a point has values for."""
     table, found = selected.table, []
     for name, column in table.columns.items():
-        keys = {key: value for key, value in column.where.items() if key != "workload"}
-        fits = all(point.settings[key] == value for key, value in keys.items())
-        if fits and not column.ratio and column.where.get("workload", "") in ("", *point.scenario.workloads):
+        assert set(column.where) <= {*point.settings, "workload"}, column
+        workload = column.where.get("workload", "")
+        there = fits(table, column, {**point.settings, "workload": workload})
+        if there and not column.ratio and workload in ("", *point.scenario.workloads):
             found.append((point.settings[table.along], name))
     return found
 
@@ -81,6 +83,22 @@ def test_every_claim_is_about_cells(selected: Selected) -> None:
             name, _, row = column.partition("@")
             assert name in selected.table.columns, column
             assert not row or row in selected.table.all_rows, column
+        assert _asked(selected, claim) <= _measured(selected), claim.text
+
+
+def _asked(selected: Selected, claim: Claim) -> set[tuple[str, str]]:
+    """The cells, other than ratios, that a claim needs in the full form."""
+    asked = set()
+    for of in (claim.of, *claim.to):
+        name, _, fixed = of.partition("@")
+        parts = selected.table.columns[name].ratio or (name,)
+        rows = (fixed,) if fixed else claim.rows or selected.table.all_rows
+        asked |= {(row, part) for row in rows for part in parts}
+    return asked
+
+
+def _measured(selected: Selected) -> set[tuple[str, str]]:
+    return {cell for point in load(selected.scenario).points for cell in _cells(selected, point)}
 
 
 @pytest.mark.parametrize("file", [*SCENARIOS, *EXAMPLES], ids=lambda file: f"{file.parent.name}/{file.name}")
@@ -183,7 +201,7 @@ def test_verdicts(mptcp: tuple[float, ...], because: list[dict[str, Any]], expec
 
 def test_shape_needs_three_rows() -> None:
     """Two points always lie on a line."""
-    assert _verdicts(_selected(because=[BECAUSE]), TCP, (20, 43)) == ["agrees", "differs"]
+    assert _verdicts(_selected(because=[BECAUSE]), TCP, (20, 43)) == ["agrees", "differs", "not measured"]
 
 
 @pytest.mark.parametrize(
@@ -197,20 +215,22 @@ def test_claims(mptcp: tuple[float, ...], expected: str) -> None:
     (claim,) = judge(selected, measured).claims
     assert claim.verdict == expected
     cells = judge_cells(selected, measured)
-    unexplained = any(cell.verdict == "unexplained" for cell in cells)
-    assert is_good(cells, [claim]) == (expected != "does not hold" and not unexplained)
+    open_cells = any(cell.verdict in ("unexplained", "not measured") for cell in cells)
+    assert is_good(cells, [claim]) == (expected != "does not hold" and not open_cells)
 
 
 def test_reasons_stand_below_the_table() -> None:
     selected = _selected(because=[BECAUSE])
-    rows = [_row(n, protocol, v) for n, v in (("1", 20.0), ("2", 43.0), ("3", 60.0)) for protocol in ("mptcp",)]
+    rows = [_row(str(n), "tcp", value) for n, value in enumerate(TCP, start=1)]
+    rows += [_row(n, "mptcp", value) for n, value in (("1", 20.0), ("2", 43.0), ("3", 60.0))]
     judged = judge(selected, index_rows(selected, rows))
     table = study_table(judged)
     assert any("same shape [1]" in row for row in table.rows), table.rows
     assert "[1] r e" in table.notes
     document = study_document(judged)
-    assert [cell["because"] for cell in document["cells"]] == [None, "r", None]
-    assert document["cells"][1]["difference_percent"] == pytest.approx(7.5)
+    cells = {(cell["row"], cell["column"]): cell for cell in document["cells"]}
+    assert [place for place, cell in cells.items() if cell["because"] == "r"] == [("2", "mptcp")]
+    assert cells["2", "mptcp"]["difference_percent"] == pytest.approx(7.5)
 
 
 #: Goodput of two users by row and seed, in one run each.

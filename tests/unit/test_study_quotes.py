@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mptcplab.cli import measuring
 from mptcplab.cli import reproduce as command
+from mptcplab.cli.works import Work
 from mptcplab.errors import LabError
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study import load as study_load
+from mptcplab.study.document import study_document
+from mptcplab.study.forms import read_documents
 from mptcplab.study.load import Selected, select
 from mptcplab.study.measured import Value
-from mptcplab.study.present import judge, study_document, study_table
+from mptcplab.study.present import judge, study_table
 from mptcplab.study.quote import Quote, quoted_text, quotes_of, replace_quotes
 from mptcplab.study.schema import Study
 from mptcplab.study.source import Source, fill, in_measuring_order, needs, read_sources
@@ -217,7 +220,7 @@ def test_documents_are_sources(studies: Path, tmp_path: Path) -> None:
     (tmp_path / "table-2.5.json").write_text(json.dumps(document))
     for name, damaged in (("x", "{"), ("y", "[]"), ("z", '{"study": "made"}')):
         (tmp_path / f"table-{name}.json").write_text(damaged)
-    sources = read_sources(tmp_path)
+    sources = read_sources(read_documents(tmp_path))
     assert sources == {"made/2.5": Source(measured, ("a=b",))}
     judged = judge(tables["1"], {}, (), sources)
     note, quoted = study_table(judged).notes[-2:]
@@ -230,8 +233,8 @@ _edges = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
 def _graph(edges: set[tuple[int, int]]) -> list[Selected]:
     """Tables 0 to 5, of which the first of an edge quotes the second."""
-    table: dict[str, Any] = {"title": "t", "scenario": "s.toml", "along": "rate", "along_label": "r", "unit": "u"}
-    table |= {"columns": {"tcp": "TCP"}, "rows": ["1"]}
+    table: dict[str, Any] = {"title": "t", "scenario": "s.toml", "along": "rate", "along_label": "r"}
+    table |= {"columns": {"tcp": "TCP"}, "rows": ["1"], "unit": "Mbit/s"}
     notes = {str(n): " ".join(f"{{{b}: tcp @ 1}}" for a, b in sorted(edges) if a == n) for n in range(6)}
     head = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}
     tables = {number: {**table, "note": note} for number, note in notes.items()}
@@ -269,12 +272,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
-    def measure(work: command._Work, folder: Path, *_: object) -> Mapping[tuple[str, str], Value]:
+    def measure(work: Work, folder: Path, *_: object) -> measuring.Outcome:
         folder.mkdir(exist_ok=True)
         names.append(work.selected.number)
-        return _values(mptcp=(14.0,), tcp=(7.0,))
+        return measuring.Outcome(work, (), _values(mptcp=(14.0,), tcp=(7.0,)))
 
-    monkeypatch.setattr(command, "_measure", measure)
+    monkeypatch.setattr(measuring, "measure_one", measure)
     return names
 
 

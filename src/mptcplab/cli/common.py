@@ -83,13 +83,15 @@ def writing(folder: Path) -> Iterator[None]:
         raise LabError(f"{folder} cannot be written: {reason(error)}", hint=hint) from error
 
 
-def check_failures(done: Sequence[Done], command: Callable[[Run], str], folder: Path) -> None:
-    """Leave the commands that repeat failed runs in FOLDER/failed.sh, or remove that file when none failed.
+def check_failures(
+    done: Sequence[Done], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
+) -> None:
+    """Leave the commands that repeat failed runs in FOLDER/NAME, or remove that file when none failed.
 
     :raises LabError: naming the failed runs and the commands that repeat each alone.
     """
     failed = [(one.run, one.error) for one in done if one.error is not None]
-    script = folder / FAILED_FILE
+    script = folder / name
     if not failed:
         script.unlink(missing_ok=True)
         return

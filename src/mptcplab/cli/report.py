@@ -15,6 +15,7 @@ _EPILOG = """\b
 Examples:
   mptcplab report results/two-lines
   mptcplab report results/reproduce/subramani2018 --out study.html
+  mptcplab report results/reproduce         all studies, with the scoreboard
 """
 
 
@@ -25,8 +26,8 @@ Examples:
 def report(folder: Path, out: Path | None, as_json: bool) -> None:
     """Write one HTML file about the results in DIR: warnings, network, tables, figures, how to repeat it.
 
-    DIR is the results folder of `mptcplab run` or of one study of `mptcplab reproduce`. Nothing is run. The file needs
-    no network and no other file.
+    DIR is the results folder of `mptcplab run`, or of `mptcplab reproduce` or one study in it. Nothing is run. The file
+    needs no network and no other file.
     """
     from mptcplab.report.html import write_report  # late: templates and tables take longer than the other commands
 
@@ -39,7 +40,10 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     warnings = sum(notice.level == "warning" for one in written.experiments for notice in one.notices)
     size = file.stat().st_size
     if as_json:
-        click.echo(json.dumps({"file": str(file), "bytes": size, "title": written.title, "warnings": warnings}))
+        said = {"scoreboard": written.board.summary} if written.board else {}
+        click.echo(json.dumps({"file": str(file), "bytes": size, "title": written.title, "warnings": warnings} | said))
         return
-    said = f"{warnings} warning{'s' if warnings != 1 else ''}"
-    console().print(f"{file} ({size / 1e6:.1f} MB, {said})", markup=False)
+    if written.board:
+        console().print(written.board.summary, markup=False, soft_wrap=True)
+    count = f"{warnings} warning{'s' if warnings != 1 else ''}"
+    console().print(f"{file} ({size / 1e6:.1f} MB, {count})", markup=False)

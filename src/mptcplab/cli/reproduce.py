@@ -5,65 +5,52 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
-from mptcplab.cli.sweep import execute
-from mptcplab.engine.rounds import Rounds
-from mptcplab.errors import Exit, InputError
-from mptcplab.plan.estimate import estimate_seconds
+import mptcplab
+from mptcplab.cli.common import Running, console, print_table, running_options, writing
+from mptcplab.cli.main import tell
+from mptcplab.cli.measuring import Outcome, lacks, measure_all
+from mptcplab.cli.works import Work, work_on
+from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
-from mptcplab.scenario.load import Experiment, Point, Run, load
-from mptcplab.study.load import Selected, select
-from mptcplab.study.measured import Measured, index_results
-from mptcplab.study.present import Judged, judge, study_document, study_figures, study_table
-from mptcplab.study.schema import WORKLOAD
-from mptcplab.study.source import Source, Sources, in_measuring_order, needs, read_sources
+from mptcplab.report.scoreboard import scoreboard_table
+from mptcplab.scenario.load import Run
+from mptcplab.study.document import study_document
+from mptcplab.study.forms import digest, file_stem, read_documents
+from mptcplab.study.full import full_form
+from mptcplab.study.load import select
+from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.recorded import cpu_seconds, unrecorded
+from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
+from mptcplab.study.source import Sources, read_sources
 from mptcplab.study.verdict import is_good
 
+_PAGE = "report.html"
 _EPILOG = """\b
 Examples:
-  mptcplab reproduce                        everything that there is
+  mptcplab reproduce --all --quick          everything that there is, in a short form
   mptcplab reproduce subramani2018          one study
   mptcplab reproduce nguyen2014/rtt --quick
-  mptcplab reproduce --quick --list         what there is, how many runs, about how long
+  mptcplab reproduce --all --list           what there is, how much is recorded, about how long the rest takes
 
 \b
-Exit status 1 says that a value differs without an explanation, or that a claim does not hold without one.
+Exit status 1 says that a value differs without an explanation, that a claim does not hold without one, or that a run
+failed; 3 that a table was not measured, because this machine lacks something.
 """
-
-
-@dataclass(frozen=True)
-class _Work:
-    """One table, and the part of its scenario that is to be measured."""
-
-    selected: Selected
-    experiment: Experiment
-    points: list[Point]
-    changes: tuple[str, ...]
-    is_quick: bool
-
-    @property
-    def runs(self) -> int:
-        """Of all points with all seeds."""
-        return len(self.points) * self.experiment.repeats
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Roughly, for all runs."""
-        return self.experiment.repeats * sum(estimate_seconds(point.scenario) for point in self.points)
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("wanted", metavar="[STUDY[/TABLE]]", required=False)
+@click.option("--all", "everything", is_flag=True, help="All tables of all studies, as without STUDY.")
 @click.option("--quick", is_flag=True, help="Fewer rows, fewer and shorter runs, as each table names for this.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of every scenario.")
 @click.option("--list", "only_list", is_flag=True, help="Say what there is and what it would take; run nothing.")
@@ -71,6 +58,7 @@ class _Work:
 @running_options
 def reproduce(
     wanted: str | None,
+    everything: bool,
     quick: bool,
     overrides: tuple[str, ...],
     only_list: bool,
@@ -83,99 +71,178 @@ def reproduce(
 ) -> int:
     """Measure published tables and figures again: published value, measured value, difference, verdict.
 
-    Claims of a study, such as that one value is twice another one, are judged with their confidence intervals.
+    Claims of a study, such as that one value is twice another one, are judged with their confidence intervals. Without
+    STUDY, everything is measured; a scoreboard and one HTML page about all of it are written to the results folder.
     """
-    works = [_work(selected, overrides, quick=quick) for selected in select(wanted)]
+    if everything and wanted is not None:
+        raise InputError(f"--all and {wanted} are two different wishes", hint="leave one of them out")
+    works = [work_on(selected, overrides, quick=quick) for selected in select(wanted)]
     if only_list:
-        _show_list(works, as_json=as_json)
+        _show_list(works, out, as_json=as_json)
         return Exit.DONE
-    documents: list[dict[str, Any]] = []
-    good = True
-    for work, found in _measured(works, out, Running(jobs, fresh, cluster)):
-        judged = _judged(work, found, out, quiet=as_json)
-        documents.append(study_document(judged, quick=quick))
-        good = good and is_good(judged.cells, judged.claims)
+    shown = _Shown(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
+    try:
+        for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster)):
+            shown.add(outcome, found)
+    except KeyboardInterrupt:
+        shown.tell_rest()
+        raise
+    return shown.end()
+
+
+class _Shown:
+    """Prints and writes every table when it is measured, and the scoreboard of all."""
+
+    def __init__(self, works: Sequence[Work], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
+        self._works, self._out, self._quick, self._is_all, self._quiet = works, out, quick, is_all, quiet
+        self._lines: dict[str, Line] = {}
+        self._outcomes: list[Outcome] = []
+        self._documents: list[dict[str, Any]] = []
+        self._good = True
+        self._told: set[str] = set()
+
+    def add(self, outcome: Outcome, found: Sources) -> None:
+        """One table. What went wrong with several is told once. :raises LabError: when its files cannot be written."""
+        self._outcomes.append(outcome)
+        selected, problem = outcome.work.selected, outcome.problem
+        if outcome.measured:
+            judged = self._judged(outcome, found)
+            self._good = self._good and is_good(judged.cells, judged.claims)
+            failed, runs = len(outcome.failed), len(outcome.done)
+            self._lines[selected.name] = line_of(judged, quick=self._quick, failed=failed, runs=runs)
+        else:
+            self._lines[selected.name] = line_without(selected, outcome.why_nothing)
+        if problem is not None and len(self._works) > 1 and problem.message not in self._told:
+            self._told.add(problem.message)
+            tell(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
+        if self._is_all and self._documents:
+            self._write_scoreboard()
+
+    def _judged(self, outcome: Outcome, found: Sources) -> Judged:
+        """The table with its files written. Texts also quote tables that were measured into this folder before."""
+        work = outcome.work
+        selected, folder = work.selected, self._out / work.selected.folder.name
+        documents = read_documents(folder)
+        full = full_form(selected, documents) if work.is_quick and not work.overrides else None
+        now = {name: source for name, source in found.items() if source.measured}
+        sources = {**read_sources(documents, quick=work.is_quick), **now}
+        judged = judge(selected, outcome.measured, work.changes, sources, full)
+        table = study_table(judged)
+        if outcome.failed:
+            warning = f"[!] Warning: incomplete, {len(outcome.failed)} of {len(outcome.done)} runs failed."
+            table = replace(table, notes=(*table.notes, warning))
+        document = study_document(judged, quick=work.is_quick) | _about(outcome)
+        with writing(folder):
+            write_table(table, folder, work.file("table"))
+            write_json(document, folder / f"{work.file('table')}.json")
+            figures = [
+                file
+                for more, figure in study_figures(judged)
+                for file in save(figure, folder, file_stem(f"table-{selected.number}{more}", quick=work.is_quick))
+            ]
+        self._documents.append(document)
+        if not self._quiet:
+            print_table(table)
+            names = ", ".join(file.name for file in figures)
+            console().print(f"  Figures: {folder}: {names}\n", markup=False)
+        return judged
+
+    def _all_lines(self) -> list[Line]:
+        """Of all that was wanted, in its order, also what there was no time for."""
+        there = self._lines
+        return [there.get(work.selected.name) or line_without(work.selected) for work in self._works]
+
+    def _write_scoreboard(self) -> None:
+        """After every table, so that it is there whatever happens to the command."""
+        lines, name = self._all_lines(), file_stem("scoreboard", quick=self._quick)
+        with writing(self._out):
+            write_table(scoreboard_table(lines), self._out, name)
+            write_json(scoreboard_document(lines), self._out / f"{name}.json")
+
+    def tell_rest(self) -> None:
+        """When the command is interrupted."""
+        done = f"{len(self._lines)} of {len(self._works)} tables were shown"
+        console(stderr=True).print(f"{done}; the same command goes on with what is recorded", markup=False)
+
+    def end(self) -> int:
+        """The scoreboard, the page, and the exit status. :raises LabError: when there is nothing to show."""
+        problems = [outcome.problem for outcome in self._outcomes if outcome.problem is not None]
+        if problems and (len(self._works) == 1 or not self._documents):
+            self._print_json()
+            raise problems[0]
+        if len(self._works) > 1:
+            self._show_scoreboard()
+        self._print_json()
+        if not self._good or any(outcome.problem and not outcome.is_missing for outcome in self._outcomes):
+            return Exit.FAILED
+        return Exit.MISSING if problems else Exit.DONE
+
+    def _show_scoreboard(self) -> None:
+        lines = self._all_lines()
+        if not self._quiet:
+            print_table(scoreboard_table(lines, with_titles=False))
+        if not self._is_all:
+            where = self._out / self._works[0].selected.folder.name
+            said = f"As one page: {shlex.join(['mptcplab', 'report', str(where)])}"
+        else:
+            self._write_scoreboard()
+            self._write_page()
+            name = file_stem("scoreboard", quick=self._quick)
+            said = f"In {self._out}: {name}.md, {name}.csv, {name}.json, {_PAGE}"
+        if not self._quiet:
+            console().print(f"\n{said}", markup=False, soft_wrap=True)
+
+    def _write_page(self) -> None:
+        from mptcplab.report.html import write_report  # late: only this needs templates
+
+        done = (one.result for outcome in self._outcomes for one in outcome.done)
+        known = {result.identity: result for result in done if result is not None}
+        with writing(self._out):
+            write_report(self._out, self._out / _PAGE, known=known)
+
+    def _print_json(self) -> None:
+        if self._quiet and self._documents:
+            board = scoreboard_document(self._all_lines())
+            click.echo(json.dumps({"tables": self._documents, "scoreboard": board}))
+
+
+def _about(outcome: Outcome) -> dict[str, Any]:
+    """How a table was measured, for whoever takes its document as a reference."""
+    kernels = [find_kernel(version) for version in dict.fromkeys(one.run.point.scenario.kernel for one in outcome.done)]
+    failed = [(one.run, one.error.message) for one in outcome.failed if one.error is not None]
+    runs = [(one.run, one.result.identity) for one in outcome.done if one.result is not None]
+    return {
+        "form": digest(outcome.work.selected),
+        "mptcplab": mptcplab.__version__,
+        "kernels": {kernel.release: kernel.key for kernel in kernels},
+        "runs": [{"run": identity, "seed": run.seed, "settings": run.point.settings} for run, identity in runs],
+        "failed": [{"settings": run.point.settings, "seed": run.seed, "error": text} for run, text in failed],
+    }
+
+
+def _show_list(works: Sequence[Work], out: Path, *, as_json: bool) -> None:
+    found = [(work, *_left(work, out / work.selected.folder.name)) for work in works]
     if as_json:
-        click.echo(json.dumps({"tables": documents}))
-    return Exit.DONE if good else Exit.FAILED
-
-
-def _work(selected: Selected, overrides: Sequence[str], *, quick: bool) -> _Work:
-    table = selected.table
-    changes = [f"{key}={value}" for key, value in table.quick.change.items()] if quick else []
-    changes += overrides
-    experiment = load(selected.scenario, overrides=changes, repeats=table.quick.repeats if quick else None)
-    if gone := _swept_keys(selected) - set(experiment.points[0].settings):
-        hint = "its rows and columns are values of this key; to change it, use `mptcplab run` on the scenario"
-        raise InputError(f"--set {min(gone)}: is what {selected.name} varies", hint=hint)
-    rows = table.quick.rows if quick and table.quick.rows else table.all_rows
-    points = [point for point in experiment.points if point.settings[table.along] in rows]
-    return _Work(selected, experiment, points, tuple(changes), quick)
-
-
-def _swept_keys(selected: Selected) -> set[str]:
-    """What rows and columns are told by."""
-    table = selected.table
-    return {table.along, *(key for column in table.columns.values() for key in column.where)} - {WORKLOAD}
-
-
-def _show_list(works: Sequence[_Work], *, as_json: bool) -> None:
-    if as_json:
-        found = [
-            {"table": work.selected.name, "title": work.selected.table.title, "runs": work.runs}
-            | {"cpu_seconds": round(work.cpu_seconds)}
-            for work in works
+        documents = [
+            {"table": work.selected.name, "title": work.selected.table.title, "runs": len(work.runs)}
+            | {"recorded": len(work.runs) - len(left), "lacks": missing, "cpu_seconds": round(cpu_seconds(left))}
+            for work, left, missing in found
         ]
-        click.echo(json.dumps({"tables": found}))
+        click.echo(json.dumps({"tables": documents}))
         return
-    for work in works:
-        cost = f"{work.runs} runs, about {duration_text(work.cpu_seconds)} of one CPU"
-        console().print(f"{work.selected.name}: {work.selected.table.title} ({cost})", markup=False, soft_wrap=True)
-    whole = duration_text(sum(work.cpu_seconds for work in works))
-    console().print(f"All together: about {whole} of one CPU. Recorded runs are not made again.", markup=False)
+    for work, left, missing in found:
+        cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
+        there = f", {len(work.runs) - len(left)} recorded" if 0 < len(left) < len(work.runs) else ""
+        said = f"{len(work.runs)} runs{there}, {missing or cost}"
+        name, title = work.selected.name, work.selected.table.title
+        console().print(f"{name}: {title} ({said})", markup=False, soft_wrap=True)
+    rest = sum(cpu_seconds(left) for _, left, missing in found if not missing)
+    console().print(f"All together: about {duration_text(rest)} of one CPU. Recorded runs are not made again.")
 
 
-def _measured(works: Sequence[_Work], out: Path, running: Running) -> Iterator[tuple[_Work, Sources]]:
-    """Every work in its order, with all that was measured so far; what its texts quote was measured before it."""
-    by_name = {work.selected.name: work for work in works}
-    found: dict[str, Source] = {}
-    waiting = deque(works)
-    for selected in in_measuring_order([work.selected for work in works]):
-        work = by_name[selected.name]
-        found[selected.name] = Source(_measure(work, out / selected.folder.name, running), work.changes)
-        while waiting and {waiting[0].selected.name, *needs(waiting[0].selected, by_name)} <= found.keys():
-            yield waiting.popleft(), found
-
-
-def _measure(work: _Work, folder: Path, running: Running) -> Measured:
-    done = execute(Rounds(work.experiment, work.points), folder, running)
-    check_failures(done, _command(work), folder)
-    return index_results(work.selected, [one.result for one in done if one.result])
-
-
-def _judged(work: _Work, found: Sources, out: Path, *, quiet: bool) -> Judged:
-    """The table with its files written. Texts also quote tables that were measured into this folder before."""
-    selected = work.selected
-    folder = out / selected.folder.name
-    measured = found[selected.name].measured
-    judged = judge(selected, measured, work.changes, {**read_sources(folder), **found})
-    table = study_table(judged)
-    name = f"table-{selected.number}"
-    with writing(folder):
-        write_table(table, folder, name)
-        write_json(study_document(judged, quick=work.is_quick), folder / f"{name}.json")
-        files = [file for more, figure in study_figures(judged) for file in save(figure, folder, name + more)]
-    if not quiet:
-        print_table(table)
-        console().print(f"  Figures: {files[0].parent}: {', '.join(file.name for file in files)}\n", markup=False)
-    return judged
-
-
-def _command(work: _Work) -> Callable[[Run], str]:
-    def text(failed: Run) -> str:
-        words = ["mptcplab", "run", str(work.selected.scenario), "--seed", str(failed.seed), "--repeats", "1"]
-        for change in (*work.changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
-            words += ["--set", change]
-        return shlex.join(words)
-
-    return text
+def _left(work: Work, folder: Path) -> tuple[list[Run], str]:
+    """The runs that are still to be made, or all, and what this machine lacks for them."""
+    try:
+        return unrecorded(work.runs, folder), ""
+    except MissingError as error:
+        return work.runs, lacks(error)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.metadata
 import re
 import textwrap
 from collections.abc import Sequence
@@ -28,6 +30,8 @@ _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
 #: More letters than these below the axis would run into each other.
 _LEVEL_LETTERS = 80
+#: Where an SVG says what it was drawn from.
+_HEAD_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,21 @@ class Figure:
     _size: tuple[float, float] = field(default=(6.4, 4.0))
 
 
+@dataclass(frozen=True)
+class _Look:
+    """Of one series: colour, marker, and matplotlib's name of the line between points."""
+
+    colour: str
+    marker: str
+    line: str
+
+
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg and NAME.png; equal figures give equal bytes."""
+    """Write NAME.svg and NAME.png; equal figures give equal bytes, and are not drawn again."""
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    key = _key(figure)
+    if _is_drawn(files, key):
+        return files
     import matplotlib as mpl  # imported late: it costs more than all the rest of the command
 
     mpl.use("Agg")
@@ -81,19 +98,36 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
         note = f"{figure.note}; above: what the study says, and our verdict" if figure.marks else figure.note
         if note:
             drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
-        files = [folder / f"{name}.svg", folder / f"{name}.png"]
-        drawing.savefig(files[0], metadata={"Date": None})
+        files[1].unlink(missing_ok=True)  # it is written last, so that it says that both are whole
+        drawing.savefig(files[0], metadata={"Date": None, "Identifier": key})
         drawing.savefig(files[1], dpi=160, metadata={"Software": None})
         plt.close(drawing)
     return files
 
 
+def _key(figure: Figure) -> str:
+    """Of all that decides what is drawn: the figure, and how we draw."""
+    version = importlib.metadata.version("matplotlib")
+    parts = (repr(figure).encode(), Path(__file__).read_bytes(), version.encode())
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+
+
+def _is_drawn(files: Sequence[Path], key: str) -> bool:
+    try:
+        with files[0].open(encoding="utf-8", errors="replace") as svg:
+            return files[1].stat().st_size > 0 and key in svg.read(_HEAD_CHARACTERS)
+    except OSError:
+        return False
+
+
 def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     places = _places(figure.positions)
+    # Nothing lies between two categories.
+    line = "-" if _numbers(figure.positions) else "none"
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
-        _draw_measured(axes, places, series, colour, marker, " measured" if has_published else "")
+        _draw_measured(axes, places, series, _Look(colour, marker, line), " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
             axes.scatter(
@@ -119,7 +153,8 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:
@@ -137,7 +172,7 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
         axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
 
 
-def _draw_measured(axes: Axes, places: Sequence[float], series: Series, colour: str, marker: str, suffix: str) -> None:
+def _draw_measured(axes: Axes, places: Sequence[float], series: Series, look: _Look, suffix: str) -> None:
     points = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
     if not points:
         return
@@ -148,9 +183,10 @@ def _draw_measured(axes: Axes, places: Sequence[float], series: Series, colour: 
         xs,
         means,
         yerr=errors if any(errors) else None,
-        color=colour,
-        marker=marker,
+        color=look.colour,
+        marker=look.marker,
         markersize=4,
+        linestyle=look.line,
         linewidth=1.4,
         capsize=3,
         label=f"{series.name}{suffix}",
@@ -163,13 +199,18 @@ def _largest(figure: Figure) -> float:
     return max([*highs, *published], default=1.0) or 1.0
 
 
-def _places(positions: Sequence[str]) -> list[float]:
-    """Positions by number when they are evenly enough spread to be read, else one after the other."""
+def _numbers(positions: Sequence[str]) -> list[float]:
+    """The numbers that positions begin with, if all have one of the same unit; else none."""
     matches = [_LEADING_NUMBER.match(position) for position in positions]
     units = {match[2] for match in matches if match}
-    if len(positions) < 2 or None in matches or len(units) != 1:
+    return [] if None in matches or len(units) != 1 else [float(match[1]) for match in matches if match]
+
+
+def _places(positions: Sequence[str]) -> list[float]:
+    """Positions by number when they are evenly enough spread to be read, else one after the other."""
+    numbers = _numbers(positions)
+    if len(numbers) < 2:
         return [float(number) for number in range(len(positions))]
-    numbers = [float(match[1]) for match in matches if match]
     gaps = [abs(right - left) for left, right in pairwise(numbers)]
     if min(gaps) * 14 < max(numbers) - min(numbers):  # labels would overlap
         return [float(number) for number in range(len(positions))]

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,10 +21,12 @@ from typing import Any
 from markupsafe import Markup
 
 import mptcplab
+from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.damage import damage_told
 from mptcplab.report.files import write_text
 from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report
+from mptcplab.report.html_scoreboard import scoreboard_report, study_folders
 from mptcplab.report.html_study import study_sections
 from mptcplab.report.table import Table
 from mptcplab.results import DAMAGED_RESULTS, open_every
@@ -44,21 +47,24 @@ LIMITATIONS = (
     ),
 )
 #: Colours of a table's cells on a terminal, as classes of the style sheet.
-_CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad"}
+_CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
 #: In ``line2.delay``, ``congestion_control`` and ``access1>line1``, before the last word.
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 
-def build_report(folder: Path) -> Report:
-    """What there is to say of a results folder.
+def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
+    """What there is to say of a results folder. ``known`` are runs that were measured already, by identity.
 
     :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
     """
-    results = open_every(folder)
     with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
-        sections = study_sections(results)
+        if study_folders(folder):
+            return scoreboard_report(folder, known=known)
+        sections = study_sections(folder, known=known)
         if sections:
             return Report(f"Study {folder.resolve().name}", tuple(sections))
+    results = open_every(folder)
+    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
         one = experiment(results.of_experiment())
         return Report(one.title, (one,))
 
@@ -86,9 +92,9 @@ def to_html(report: Report) -> str:
     )
 
 
-def write_report(folder: Path, file: Path) -> Report:
+def write_report(folder: Path, file: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
     """Build the report of ``folder`` and write it to ``file``."""
-    report = build_report(folder)
+    report = build_report(folder, known=known)
     write_text(file, to_html(report))
     return report
 

@@ -8,7 +8,7 @@ import shlex
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.rows import ResultRow, Settings
@@ -27,6 +27,11 @@ _NUMBERS = 220_000
 _LEAST, _MOST = 24, 500
 _MOST_POINTS = 1000
 _MOST_RUN_LINES = 1000
+
+#: When there are figures over time: always, or only if something happens to the network; then on a page with many
+#: sections, so that each may take less of it.
+OverTime = Literal["all", "events"]
+_SHARE_OF_MANY = 4
 
 
 def experiment(results: Results) -> Experiment:
@@ -59,11 +64,14 @@ def section(
     rows: Sequence[ResultRow],
     command: Sequence[str],
     whole: tuple[Command, ...],
+    over_time: OverTime = "all",
 ) -> Experiment:
     """A section with everything that does not depend on where its tables come from."""
     firsts = _first_of_each_point(results.recorded)
     scenarios = [scenario_of(run.recording) for run in firsts]
-    time_figures = _timelines(results, axes_of(rows))
+    wanted = over_time == "all" or any(marks(run.recording) for run in firsts)
+    numbers = _NUMBERS if over_time == "all" else _NUMBERS // _SHARE_OF_MANY
+    time_figures = _timelines(results, axes_of(rows), numbers) if wanted else ()
     return Experiment(
         anchor=anchor,
         title=title,
@@ -134,15 +142,15 @@ def _typical(results: Results) -> list[RecordedRun]:
     return chosen
 
 
-def _timelines(results: Results, axes: Sequence[Axis]) -> tuple[Drawing, ...]:
-    """One run per point, with a selector for every axis. Nothing when no run was sampled."""
+def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Drawing, ...]:
+    """One run per point, with a selector for every axis, in so many numbers. Nothing when no run was sampled."""
     typical = [run for run in _typical(results) if run.recording.subflows.height]
     shown = typical[:_MOST_POINTS]
     if not shown:
         return ()
     # About two paths with goodput, RTT and window for every workload, each curve with times of its own.
     curves = sum(10 * len(run.result.measured) for run in shown)
-    most = max(_LEAST, min(_MOST, _NUMBERS // curves))
+    most = max(_LEAST, min(_MOST, numbers // curves))
     lines = [timelines(run.recording, most=most) for run in shown]
     points = [
         {

@@ -109,8 +109,27 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Board:
+    """The scoreboard of several studies, by study and by table.
+
+    ``anchors`` has where the section of each row of ``table`` is, empty for none.
+    ``about`` says what each study is and what it measured on, ``left_out`` what is not on the page, and ``commands``
+    what shows it.
+    """
+
+    totals: Table
+    table: Table
+    summary: str
+    anchors: tuple[str, ...]
+    about: tuple[tuple[str, str], ...]
+    left_out: str
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """One page."""
 
     title: str
     experiments: tuple[Experiment, ...]
+    board: Board | None = None

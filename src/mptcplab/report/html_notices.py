@@ -88,9 +88,7 @@ def _of_folder(results: Results) -> Iterator[Notice]:
         text = f"{count} {noun} could not be read, and nothing here is about {'them' if count > 1 else 'it'}."
         yield Notice("warning", text, _shortened(results.damaged))
     if results.absent > len(results.damaged):
-        text = (
-            f"{results.absent} recordings that results.json names are not in the folder: the rows are over fewer runs."
-        )
+        text = f"{results.absent} recordings that the results name are not in the folder: the rows are over fewer runs."
         yield Notice("warning", text)
     if not results.document:
         text = "The folder has no results.json: the experiment did not end, and its title and question are not known."

@@ -3,110 +3,161 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from mptcplab.errors import InputError
-from mptcplab.recording.record import Recording
-from mptcplab.report.html_build import section
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import RunResult, run_result
+from mptcplab.recording.record import Recording, is_complete
+from mptcplab.report.html_build import OverTime, section
 from mptcplab.report.html_model import Command, Experiment
 from mptcplab.report.html_sweep import published_drawing
-from mptcplab.report.table import result_table
-from mptcplab.results import RecordedRun, Results
-from mptcplab.scenario.load import load
-from mptcplab.scenario.schema import Scenario
-from mptcplab.study.load import Selected, select
+from mptcplab.report.table import Table, result_table
+from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.study.forms import read_documents, short_changes
+from mptcplab.study.full import Full, full_form
+from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import index_results
-from mptcplab.study.present import judge, study_figures, study_table
+from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.scoreboard import Line, line_of
 from mptcplab.study.source import read_sources
 
 
-def study_sections(results: Results) -> list[Experiment]:
+@dataclass(frozen=True)
+class Form:
+    """One form of a table as a folder has it: its runs, and the verdicts of today."""
+
+    results: Results
+    judged: Judged
+    document: dict[str, Any]
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is what ``--quick`` measures."""
+        return bool(self.document["quick"])
+
+    @property
+    def line(self) -> Line:
+        """For the scoreboard."""
+        failed = len(self.document["failed"])
+        return line_of(self.judged, quick=self.is_short, failed=failed, runs=len(self.document["runs"]) + failed)
+
+
+class StudyFolder:
+    """What the folder of one study holds. ``known`` are runs that were measured already, by identity."""
+
+    def __init__(self, folder: Path, known: Mapping[str, RunResult] | None = None) -> None:
+        self._folder = folder
+        self._known: dict[str, RunResult | str] = dict(known or {})
+        self._documents = read_documents(folder)
+
+    @cached_property
+    def tables(self) -> list[list[Form]]:
+        """Of every table that was measured its forms, the full one first, in the order of the study."""
+        found = []
+        for selected in self._selected():
+            forms = (self._documents.get((selected.name, quick)) for quick in (False, True))
+            whole = [self._form(selected, document) for document in forms if document and "runs" in document]
+            found += [whole] if whole else []
+        return found
+
+    def _selected(self) -> list[Selected]:
+        names = {name.partition("/")[0] for name, _ in self._documents} & set(study_names())
+        return [selected for name in sorted(names) for selected in select(name)]
+
+    def _form(self, selected: Selected, document: dict[str, Any]) -> Form:
+        results = self._runs(selected, document)
+        measured = index_results(selected, [run.result for run in results.recorded])
+        sources = read_sources(self._documents, quick=document["quick"])
+        changes = [str(change) for change in document["changed"]]
+        full = self._full(selected, document)
+        return Form(results, judge(selected, measured, changes, sources, full), document)
+
+    def _full(self, selected: Selected, document: dict[str, Any]) -> Full | None:
+        """What a short form is compared with, unless more was changed than is usual for it."""
+        usual = document["quick"] and document["changed"] == short_changes(selected.table)
+        return full_form(selected, self._documents) if usual else None
+
+    def _runs(self, selected: Selected, document: dict[str, Any]) -> Results:
+        """The recordings that the document names, as far as they are there and can be read."""
+        found, damaged, absent = [], [], 0
+        for one in document["runs"]:
+            place = self._folder / "runs" / one["run"]
+            if not is_complete(place):
+                absent += 1
+                continue
+            result = self._result(place)
+            if isinstance(result, str):
+                damaged.append(f"{place.name}: {result}")
+            else:
+                # Another table may have named the settings of the same run otherwise.
+                named = replace(result, settings=tuple(one["settings"].items()))
+                found.append(RecordedRun(Recording(place), named))
+        about = {"title": selected.table.title, "failed": document["failed"]}
+        log = tuple(log_lines(self._folder / "log.jsonl"))
+        return Results(self._folder, tuple(found), about, log, tuple(damaged), absent=absent + len(damaged))
+
+    def _result(self, place: Path) -> RunResult | str:
+        """What was measured of a recording, or what is wrong with it. Tables may share runs."""
+        if place.name not in self._known:
+            try:
+                self._known[place.name] = run_result(Recording(place))
+            except LabError as error:
+                self._known[place.name] = error.message
+        return self._known[place.name]
+
+
+def study_sections(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> list[Experiment]:
     """The tables whose result is in the folder, as the study orders them. None when it is not the folder of a study."""
-    measured = sorted(_measured_tables(results.folder), key=lambda one: list(one[0].study.tables).index(one[0].number))
-    return [_section(results, selected, document) for selected, document in measured]
+    return [table_section(forms) for forms in StudyFolder(folder, known).tables]
 
 
-def _measured_tables(folder: Path) -> Iterator[tuple[Selected, dict[str, Any]]]:
-    """Published tables with a document in the folder."""
-    for file in sorted(folder.glob("table-*.json")):
-        try:
-            document: dict[str, Any] = json.loads(file.read_text())
-            (selected,) = select(f"{document['study']}/{document['table']}")
-            seeds = max(value["n"] for value in document["measured"])
-        except (ValueError, LookupError, TypeError, InputError):
-            continue
-        yield selected, document | {"seeds": seeds}
+def anchor_of(selected: Selected, *, with_study: bool = False) -> str:
+    """Where the table is on the page."""
+    name = selected.name if with_study else f"table-{selected.number}"
+    return name.replace(".", "-").replace("/", "-")
 
 
-def _section(results: Results, selected: Selected, document: dict[str, Any]) -> Experiment:
-    changes = [str(change) for change in document["changed"]]
-    chosen = _runs_of(results, selected, document["seeds"], changes)
-    rows = chosen.rows
-    measured = index_results(selected, [run.result for run in chosen.recorded])
-    judged = judge(selected, measured, changes, read_sources(results.folder))
-    study, table = selected.study, selected.table
-    question = (
-        f"{study.authors} {study.year}, {study.title}. {study.where}. "
-        "Does the published table come out again? " + " ".join(study.test_bed.split())
-    )
+def table_section(forms: Sequence[Form], *, in_study: bool = True, over_time: OverTime = "all") -> Experiment:
+    """The first form of a table whole, and the table of the other one. ``in_study``: the page is about one study."""
+    first = forms[0]
+    judged, selected, rows = first.judged, first.judged.selected, first.results.rows
+    study = selected.study
+    about = f"{study.authors} {study.year}, {study.title}. {study.where}. " if in_study else ""
+    question = f"{about}Does the published table come out again? {' '.join(study.test_bed.split())}" if in_study else ""
     return section(
-        # What is known of the experiment stands in the study, not in a results.json.
-        replace(chosen, document={"title": table.title}),
-        anchor=f"table-{selected.number.replace('.', '-')}",
-        title=judged.title,
+        first.results,
+        anchor=anchor_of(selected, with_study=not in_study),
+        title=judged.title if in_study else f"{selected.folder.name}, {judged.title}",
         question=question,
-        tables=(study_table(judged), result_table("All that was measured", rows)),
+        tables=(*(_table(form) for form in forms), result_table("All that was measured", rows)),
         figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
         rows=rows,
-        command=["mptcplab", "run", str(selected.scenario), *_set(changes)],
-        whole=(Command("this table", shlex.join(["mptcplab", "reproduce", selected.name, *_quick(document)])),),
+        command=["mptcplab", "run", str(selected.scenario), *_set(judged.changes)],
+        whole=tuple(Command(_form_name(form), _command(form)) for form in forms),
+        over_time=over_time,
     )
 
 
-def _set(changes: Iterable[str]) -> list[str]:
+def _table(form: Form) -> Table:
+    table = study_table(form.judged)
+    return replace(table, title=f"{table.title}, short form") if form.is_short else table
+
+
+def _form_name(form: Form) -> str:
+    return "the short form of this table" if form.is_short else "this table"
+
+
+def _command(form: Form) -> str:
+    quick = ["--quick"] if form.is_short else []
+    usual = short_changes(form.judged.selected.table) if form.is_short else []
+    own = [change for change in form.judged.changes if change not in usual]
+    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(own)])
+
+
+def _set(changes: Sequence[str]) -> list[str]:
     return [word for change in changes for word in ("--set", change)]
-
-
-def _quick(document: dict[str, Any]) -> list[str]:
-    return ["--quick"] if document["quick"] else []
-
-
-def _runs_of(results: Results, selected: Selected, seeds: int, changes: Sequence[str]) -> Results:
-    """The recordings of a table's points. Tables share a folder, so that a run is told by its whole scenario."""
-    newest = {line.get("run"): number for number, line in enumerate(results.log)}
-    found: dict[tuple[str, int], RecordedRun] = {}
-    for run in sorted(results.recorded, key=lambda run: newest.get(run.result.identity, -1)):
-        found[_text(_as_read_now(run.recording)), run.result.seed] = run
-    chosen = []
-    for wanted in load(selected.scenario, overrides=changes, repeats=seeds).runs:
-        there = found.get((_text(wanted.point.scenario), wanted.seed))
-        if there is not None:
-            # Another table may have named the settings of the same run otherwise.
-            settings = tuple(wanted.point.settings.items())
-            chosen.append(replace(there, result=replace(there.result, settings=settings)))
-    return replace(results, recorded=tuple(chosen), others=0, older=0)
-
-
-def _as_read_now(recording: Recording) -> Scenario | None:
-    """The recorded scenario with the defaults of keys that came to the language since; None when it is another."""
-    recorded = recording.manifest["facts"]["scenario"]
-    try:
-        return Scenario.model_validate_json(json.dumps({"title": "recorded", **recorded}))
-    except ValidationError:
-        return None
-
-
-def _text(scenario: Scenario | None) -> str:
-    """What a scenario does, in an order that does not depend on its file. A recording keeps its kernel elsewhere."""
-    return (
-        json.dumps(scenario.model_dump(mode="json", exclude={"title", "question", "kernel"}), sort_keys=True)
-        if scenario
-        else ""
-    )

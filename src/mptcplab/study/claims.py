@@ -3,7 +3,7 @@
 
 A claim *holds* or *does not hold* when the 95 % confidence intervals leave no doubt, and is *not certain* otherwise.
 A ratio is formed seed by seed, because both of its parts come from the same run or from runs with the same losses.
-Where there is one run only, its value decides.
+Where there is one run only, its value decides. What not all runs have is not certain at best.
 """
 
 from __future__ import annotations
@@ -60,7 +60,15 @@ def _judge(claim: Claim, selected: Selected, measured: Measured) -> ClaimVerdict
     if claim.trend is not None:
         groups = dict.fromkeys(one.to for one in quantities)
         answers += [_trend(claim.trend, [one.value for one in quantities if one.to == to]) for to in groups]
+    if any(one.value.missing for one in quantities) or _lacking(rows, quantities, measured):
+        answers.append(UNCERTAIN)
     return ClaimVerdict(claim, quantities, _all(answers))
+
+
+def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], measured: Measured) -> bool:
+    """Whether a row was run, and has no such quantity: none of its runs recovered, for example."""
+    run, known = {row for row, _ in measured}, {one.row for one in quantities}
+    return any(row in run and row not in known for row in rows)
 
 
 def _quantities(claim: Claim, measured: Measured, row: str) -> Iterator[Quantity]:

@@ -7,21 +7,27 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mptcplab.metrics.figures import FIGURES
 from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study.load import Selected
-from mptcplab.study.schema import WORKLOAD, Column
+from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
+from mptcplab.study.values import line_of
 
 
 @dataclass(frozen=True)
 class Value:
-    """One cell: its mean, the values behind it by seed, and what has to be said of the runs."""
+    """One cell: its mean, the values behind it by seed, and what has to be said of the runs.
+
+    ``missing`` is the number of runs that have no such figure: MPTCP that has not recovered, for example.
+    """
 
     interval: Interval
     by_seed: Mapping[int, float] = field(default_factory=dict)
     mptcp: str = ""
     sockets: str = ""
     warnings: tuple[str, ...] = ()
+    missing: int = 0
 
 
 #: By row and column of the table.
@@ -30,26 +36,51 @@ Measured = Mapping[tuple[str, str], Value]
 
 def index_results(selected: Selected, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
     """Every cell that ``results`` have something for."""
-    found = {**index_rows(selected, rows_of(results)), **_fairness(selected, results)}
+    found = {**index_rows(selected, rows_of(results)), **_fairness(selected, results), **_shares(selected, results)}
     return {**found, **dict(_ratios(selected, found))}
 
 
 def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
-    """Cells that are a workload's goodput or duration."""
+    """Cells that are a workload's goodput, duration, retransmissions, or one of its figures, if it has this."""
     table, found = selected.table, {}
     for row in rows:
         settings = {**row.settings, WORKLOAD: row.workload}
         for name, column in table.columns.items():
-            value = table.value_of(name)
-            if value in METRICS and _fits(column, settings):
-                found[row.settings[table.along], name] = _of_row(row, value)
+            cell = _of_row(row, table.value_of(name)) if fits(table, column, settings) else None
+            if cell is not None:
+                found[row.settings[table.along], name] = cell
     return found
 
 
-def _of_row(row: ResultRow, value: str) -> Value:
-    by_seed = dict(zip(row.seeds, row.samples.get(value, ()), strict=False))
+def _of_row(row: ResultRow, value: str) -> Value | None:
+    interval: Interval | None = getattr(row, value) if value in METRICS else row.figures.get(value)
+    if interval is None:
+        return None
+    seeds = row.seeds if value in METRICS else row.figure_seeds.get(value, ())
+    by_seed = dict(zip(seeds, row.samples.get(value, ()), strict=False))
     sockets = ", ".join(part for part in (row.congestion, row.scheduler) if part)
-    return Value(getattr(row, value), by_seed, row.mptcp, sockets, row.warnings)
+    missing = len(row.seeds) - interval.n if value in FIGURES else 0
+    return Value(interval, by_seed, row.mptcp, sockets, row.warnings, missing)
+
+
+def _shares(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+    """Percent of what subflows received over a line, for the columns that are this. None of a run without any."""
+    table = selected.table
+    lines = {name: line for name in table.columns if (line := line_of(table.value_of(name)))}
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for result in results:
+        for measured in result.measured:
+            settings = {**dict(result.settings), WORKLOAD: measured.workload}
+            for name, line in lines.items():
+                if measured.sockets.shares and fits(table, table.columns[name], settings):
+                    percent = _percent_over(line, measured.sockets.shares)
+                    found.setdefault((settings[table.along], name), {})[result.seed] = percent
+    return {place: Value(mean_interval(list(by_seed.values())), by_seed) for place, by_seed in found.items()}
+
+
+def _percent_over(line: str, shares: Mapping[str, float]) -> float:
+    """Of the paths that have ``line`` at one of their ends."""
+    return 100 * math.fsum(share for path, share in shares.items() if line in path.split(">"))
 
 
 def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
@@ -59,7 +90,7 @@ def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[st
     for result in results:
         settings = dict(result.settings)
         for name, column in table.columns.items():
-            if table.value_of(name) == "jain" and result.jain is not None and _fits(column, settings):
+            if table.value_of(name) == "jain" and result.jain is not None and fits(table, column, settings):
                 found.setdefault((settings[table.along], name), {})[result.seed] = result.jain
     return {place: Value(mean_interval(list(by_seed.values())), by_seed) for place, by_seed in found.items()}
 
@@ -81,12 +112,15 @@ def ratio(of: float, parts: Sequence[float]) -> float:
 
 def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
     """The formula seed by seed; of the means alone where seeds are not shared."""
-    seeds = set(of.by_seed)
+    seeds, missing = set(of.by_seed), max(one.missing for one in (of, *parts))
     if seeds and all(set(part.by_seed) == seeds for part in parts):
         by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(seeds)}
-        return Value(mean_interval(list(by_seed.values())), by_seed)
-    return Value(Interval(formula(of.interval.mean, [part.interval.mean for part in parts]), None, 1))
+        return Value(mean_interval(list(by_seed.values())), by_seed, missing=missing)
+    mean = formula(of.interval.mean, [part.interval.mean for part in parts])
+    return Value(Interval(mean, None, 1), missing=missing)
 
 
-def _fits(column: Column, settings: Mapping[str, str]) -> bool:
-    return all(settings.get(key) == value for key, value in column.where.items())
+def fits(table: PublishedTable, column: Column, settings: Mapping[str, str]) -> bool:
+    """Whether a column is about what was measured with these values of swept keys."""
+    row = settings.get(table.along)
+    return all(settings.get(key) == (row if value == ROW else value) for key, value in column.where.items())

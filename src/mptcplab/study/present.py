@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""A judged table as table, figures and document."""
+"""A judged table as table and as figures; :mod:`mptcplab.study.document` has it as plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
-from mptcplab.metrics.rows import METRICS
 from mptcplab.report.figure import Figure, Mark, Series
 from mptcplab.report.table import Table, interval_text, number
 from mptcplab.stats import Interval
 from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict, judge_claims
+from mptcplab.study.full import Full, beside_note, excludes
 from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
+from mptcplab.study.measured import Measured, Value
 from mptcplab.study.quote import quotes_of
-from mptcplab.study.schema import VALUE_NAMES, Because, Published, PublishedTable, ValueName
+from mptcplab.study.schema import Because, Published, PublishedTable
 from mptcplab.study.source import Source, Sources, fill
+from mptcplab.study.values import kind_name, kind_of
 from mptcplab.study.verdict import AGREES, DIFFERS, SAME_SHAPE, UNEXPLAINED, Cell, judge_cells
 
-_STYLES = {AGREES: "green", SAME_SHAPE: "yellow", DIFFERS: "yellow", UNEXPLAINED: "bold red"}
-#: Jain's index of two cannot be less than a half.
-_LOWEST = {"jain": 0.5}
+_STYLES = {AGREES: "green", SAME_SHAPE: "yellow", DIFFERS: "yellow", UNEXPLAINED: "bold red", OPEN: "yellow"}
+#: In a cell that has no value.
+_NONE = "-"
+#: Of a short form: whether, or how many of the row's values, are not where the full form says.
+_OUTSIDE = "outside the full form"
 #: Reasons by their words, and what each is called by: ``[1]``.
 Marks = Mapping[str, str]
 
@@ -31,7 +33,8 @@ Marks = Mapping[str, str]
 class Judged:
     """One table with all that is said of it. ``changes`` are keys that were changed for this measurement.
 
-    ``sources`` are the tables that texts can quote, with this one.
+    ``sources`` are the tables that texts can quote, with this one. ``full`` is the full form that a short one is
+    compared with; None when there is nothing to compare.
     """
 
     selected: Selected
@@ -40,6 +43,12 @@ class Judged:
     claims: tuple[ClaimVerdict, ...]
     changes: tuple[str, ...] = ()
     sources: Sources = field(default_factory=dict)
+    full: Full | None = None
+
+    @property
+    def beside(self) -> Full | None:
+        """The full form, if anything is known of it."""
+        return self.full if self.full is not None and self.full.cells else None
 
     @property
     def title(self) -> str:
@@ -52,12 +61,16 @@ class Judged:
 
 
 def judge(
-    selected: Selected, measured: Measured, changes: Sequence[str] = (), others: Sources = MappingProxyType({})
+    selected: Selected,
+    measured: Measured,
+    changes: Sequence[str] = (),
+    others: Sources = MappingProxyType({}),
+    full: Full | None = None,
 ) -> Judged:
     """Verdicts of every cell and every claim. ``others`` are tables measured beside this one, for texts to quote."""
     cells, claims = judge_cells(selected, measured), judge_claims(selected, measured)
     sources = {**others, selected.name: Source(measured, tuple(changes))}
-    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(changes), sources)
+    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(changes), sources, full)
 
 
 def study_table(judged: Judged) -> Table:
@@ -86,25 +99,83 @@ def _mark(because: Because | None, marks: Marks) -> str:
 
 
 def _with_published(judged: Judged, marks: Marks) -> Table:
+    """One line per published value of the rows that were measured, and per measured value beside them."""
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", "verdict")
+    cells = {(cell.row, cell.column): cell for cell in judged.cells if cell.row_is_there}
+    places = [(row, name) for row in described.all_rows for name in described.columns]
+    places = [place for place in places if place in cells or place in judged.measured]
     rows = tuple(
         (
-            cell.row,
-            described.columns[cell.column].title,
-            _published_text(cell.published),
-            interval_text(cell.measured),
-            f"{cell.difference_percent:+.1f} %",
-            f"{cell.verdict}{_mark(cell.because, marks)}",
-            cell.mptcp,
-            cell.sockets,
-            str(cell.measured.n),
+            *(_line(judged, cells[place], marks) if place in cells else _unpublished(judged, *place)),
+            *_beside(judged, place[0], [place[1]]),
         )
-        for cell in judged.cells
+        for place in places
     )
-    styles = tuple((line, 5, _STYLES[cell.verdict]) for line, cell in enumerate(judged.cells))
+    verdicts = [(line, cells[place].verdict) for line, place in enumerate(places) if place in cells]
+    styles = [(line, 5, _STYLES[verdict]) for line, verdict in verdicts]
+    styles += [(line, 3, "yellow") for line, place in enumerate(places) if _full_text(judged, *place)]
     numeric = frozenset({"published", "measured", "difference", "n"})
-    return Table("", (*columns, "MPTCP in use", "on the sockets", "n"), rows, numeric, (), styles)
+    last = ("MPTCP in use", "on the sockets", "n", *([_OUTSIDE] if judged.beside else []))
+    return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
+
+
+def _line(judged: Judged, cell: Cell, marks: Marks) -> tuple[str, ...]:
+    described = judged.selected.table
+    return (
+        cell.row,
+        described.columns[cell.column].title,
+        _with_unit(_published_text(cell.published), described, cell.column),
+        _measured_text(judged, cell.row, cell.column) if cell.measured else _NONE,
+        _NONE if cell.difference_percent is None else f"{cell.difference_percent:+.1f} %",
+        f"{cell.verdict}{_mark(cell.because, marks)}",
+        cell.mptcp,
+        cell.sockets,
+        _runs_text(cell.measured.n, cell.missing) if cell.measured else _NONE,
+    )
+
+
+def _unpublished(judged: Judged, row: str, column: str) -> tuple[str, ...]:
+    value = judged.measured[row, column]
+    title, runs = judged.selected.table.columns[column].title, _runs_text(value.interval.n, value.missing)
+    text = _measured_text(judged, row, column)
+    return (row, title, _NONE, text, _NONE, "", value.mptcp, value.sockets, runs)
+
+
+def _measured_text(judged: Judged, row: str, column: str) -> str:
+    table = judged.selected.table
+    text = _value_text(table.value_of(column), judged.measured[row, column].interval)
+    return f"{_with_unit(text, table, column)}{_full_text(judged, row, column)}"
+
+
+def _full_text(judged: Judged, row: str, column: str) -> str:
+    """Behind a value that is not where the full form says: `` (full: 16.70 ± 0.30)``."""
+    value, full = judged.measured.get((row, column)), judged.beside.of(row, column) if judged.beside else None
+    if value is None or full is None or not excludes(full, value.interval):
+        return ""
+    return f" (full: {_value_text(judged.selected.table.value_of(column), full)})"
+
+
+def _beside(judged: Judged, row: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The last cell of a row that is compared with the full form."""
+    if not judged.beside:
+        return ()
+    known = [name for name in columns if (row, name) in judged.measured and judged.beside.of(row, name)]
+    found = [name for name in known if _full_text(judged, row, name)]
+    if not known:
+        return ("no full value",)
+    return (f"{len(found)} of {len(known)}",) if len(columns) > 1 else ("yes" if found else "no",)
+
+
+def _with_unit(text: str, table: PublishedTable, column: str) -> str:
+    """With its unit where that is not the one in the table's title."""
+    unit = table.unit_of(column)
+    return text if unit in ("", table.unit) else f"{text} {unit}"
+
+
+def _runs_text(n: int, missing: int) -> str:
+    """``3``, or ``2 of 3`` when the others do not have such a value."""
+    return f"{n} of {n + missing}" if missing else str(n)
 
 
 def _published_text(value: Published) -> str:
@@ -114,15 +185,32 @@ def _published_text(value: Published) -> str:
 def _measured_only(judged: Judged) -> Table:
     described = judged.selected.table
     names = list(described.columns)
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    styles: list[tuple[int, int, str]] = []
     for row in described.all_rows:
         found = [judged.measured.get((row, name)) for name in names]
-        if any(found):
+        there = [one for one in found if one is not None]
+        if there:
             kinds = [described.value_of(name) for name in names]
-            texts = [_value_text(kind, one.interval) if one else "" for kind, one in zip(kinds, found, strict=True)]
-            rows.append((row, *texts, str(max(one.interval.n for one in found if one))))
-    titles = [column.title for column in described.columns.values()]
-    return Table("", (described.along_label, *titles, "n"), tuple(rows), frozenset({*titles, "n"}))
+            texts = [_cell_text(kind, one) if one else _NONE for kind, one in zip(kinds, found, strict=True)]
+            marked = [f"{text}{_full_text(judged, row, name)}" for text, name in zip(texts, names, strict=True)]
+            n = str(max(one.interval.n + one.missing for one in there))
+            styles += [(len(rows), at, "yellow") for at, name in enumerate(names, 1) if _full_text(judged, row, name)]
+            rows.append((row, *marked, n, *_beside(judged, row, names)))
+    titles = [_heading(described, name) for name in names]
+    columns = (described.along_label, *titles, "n", *([_OUTSIDE] if judged.beside else []))
+    return Table("", columns, tuple(rows), frozenset({*titles, "n"}), (), tuple(styles))
+
+
+def _heading(table: PublishedTable, column: str) -> str:
+    """The column's title, with the unit where that is not the one in the table's title."""
+    title, unit = table.columns[column].title, table.unit_of(column)
+    return title if unit in ("", table.unit) else f"{title} ({unit})"
+
+
+def _cell_text(kind: str, value: Value) -> str:
+    runs = f" ({_runs_text(value.interval.n, value.missing)})" if value.missing else ""
+    return f"{_value_text(kind, value.interval)}{runs}"
 
 
 def _sockets(judged: Judged) -> Iterator[str]:
@@ -137,11 +225,12 @@ def _sockets(judged: Judged) -> Iterator[str]:
         yield f"On the senders' sockets: {'; '.join(parts)}."
 
 
-def _value_text(kind: ValueName, interval: Interval) -> str:
-    if kind != "jain":
+def _value_text(kind: str, interval: Interval) -> str:
+    digits = kind_of(kind).digits
+    if digits is None:
         return interval_text(interval)
-    spread = "" if interval.half_width is None else f" ± {interval.half_width:.3f}"
-    return f"{interval.mean:.3f}{spread}"
+    spread = "" if interval.half_width is None else f" ± {interval.half_width:.{digits}f}"
+    return f"{interval.mean:.{digits}f}{spread}"
 
 
 def _reasons(judged: Judged, marks: Marks) -> list[str]:
@@ -160,10 +249,10 @@ def _claims(judged: Judged, reasons: Marks) -> list[str]:
 def _claim(one: ClaimVerdict, table: PublishedTable, marks: Marks) -> str:
     why = one.claim.because if one.verdict == FAILS else None
     said = f'Claim "{one.claim.text}": {one.verdict}{_mark(why, marks)}'
-    return said if one.verdict == OPEN else f"{said} ({_asked(one, table)}: {_values(one, table)})"
+    return said if one.verdict == OPEN else f"{said} ({asked(one, table)}: {_values(one, table)})"
 
 
-def _asked(one: ClaimVerdict, table: PublishedTable) -> str:
+def asked(one: ClaimVerdict, table: PublishedTable) -> str:
     """What was compared with what."""
     claim = one.claim
     parts = [_column_text(name, table) for name in claim.to]
@@ -180,26 +269,38 @@ def _column_text(name: str, table: PublishedTable) -> str:
 
 
 def _values(one: ClaimVerdict, table: PublishedTable) -> str:
-    kind = "ratio" if one.claim.to else table.value_of(one.claim.of.partition("@")[0])
+    column = one.claim.of.partition("@")[0]
+    kind = "ratio" if one.claim.to else table.value_of(column)
+    unit = "" if one.claim.to else _with_unit("", table, column)
     parts = []
     for quantity in one.quantities:
         to = f" / {_column_text(quantity.to, table)}" if quantity.to else ""
-        parts.append(f"{quantity.row}{to} {_value_text(kind, quantity.interval)}")
+        parts.append(f"{quantity.row}{to} {_cell_text(kind, quantity.value)}{unit}")
     return "; ".join(parts)
 
 
 def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
     table = judged.selected.table
+    yield from _rows_left_out(judged)
     several = any(value.interval.half_width is not None for value in judged.measured.values())
     spread = "mean ± half width of the 95 % confidence interval (Student's t)" if several else "one run each"
     tolerance = f"Tolerance {table.tolerance:g} %. " if table.published else ""
     yield f"{tolerance}Measured: {spread}; payload at the receiver."
+    if judged.full is not None:
+        yield beside_note(judged.selected, judged.measured, judged.full)
     yield from _sockets(judged)
     if judged.changes:
         yield f"Changed for this measurement: {', '.join(judged.changes)}."
     if table.note:
         yield judged.filled(table.note)
     yield from _quoted(judged, (*marks, table.note))
+
+
+def _rows_left_out(judged: Judged) -> Iterator[str]:
+    """Published rows that this run has nothing of."""
+    rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
+    if rows:
+        yield f"Published, and not measured here: {', '.join(rows)}."
 
 
 def _quoted(judged: Judged, texts: Sequence[str]) -> Iterator[str]:
@@ -223,24 +324,25 @@ def _how(source: Source) -> str:
 def study_figures(judged: Judged) -> list[tuple[str, Figure]]:
     """Our lines, published points and marks; one figure per kind of value, named by what is added to the table's."""
     table = judged.selected.table
-    kinds = list(dict.fromkeys(table.value_of(name) for name, column in table.columns.items() if column.drawn))
+    drawn = [name for name, column in table.columns.items() if column.drawn]
+    kinds = list(dict.fromkeys(kind_name(table.value_of(name)) for name in drawn))
     return [("" if kind == kinds[0] else f"-{kind}", _figure(judged, kind)) for kind in kinds]
 
 
-def _figure(judged: Judged, kind: ValueName) -> Figure:
-    table, study = judged.selected.table, judged.selected.study
+def _figure(judged: Judged, kind: str) -> Figure:
+    table, study, described = judged.selected.table, judged.selected.study, kind_of(kind)
     positions = tuple(row for row in table.all_rows if any(place[0] == row for place in judged.measured))
-    names = [name for name, column in table.columns.items() if column.drawn and table.value_of(name) == kind]
+    names = [name for name, column in table.columns.items() if column.drawn and kind_name(table.value_of(name)) == kind]
     n = max((value.interval.n for value in judged.measured.values()), default=0)
-    unit = f", {table.unit}" if kind in METRICS else ""
+    unit = f", {described.unit}" if described.unit else ""
     return Figure(
         f"{study.authors} {study.year}, {judged.title}",
         table.along_label,
-        f"{VALUE_NAMES[kind]}{unit}",
+        f"{described.axis}{unit}",
         positions,
         tuple(_series(judged, name, positions) for name in names),
         f"measured: lab kernel in virtual time, n = {n}" + (", bars: 95 % interval" if n > 1 else ""),
-        lowest=_LOWEST.get(kind, 0.0),
+        lowest=described.lowest,
         marks=tuple(_claim_marks(judged, names, positions)),
     )
 
@@ -262,60 +364,3 @@ def _claim_marks(judged: Judged, names: Sequence[str], positions: Sequence[str])
         rows = [row for row in one.claim.rows or positions if row in positions]
         if one.claim.mark and rows and one.claim.of.partition("@")[0] in names:
             yield Mark(rows[0], rows[-1], one.claim.mark, one.verdict, one.verdict == FAILS)
-
-
-def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
-    """The same as plain data."""
-    selected = judged.selected
-    return {
-        "study": selected.folder.name,
-        "table": selected.number,
-        "title": selected.table.title,
-        "unit": selected.table.unit,
-        "tolerance_percent": selected.table.tolerance,
-        "quick": quick,
-        "changed": list(judged.changes),
-        "note": judged.filled(selected.table.note),
-        "measured": [
-            {"row": row, "column": column, "sockets": value.sockets, **_interval(value.interval)}
-            | {"by_seed": {str(seed): one for seed, one in value.by_seed.items()}}
-            for (row, column), value in judged.measured.items()
-        ],
-        "cells": [_cell_document(cell, judged) for cell in judged.cells],
-        "claims": [_claim_document(one, judged) for one in judged.claims],
-    }
-
-
-def _interval(value: Interval) -> dict[str, Any]:
-    return {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
-
-
-def _why(because: Because | None, judged: Judged) -> dict[str, str | None]:
-    if because is None:
-        return {"because": None, "evidence": None}
-    return {"because": judged.filled(because.reason), "evidence": judged.filled(because.evidence)}
-
-
-def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
-    return {
-        "row": cell.row,
-        "column": cell.column,
-        "published": cell.published.mean,
-        "published_half_width": cell.published.half_width,
-        "measured": _interval(cell.measured),
-        "difference_percent": cell.difference_percent,
-        "verdict": cell.verdict,
-        **_why(cell.because, judged),
-        "mptcp": cell.mptcp,
-        "warnings": list(cell.warnings),
-    }
-
-
-def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
-    return {
-        "text": one.claim.text,
-        "verdict": one.verdict,
-        "asked": _asked(one, judged.selected.table),
-        "quantities": [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities],
-        **_why(one.claim.because if one.verdict == FAILS else None, judged),
-    }

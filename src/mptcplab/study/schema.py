@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mptcplab.study.quote import Quote, quotes_of
+from mptcplab.study.values import check_value, kind_name, kind_of
 
 
 def _as_percent(text: object) -> object:
@@ -16,16 +17,12 @@ def _as_percent(text: object) -> object:
 
 
 Percent = Annotated[float, BeforeValidator(_as_percent), Field(ge=0, le=100)]
-ValueName = Literal["goodput_mbps", "duration_s", "jain", "ratio"]
-#: What a value is called on an axis.
-VALUE_NAMES: dict[ValueName, str] = {
-    "goodput_mbps": "goodput",
-    "duration_s": "duration",
-    "jain": "Jain's index",
-    "ratio": "ratio",
-}
+#: A name that :mod:`mptcplab.study.values` knows.
+ValueName = Annotated[str, AfterValidator(check_value)]
 #: In ``where`` of a column: not a swept key, but the name of a workload.
 WORKLOAD = "workload"
+#: In ``where`` of a column, a value: that of the row. Both lines have the delay that the row says, for example.
+ROW = "@row"
 
 
 class _Part(BaseModel):
@@ -50,10 +47,11 @@ class Because(_Part):
 
 
 class Column(_Part):
-    """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload.
+    """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
+    value ``@row`` is that of the row.
 
-    With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's. ``drawn`` says
-    whether figures show it.
+    With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
+    (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it.
     """
 
     title: str
@@ -89,11 +87,12 @@ class PublishedTable(_Part):
     """One published table or figure, or a table of our own that isolates a mechanism.
 
     ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
-    numbers there are only ``rows``. ``note`` may quote measured values, as reasons do.
+    numbers there are only ``rows``. ``unit`` is that of the table's own ``value``; columns with another value have
+    the unit of that. ``note`` may quote measured values, as reasons do.
     """
 
     title: str
-    kind: Literal["Table", "Figures", "Question", "Evidence"] = "Table"
+    kind: Literal["Table", "Figures", "Experiment", "Question", "Evidence"] = "Table"
     scenario: str = Field(description="file beside study.toml")
     along: str = Field(description="the swept key whose values are the rows")
     along_label: str
@@ -129,6 +128,8 @@ class PublishedTable(_Part):
         parts = {name for column in self.columns.values() if column.ratio for name in column.ratio}
         if any(name not in self.columns or self.columns[name].ratio for name in parts):
             raise ValueError("a ratio is that of two columns that are none")
+        if self.unit != kind_of(self.value).unit:
+            raise ValueError(f"the unit of {self.value} is '{kind_of(self.value).unit}', not '{self.unit}'")
         return self
 
     @property
@@ -140,6 +141,10 @@ class PublishedTable(_Part):
         """What the column's cells are."""
         described = self.columns[column]
         return "ratio" if described.ratio else described.value or self.value
+
+    def unit_of(self, column: str) -> str:
+        """The unit of the column's cells; empty for what has none."""
+        return kind_of(self.value_of(column)).unit
 
 
 class Claim(_Part):
@@ -209,5 +214,5 @@ class Study(_Part):
         for column in quote.columns:
             if column not in table.columns:
                 raise ValueError(f"{quote}: table {quote.table} has no column '{column}'")
-        if len({table.value_of(column) for column in quote.columns}) > 1:
+        if len({kind_name(table.value_of(column)) for column in quote.columns}) > 1:
             raise ValueError(f"{quote} divides values of different kinds")

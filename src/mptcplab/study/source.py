@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from mptcplab.metrics.rows import METRICS
 from mptcplab.stats import Interval
+from mptcplab.study.forms import Documents
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured, Value, combined, ratio
 from mptcplab.study.quote import Quote, quoted_text, replace_quotes
@@ -29,15 +28,12 @@ class Source:
 Sources = Mapping[str, Source]
 
 
-def read_sources(folder: Path) -> dict[str, Source]:
-    """From the documents that ``mptcplab reproduce`` left in ``folder``. One that cannot be read is none."""
+def read_sources(documents: Documents, *, quick: bool = False) -> dict[str, Source]:
+    """From the documents of a results folder: of every table the same form, else the other. A damaged one is none."""
     found = {}
-    for file in sorted(folder.glob("table-*.json")):
-        try:
-            document: dict[str, Any] = json.loads(file.read_text())
-            found[f"{document['study']}/{document['table']}"] = Source(_measured(document), tuple(document["changed"]))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            continue
+    for (name, _), document in sorted(documents.items(), key=lambda one: one[0][1] == quick):
+        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
+            found[name] = Source(_measured(document), tuple(document["changed"]))
     return found
 
 
@@ -78,8 +74,7 @@ def _value(quote: Quote, row: str, source: Source | None) -> Value | None:
 
 
 def _unit(quote: Quote, study: Study) -> str:
-    table = study.tables[quote.table]
-    return table.unit if quote.to is None and table.value_of(quote.of) in METRICS else ""
+    return study.tables[quote.table].unit_of(quote.of) if quote.to is None else ""
 
 
 def in_measuring_order(wanted: Sequence[Selected]) -> list[Selected]:

@@ -3,7 +3,9 @@
 
 A cell *agrees* when it is within the table's stated tolerance of the published value. Otherwise, if the study's data
 explains the cell, it is *same shape* when its column still rises and falls as published, else *differs*; the reason is
-printed with it. A cell outside the tolerance without a reason is *unexplained*, and makes the command fail.
+printed with it. A cell outside the tolerance without a reason is *unexplained*, and makes the command fail. A cell
+without a value is *not measured*: its row is not among those of this run, or the run has no such figure, which needs a
+reason, too.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mptcplab.stats import Interval
-from mptcplab.study.claims import FAILS, ClaimVerdict
+from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured
 from mptcplab.study.schema import Because, Published
@@ -25,39 +27,57 @@ _PLATEAU = 0.02
 
 @dataclass(frozen=True)
 class Cell:
-    """One published value and ours. ``because`` explains a difference."""
+    """One published value and ours, if it was measured. ``because`` explains a difference.
+
+    ``row_is_there`` says whether anything was measured in its row; ``missing`` how many runs have no such figure.
+    """
 
     row: str
     column: str
     published: Published
-    measured: Interval
+    measured: Interval | None
     verdict: str
     because: Because | None
-    mptcp: str
-    sockets: str
-    warnings: tuple[str, ...]
+    row_is_there: bool = True
+    missing: int = 0
+    mptcp: str = ""
+    sockets: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
-    def difference_percent(self) -> float:
+    def difference_percent(self) -> float | None:
         """Ours against the published value."""
-        return 100 * (self.measured.mean / self.published.mean - 1)
+        return None if self.measured is None else 100 * (self.measured.mean / self.published.mean - 1)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something has to be explained, and is not."""
+        lacking = self.verdict == OPEN and self.row_is_there and self.because is None
+        return self.verdict == UNEXPLAINED or lacking
 
 
 def judge_cells(selected: Selected, measured: Measured) -> list[Cell]:
-    """Every published cell that was measured, in the table's order."""
-    table = selected.table
-    cells = []
-    for row, values in table.published.items():
-        for column, published in values.items():
-            found = measured.get((row, column))
-            if found is None:
-                continue
-            because = next((reason for reason in table.because if reason.covers(row, column)), None)
-            verdict = _verdict(selected, measured, column, published, found.interval, because)
-            kept = because if verdict != AGREES else None
-            about = (found.mptcp, found.sockets, found.warnings)
-            cells.append(Cell(row, column, published, found.interval, verdict, kept, *about))
-    return cells
+    """Every published cell, in the table's order."""
+    rows = {row for row, _ in measured}
+    return [
+        _cell(selected, measured, (row, column), published, row_is_there=row in rows)
+        for row, values in selected.table.published.items()
+        for column, published in values.items()
+    ]
+
+
+def _cell(
+    selected: Selected, measured: Measured, place: tuple[str, str], published: Published, *, row_is_there: bool
+) -> Cell:
+    row, column = place
+    found = measured.get(place)
+    because = next((reason for reason in selected.table.because if reason.covers(row, column)), None)
+    if found is None:
+        return Cell(row, column, published, None, OPEN, because if row_is_there else None, row_is_there)
+    verdict = _verdict(selected, measured, column, published, found.interval, because)
+    kept = because if verdict != AGREES else None
+    about = (found.missing, found.mptcp, found.sockets, found.warnings)
+    return Cell(row, column, published, found.interval, verdict, kept, row_is_there, *about)
 
 
 def _verdict(
@@ -90,6 +110,6 @@ def _step(left: float, right: float) -> int:
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
-    """Whether nothing is left without an explanation: no value that differs, no claim that does not hold."""
-    unexplained = any(cell.verdict == UNEXPLAINED for cell in cells)
+    """Whether nothing is left without an explanation: no value that differs or is missing, no claim that fails."""
+    unexplained = any(cell.is_open for cell in cells)
     return not unexplained and all(one.verdict != FAILS or one.claim.because is not None for one in claims)

@@ -152,7 +152,10 @@
       x: places, y: values, type: "scatter", mode: "markers", name: plain(`${series.name} published`), hoverinfo: "text",
       hovertext: order.map((at, i) =>
         values[i] === null ? "" : plain(`${series.name} published: ${axis.labels[at]}, ${show(values[i])} ${unit}`)),
-      marker: { color: colour, size: 13, symbol: `${SYMBOLS[index % SYMBOLS.length]}-open`, line: { width: 2 } },
+      // On a bar of its own colour an open mark could not be seen.
+      marker: axis.numbers
+        ? { color: colour, size: 13, symbol: `${SYMBOLS[index % SYMBOLS.length]}-open`, line: { width: 2 } }
+        : { color: colours().paper, size: 12, symbol: SYMBOLS[index % SYMBOLS.length], line: { color: colour, width: 2 } },
     }];
   }
 

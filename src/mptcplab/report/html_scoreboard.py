@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""One page about all studies of a results folder: the scoreboard, and below it a section for every table."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mptcplab.metrics.rows import RunResult
+from mptcplab.report.html_model import Board, Experiment, Report
+from mptcplab.report.html_study import Form, StudyFolder, anchor_of, table_section
+from mptcplab.report.scoreboard import summary, tables_table, totals_table
+from mptcplab.study.forms import file_stem, read_documents
+from mptcplab.study.load import select, study_names
+from mptcplab.study.scoreboard import Line, line_without
+
+_TITLE = "Published studies, measured again"
+_LEFT_OUT = (
+    "Left out here: figures over time, except where something happens to the network. The page of a study has them for "
+    "every table:"
+)
+
+
+def study_folders(folder: Path) -> list[Path]:
+    """Folders of studies in ``folder``, where ``mptcplab reproduce`` wrote to it; none when it is something else."""
+    return [folder / name for name in study_names() if read_documents(folder / name)]
+
+
+def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
+    """The page of all that ``mptcplab reproduce`` measured into ``folder``."""
+    whys = _whys(folder)
+    sections: list[Experiment] = []
+    lines: list[Line] = []
+    places = study_folders(folder)
+    named = {*(place.name for place in places), *(table.partition("/")[0] for table in whys)}
+    for name in [one for one in study_names() if one in named]:
+        tables = {forms[0].judged.selected.name: forms for forms in StudyFolder(folder / name, known).tables}
+        for selected in select(name):
+            forms = tables.get(selected.name)
+            lines.append(forms[0].line if forms else line_without(selected, whys.get(selected.name, "")))
+        sections += _sections(list(tables.values()))
+    return Report(_TITLE, tuple(sections), _board(lines, sections, places))
+
+
+def _sections(tables: Sequence[Sequence[Form]]) -> list[Experiment]:
+    """With time lines only where something happens to the network: those of all runs would be most of the page."""
+    return [table_section(forms, in_study=False, over_time="events") for forms in tables]
+
+
+def _board(lines: Sequence[Line], sections: Sequence[Experiment], places: Sequence[Path]) -> Board:
+    table = tables_table([_warned(line, sections) for line in lines])
+    names = {line.selected.name: anchor_of(line.selected, with_study=True) for line in lines}
+    there = {one.anchor for one in sections}
+    anchors = tuple(names[row[0]] if names.get(row[0]) in there else "" for row in table.rows)
+    studies = {line.selected.folder.name: line.selected.study for line in lines}
+    about = [
+        (f"{name}: {study.authors} {study.year}, {study.title}. {study.where}.", " ".join(study.test_bed.split()))
+        for name, study in studies.items()
+    ]
+    commands = tuple(shlex.join(["mptcplab", "report", str(place)]) for place in places)
+    return Board(totals_table(lines), table, summary(lines), anchors, tuple(about), _LEFT_OUT, commands)
+
+
+def _warned(line: Line, sections: Sequence[Experiment]) -> Line:
+    """With the number of warnings that stand in the table's section."""
+    anchor = anchor_of(line.selected, with_study=True)
+    found = [notice for one in sections if one.anchor == anchor for notice in one.notices if notice.level == "warning"]
+    said = [f"{len(found)} warning{'s' if len(found) > 1 else ''}"] if found else []
+    return replace(line, remark=", ".join([*([line.remark] if line.remark else []), *said]))
+
+
+def _whys(folder: Path) -> dict[str, str]:
+    """Why tables were not measured, as the scoreboard says that the last command wrote."""
+    found: dict[str, str] = {}
+    for quick in (True, False):
+        try:
+            lines = json.loads((folder / f"{file_stem('scoreboard', quick=quick)}.json").read_text())["tables"]
+            found |= {f"{one['study']}/{one['table']}": str(one["why"]) for one in lines if not one["form"]}
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+    return found

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The scoreboard as a table, and in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mptcplab.report.table import Table
+from mptcplab.study.claims import FAILS, HOLDS, OPEN, UNCERTAIN
+from mptcplab.study.scoreboard import CLAIMS, VALUES, Line, Score, by_study, total
+from mptcplab.study.verdict import AGREES, DIFFERS, SAME_SHAPE, UNEXPLAINED
+
+#: Heads of columns.
+_VALUE_HEADS = dict(zip(VALUES, ("agree", "same shape", "differ", "unexplained", "not measured"), strict=True))
+_CLAIM_HEADS = dict(zip(CLAIMS, ("claims hold", "do not hold", "no reason", "not certain", "not judged"), strict=True))
+_STYLES = {AGREES: "green", HOLDS: "green", UNEXPLAINED: "bold red"}
+_MEANINGS = (
+    "Values that a study prints: agree (within the tolerance of their table), have the same shape or differ (outside "
+    "it; the mechanism and a run that isolates it stand below the table), are unexplained, or were not measured.",
+    "Claims of a study: hold, do not hold (for a reason that stands below the table, or for no reason that is known), "
+    "are not certain (an interval reaches over a bound), or were not judged, because their rows were not measured.",
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the table. ``is_sum``: over a study or all."""
+
+    name: str
+    about: str
+    form: str
+    score: Score
+    remark: str
+    is_sum: bool = False
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Its head, and a text for every row; ``stays`` also if all are empty. ``style`` is that of cells with a text."""
+
+    head: str
+    cells: tuple[str, ...]
+    style: str = ""
+    is_number: bool = False
+    stays: bool = False
+
+
+def scoreboard_table(lines: Sequence[Line], *, with_titles: bool = True) -> Table:
+    """A row per table, per study and for all. Columns without anything to say are left out."""
+    whys = [f"{line.selected.name} was not measured: {line.why}." for line in lines if line.why]
+    notes = (summary(lines), *whys, *_MEANINGS, *_beside_note(lines))
+    return _table(f"Scoreboard{_form(lines)}", _rows(lines), notes, set() if with_titles else {"about"})
+
+
+def totals_table(lines: Sequence[Line]) -> Table:
+    """Of the scoreboard the rows per study and for all, with what is to be said of them."""
+    rows = [row for row in _rows(lines) if row.is_sum]
+    return _table(f"Scoreboard{_form(lines)}", rows, scoreboard_table(lines).notes, {"remark"})
+
+
+def tables_table(lines: Sequence[Line]) -> Table:
+    """Of the scoreboard the rows per table alone."""
+    return _table("By table", [row for row in _rows(lines) if not row.is_sum], (), set())
+
+
+def _form(lines: Sequence[Line]) -> str:
+    """Said of all, if it is the same of all."""
+    forms = {line.form for line in lines if line.form}
+    return "".join(f", {form} form" for form in forms if len(forms) == 1)
+
+
+def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: set[str]) -> Table:
+    if len({row.form for row in rows if row.form}) == 1:
+        left_out = {*left_out, "form"}
+    columns = [one for one in _columns(rows) if one.head not in left_out and (one.stays or any(one.cells))]
+    styles = [(line, 0, "bold") for line, row in enumerate(rows) if row.is_sum]
+    styles += [
+        (line, at, column.style)
+        for at, column in enumerate(columns)
+        for line, text in enumerate(column.cells)
+        if text and column.style
+    ]
+    return Table(
+        title,
+        tuple(column.head for column in columns),
+        tuple(zip(*(column.cells for column in columns), strict=True)),
+        frozenset(column.head for column in columns if column.is_number),
+        notes,
+        tuple(styles),
+    )
+
+
+def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
+    yield _Column("table", tuple(row.name for row in rows), stays=True)
+    yield _Column("about", tuple(row.about for row in rows))
+    yield _Column("form", tuple(row.form for row in rows))
+    for verdict, head in _VALUE_HEADS.items():
+        yield _counts(head, verdict, [row.score.values for row in rows])
+    for verdict, head in _CLAIM_HEADS.items():
+        yield _counts(head, verdict, [row.score.claims for row in rows])
+    beside = [f"{row.score.outside} of {row.score.compared}" if row.score.compared else "" for row in rows]
+    yield _Column("outside full", tuple(beside), is_number=True)
+    yield _Column("remark", tuple(row.remark for row in rows))
+
+
+def _counts(head: str, verdict: str, counts: Sequence[Mapping[str, int]]) -> _Column:
+    """Nothing where there is nothing to count."""
+    cells = tuple(str(one.get(verdict, 0) or "") for one in counts)
+    stays = verdict in (AGREES, HOLDS, UNEXPLAINED)
+    return _Column(head, cells, _STYLES.get(verdict, "yellow"), is_number=True, stays=stays)
+
+
+def _rows(lines: Sequence[Line]) -> list[_Row]:
+    rows, studies = [], by_study(lines)
+    for name, own in studies.items():
+        rows += [_row(line) for line in own]
+        rows.append(_Row(f"{name}: all", _count(len(own), "table"), "", total(own), "", is_sum=True))
+    if len(studies) > 1:
+        rows.append(_Row("all", _count(len(studies), "study", "studies"), "", total(lines), "", is_sum=True))
+    return rows
+
+
+def _row(line: Line) -> _Row:
+    selected, score = line.selected, line.score
+    nothing = not (score.values or score.claims or line.remark)
+    remark = selected.table.kind.lower() if nothing else line.remark
+    return _Row(selected.name, selected.table.title, line.form, score, remark)
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """All of it in two sentences."""
+    score = total(lines)
+    values, claims = score.values, score.claims
+    of_values = {
+        AGREES: "agree",
+        SAME_SHAPE: "same shape",
+        DIFFERS: "differ with a reason",
+        UNEXPLAINED: "unexplained",
+        OPEN: "not measured",
+    }
+    of_claims = {
+        HOLDS: "hold",
+        FAILS: "do not hold with a reason",
+        UNEXPLAINED: "do not hold without one",
+        UNCERTAIN: "not certain",
+        OPEN: "not judged",
+    }
+    said = [("published values", values, of_values), ("claims", claims, of_claims)]
+    sentences = [f"Of {sum(counts.values())} {what}: {_listed(counts, words)}." for what, counts, words in said]
+    return " ".join(text for text, (_, counts, _) in zip(sentences, said, strict=True) if counts)
+
+
+def _listed(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """What is unexplained is named also when it is nothing."""
+    return ", ".join(
+        f"{text} {counts.get(verdict, 0)}"
+        for verdict, text in words.items()
+        if counts.get(verdict) or verdict == UNEXPLAINED
+    )
+
+
+def _beside_note(lines: Sequence[Line]) -> Iterator[str]:
+    score = total(lines)
+    if score.compared:
+        yield (
+            f"Outside full: {score.outside} of {score.compared} values of the short form lie outside the 95 % interval "
+            "of the full form's mean. They are marked in their tables."
+        )

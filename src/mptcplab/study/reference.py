@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""``python -m mptcplab.study.reference --write RESULTS``: ship the full form's values with the studies.
+
+For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
+measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
+that RESULTS does not have keeps the values that are shipped, as long as they are of the table as it is now.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import LabError
+from mptcplab.report.files import write_text
+from mptcplab.study.forms import Documents, digest, read_documents
+from mptcplab.study.full import REFERENCE, read_reference
+from mptcplab.study.load import Selected, select, study_names
+
+#: Of shipped numbers: they come back within what :mod:`mptcplab.study.full` takes for rounding.
+_DIGITS = 7
+_INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
+
+
+def reference(tables: Sequence[Selected], documents: Documents) -> dict[str, Any]:
+    """What to ship with the study that has ``tables``: values of all that is known, and why others are missing."""
+    shipped = read_reference(tables[0]).get("tables", {})
+    known, missing = {}, {}
+    for one in tables:
+        document = documents.get((one.name, False))
+        why = _unfit(document, one)
+        if document is not None and not why:
+            known[one.number] = _entry(one, document)
+        elif shipped.get(one.number, {}).get("form") == digest(one):
+            known[one.number] = shipped[one.number]
+        else:
+            missing[one.number] = why
+    return {"study": tables[0].folder.name, "tables": known, "missing": missing}
+
+
+def _unfit(document: Mapping[str, Any] | None, selected: Selected) -> str:
+    """Why a document does not tell what the full form measures; empty when it does."""
+    if document is None:
+        return "not measured"
+    if document["changed"]:
+        return "measured with changed keys"
+    if document.get("failed"):
+        return "measured with failed runs"
+    if document.get("form") != digest(selected):
+        return "measured in an earlier form of the table"
+    return ""
+
+
+def _entry(selected: Selected, document: Mapping[str, Any]) -> dict[str, Any]:
+    cells: dict[str, dict[str, Any]] = {}
+    for one in document["measured"]:
+        if math.isfinite(one["mean"]):
+            value = [_rounded(one["mean"]), _rounded(one["ci95_half_width"]), one["n"]]
+            cells.setdefault(one["row"], {})[one["column"]] = value
+    places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
+    return {
+        "form": document["form"],
+        "mptcplab": document["mptcplab"],
+        "kernels": document["kernels"],
+        "cells": cells,
+        "without": [list(place) for place in places if place[1] not in cells.get(place[0], {})],
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.{_DIGITS}g}")
+
+
+def write(results: Path) -> list[str]:
+    """Write what can be known from ``results``; one line per study about it."""
+    said = []
+    for name in study_names():
+        documents = read_documents(results / name)
+        if not documents:
+            said.append(f"{name}: nothing in {results / name}")
+            continue
+        tables = select(name)
+        found = reference(tables, documents)
+        file = tables[0].folder / REFERENCE
+        write_text(file, _text(found))
+        missing = "".join(f"; {number}: {why}" for number, why in found["missing"].items())
+        said.append(f"{name}: {len(found['tables'])} of {len(tables)} tables in {file}{missing}")
+    return said
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    """JSON with a line for every cell, so that a change of one is a change of one line."""
+    return _INNERMOST.sub(lambda values: json.dumps(json.loads(values[0])), json.dumps(found, indent=1)) + "\n"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the references."""
+    if arguments[:1] != ["--write"] or len(arguments) != 2:
+        sys.exit("usage: python -m mptcplab.study.reference --write RESULTS")
+    try:
+        print("\n".join(write(Path(arguments[1]))))
+    except LabError as error:
+        sys.exit(error.message)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

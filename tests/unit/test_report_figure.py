@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Figures as files: equal ones are not drawn again, and nothing half drawn passes for whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mptcplab.report.figure import Figure, Series, save
+from mptcplab.stats import Interval
+
+FIGURE = Figure("t", "x", "y", ("1 ms", "2 ms"), (Series("s", (Interval(1.0, 0.1, 3), None), (1.1, None)),))
+
+
+def _drawn(files: list[Path]) -> list[int]:
+    return [file.stat().st_mtime_ns for file in files]
+
+
+def test_equal_figures_are_drawn_once(tmp_path: Path) -> None:
+    files = save(FIGURE, tmp_path, "f")
+    assert [file.name for file in files] == ["f.svg", "f.png"]
+    before, text = _drawn(files), files[0].read_bytes()
+    assert save(FIGURE, tmp_path, "f") == files
+    assert _drawn(files) == before
+    save(replace(FIGURE, title="another"), tmp_path, "f")
+    assert all(now > then for now, then in zip(_drawn(files), before, strict=True))
+    save(FIGURE, tmp_path, "f")
+    assert files[0].read_bytes() == text, "equal figures give equal bytes"
+
+
+@pytest.mark.parametrize("broken", ["f.svg", "f.png"])
+def test_what_is_not_whole_is_drawn_again(tmp_path: Path, broken: str) -> None:
+    files = save(FIGURE, tmp_path, "f")
+    (tmp_path / broken).write_bytes(b"")
+    save(FIGURE, tmp_path, "f")
+    assert all(file.stat().st_size > 1000 for file in files)
+
+
+def test_a_figure_of_nothing(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    save(replace(FIGURE, series=(Series("s", (None, None)),)), tmp_path, "f")
+    assert not recwarn.list

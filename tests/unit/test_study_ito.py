@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""ito2016: what its three tables have in common is one measurement, here as in the study."""
+
+from __future__ import annotations
+
+import pytest
+
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import load
+from mptcplab.study.load import select
+
+MPTCP = {"transport.protocol": "mptcp"}
+TCP = {"transport.protocol": "tcp"}
+
+
+def _plan(table: str, wanted: dict[str, str]) -> Plan:
+    (selected,) = select(f"ito2016/{table}")
+    points = load(selected.scenario).points
+    (found,) = (point for point in points if wanted.items() <= point.settings.items())
+    return compile_plan(found.scenario, seed=1)
+
+
+def test_mptcp_at_normal_delay_is_the_same_run_in_three_tables() -> None:
+    """The study prints 16.7 ± 0.3 three times; a run that is planned alike is recorded once."""
+    plan = _plan("1", {"transport.congestion_control": "cubic"})
+    assert plan == _plan("2", MPTCP | {"links.line1.delay": "145 ms"})
+    assert plan == _plan("3", MPTCP | {"links.line*.loss": "0 %"})
+    assert plan != _plan("1", {"transport.congestion_control": "reno"})
+
+
+@pytest.mark.parametrize("line", ["line1", "line2"])
+def test_tcp_at_normal_delay_is_the_same_run_in_two_tables(line: str) -> None:
+    path = TCP | {"workloads.bulk.via": line}
+    assert _plan("2", path | {"links.line1.delay": "145 ms"}) == _plan("3", path | {"links.line*.loss": "0 %"})
+    assert _plan("3", path | {"links.line*.loss": "1 %"}) == _plan(
+        "loss-way", path | {"links.line*.forward.loss": "1 %", "links.line*.backward.loss": "1 %"}
+    )
+
+
+def test_jitter_grows_with_the_delay() -> None:
+    """As the study says: "when delay is multiplied, its jitter is multiplied by the same factor"."""
+    (selected,) = select("ito2016/2")
+    for point in load(selected.scenario).points:
+        lines = [point.scenario.links[name].forward for name in ("line1", "line2")]
+        assert [line.delay / 145 for line in lines[:1]] == [line.jitter for line in lines[:1]], point.label
+        assert lines[1].delay == 24 * lines[1].jitter, point.label

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""Values of study tables: every figure and every share can be a cell, with its own unit; what is missing is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.rows import METRICS, RunResult
+from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.scenario.load import load
+from mptcplab.study.document import study_document
+from mptcplab.study.load import Selected, select
+from mptcplab.study.measured import index_results
+from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.schema import Study
+from mptcplab.study.source import fill
+from mptcplab.study.values import KINDS, check_value, kind_of, line_of
+from mptcplab.study.verdict import is_good
+
+COLUMNS: dict[str, Any] = {
+    "goodput": {"title": "goodput", "value": "goodput_mbps"},
+    "back": {"title": "back"},
+    "first": {"title": "line 1", "value": "share:line1"},
+    "second": {"title": "line 2", "value": "share:line2"},
+}
+PUBLISHED = {"tcp": {"back": 9.0, "goodput": 90.0}, "mptcp": {"back": 27.0}}
+Run = tuple[str, int, float, Mapping[str, float], Mapping[str, float]]
+#: Protocol, seed, goodput, figures, shares. MPTCP recovered in one of two runs.
+RUNS: list[Run] = [
+    ("tcp", 1, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"line1": 1.0}),
+    ("tcp", 2, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"line1": 1.0}),
+    ("mptcp", 1, 150.0, {"recovery_after_restoration_s": 27.0, "gap_s": 1.0}, {"line1": 0.25, "access2>line2": 0.75}),
+    ("mptcp", 2, 140.0, {"gap_s": 1.0}, {"line1": 0.35, "access2>line2": 0.65}),
+]
+
+
+def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> Selected:
+    described: dict[str, Any] = {
+        "title": "t",
+        "scenario": "s.toml",
+        "along": "transport.protocol",
+        "along_label": "protocol",
+        "columns": COLUMNS,
+        "value": "recovery_after_restoration_s",
+        "unit": "s",
+        "tolerance": "5%",
+        "published": PUBLISHED,
+    }
+    described |= table
+    head: dict[str, Any] = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}
+    study = Study.model_validate({**head, "tables": {"1": described}, "claims": claims or []})
+    return Selected(study, Path("made"), "1", study.tables["1"])
+
+
+def _result(run: Run) -> RunResult:
+    protocol, seed, mbps, figures, shares = run
+    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+    sockets = Sockets(use=use, shares=dict(shares), retransmitted_bytes=0, sent_bytes=1, congestion=())
+    measured = Measured("bulk", mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), (), figures)
+    return RunResult((("transport.protocol", protocol),), seed, f"{protocol}{seed}", "k", (measured,))
+
+
+def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, **table: Any) -> Judged:
+    selected = _selected(claims, **table)
+    return judge(selected, index_results(selected, [_result(run) for run in runs]))
+
+
+@pytest.mark.parametrize("value", [*METRICS, *FIGURES, "jain", "ratio", "share:line1"])
+def test_what_may_be_a_value(value: str) -> None:
+    """Each has the unit that its name ends with, and its title has no unit any more."""
+    assert check_value(value) == value
+    kind = kind_of(value)
+    endings = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_percent": "%", "_bytes": "B"}
+    wanted = next((unit for ending, unit in endings.items() if value.endswith(ending)), "")
+    assert kind.unit == ("%" if value == "share:line1" else wanted)
+    assert kind.axis
+    assert not kind.unit or not kind.axis.endswith(f" {kind.unit}")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("gap", "did you mean gap_s"), ("share", "share:LINE"), ("share:", "share:LINE"), ("gap_s:line1", "no value")],
+)
+def test_what_may_not(value: str, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        _selected(value=value, unit="s")
+
+
+@given(st.text(st.characters(exclude_characters=":"), min_size=1))
+def test_the_line_of_a_share(line: str) -> None:
+    assert line_of(check_value(f"share:{line}")) == line
+    assert line_of(line) is None
+
+
+def test_the_unit_is_that_of_the_value() -> None:
+    with pytest.raises(ValidationError, match="unit of gap_s is 's', not 'ms'"):
+        _selected(value="gap_s", unit="ms")
+
+
+def test_figures_and_shares_are_cells() -> None:
+    measured = _judged().measured
+    assert measured["tcp", "back"].interval.mean == 9.0
+    assert measured["tcp", "first"].interval.mean == 100.0
+    assert measured["tcp", "second"].interval.mean == 0.0
+    assert measured["mptcp", "second"].by_seed == pytest.approx({1: 75.0, 2: 65.0})
+    back = measured["mptcp", "back"]
+    assert (back.interval.n, back.missing, back.by_seed) == (1, 1, {1: 27.0})
+
+
+@given(st.dictionaries(st.sampled_from(["line1", "line2", "a>line1", "a>line2"]), st.floats(0.01, 1), min_size=1))
+def test_shares_of_disjoint_lines_sum_to_all(parts: dict[str, float]) -> None:
+    """Whatever the names of the paths are, as long as each has one of the lines."""
+    total = sum(parts.values())
+    shares = {name: part / total for name, part in parts.items()}
+    measured = _judged([("tcp", 1, 1.0, {}, shares)]).measured
+    assert sum(measured["tcp", name].interval.mean for name in ("first", "second")) == pytest.approx(100)
+
+
+def test_no_share_of_a_run_without_payload() -> None:
+    assert ("tcp", "first") not in _judged([("tcp", 1, 0.0, {}, {})]).measured
+
+
+def test_every_value_has_its_unit() -> None:
+    """Where it is not the one in the table's title; and every kind of value has a figure of its own."""
+    judged = _judged()
+    table = study_table(judged)
+    assert table.title.endswith("(s)")
+    assert [row[:4] for row in table.rows] == [
+        ("tcp", "goodput", "90.00 Mbit/s", "90.00 ± 0.00 Mbit/s"),
+        ("tcp", "back", "9.00", "9.00 ± 0.00"),
+        ("tcp", "line 1", "-", "100.0 ± 0.00 %"),
+        ("tcp", "line 2", "-", "0.00 ± 0.00 %"),
+        ("mptcp", "goodput", "-", "145.0 ± 63.53 Mbit/s"),
+        ("mptcp", "back", "27.00", "27.00"),
+        ("mptcp", "line 1", "-", "30.00 ± 63.53 %"),
+        ("mptcp", "line 2", "-", "70.00 ± 63.53 %"),
+    ]
+    assert [row[8] for row in table.rows] == ["2"] * 5 + ["1 of 2", "2", "2"]
+    figures = dict(study_figures(judged))
+    assert {name: figure.y_label for name, figure in figures.items()} == {
+        "": "goodput, Mbit/s",
+        "-recovery_after_restoration_s": "recovery after the restoration, s",
+        "-share": "share of the payload, %",
+    }
+    assert [series.name for series in figures["-share"].series] == ["line 1", "line 2"]
+    units = {one["column"]: one["unit"] for one in study_document(judged)["measured"]}
+    assert units == {"goodput": "Mbit/s", "back": "s", "first": "%", "second": "%"}
+    assert fill("{1: first @ mptcp} {1: back @ tcp}", judged.selected, judged.sources) == "30.0 ± 63.5 % 9.00 ± 0.00 s"
+
+
+def test_shares_are_divided_by_shares_only() -> None:
+    assert _selected(note="{1: first / second @ mptcp}")
+    with pytest.raises(ValidationError, match="different kinds"):
+        _selected(note="{1: first / back @ mptcp}")
+
+
+def test_without_published_values() -> None:
+    judged = _judged([*RUNS[:2], RUNS[3]], published={}, rows=["tcp", "mptcp"])
+    table = study_table(judged)
+    assert table.columns == ("protocol", "goodput (Mbit/s)", "back", "line 1 (%)", "line 2 (%)", "n")
+    assert [row[2] for row in table.rows] == ["9.00 ± 0.00", "-"]
+
+
+def test_a_published_value_that_was_not_measured() -> None:
+    """A row that was run, and lacks a figure, needs a reason. A row that was not run is named below the table."""
+    runs = [*RUNS[:2], RUNS[3]]
+    alone = _judged(runs)
+    assert [cell.verdict for cell in alone.cells] == ["agrees", "agrees", "not measured"]
+    assert not is_good(alone.cells, alone.claims)
+    assert study_table(alone).rows[5][:6] == ("mptcp", "back", "27.00", "-", "-", "not measured")
+    cell = study_document(alone)["cells"][2]
+    assert (cell["measured"], cell["difference_percent"], cell["verdict"]) == (None, None, "not measured")
+
+    explained = _judged(runs, because=[{"columns": ["back"], "reason": "r", "evidence": "e"}])
+    assert is_good(explained.cells, explained.claims)
+    assert study_table(explained).rows[5][5] == "not measured [1]"
+    assert "[1] r e" in study_table(explained).notes
+
+    only_tcp = _judged(RUNS[:2])
+    assert is_good(only_tcp.cells, only_tcp.claims)
+    assert only_tcp.cells[2].verdict == "not measured"
+    table = study_table(only_tcp)
+    assert [row[0] for row in table.rows] == ["tcp"] * 4
+    assert "Published, and not measured here: mptcp." in table.notes
+
+
+def test_what_some_runs_lack_is_not_certain() -> None:
+    claims = [
+        {"text": text, "table": "1", "of": of, "rows": ["mptcp"], "least": least, "why_bounds": "w"}
+        for text, of, least in (("some", "back", 20.0), ("too little", "back", 30.0), ("all", "first", -50.0))
+    ]
+    judged = _judged(claims=claims)
+    assert [one.verdict for one in judged.claims] == ["not certain", "does not hold", "holds"]
+    said = [note for note in study_table(judged).notes if note.startswith("Claim")]
+    assert "mptcp 27.00 (1 of 2))" in said[0]
+    assert "mptcp 30.00 ± 63.53 %)" in said[2]
+
+
+def test_what_no_run_has_is_not_certain() -> None:
+    """TCP alone, which is well within the bound, does not make it hold for MPTCP, which did not recover."""
+    claim = {"text": "c", "table": "1", "of": "back", "most": 30.0, "why_bounds": "w"}
+    for runs, verdict in ((RUNS[:2], "holds"), ([*RUNS[:2], RUNS[3]], "not certain"), (RUNS[:3], "holds")):
+        (judged,) = _judged(runs, claims=[claim]).claims
+        assert judged.verdict == verdict, judged.quantities
+
+
+@pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
+def test_shares_name_links(selected: Selected) -> None:
+    """A line that is not there would have a share of 0 in every run."""
+    links = {name for point in load(selected.scenario).points for name in point.scenario.links}
+    values = {selected.table.value_of(name) for name in selected.table.columns}
+    assert {line for value in values if (line := line_of(value))} <= links
+
+
+def test_kinds_are_of_figures() -> None:
+    """No kind of a figure that is no more."""
+    assert set(KINDS) == {*METRICS, *FIGURES, "jain", "ratio", "share"}
+
+
+def test_a_column_may_follow_the_row() -> None:
+    """Line 2 at 0 ms, or as line 1."""
+    columns = {
+        "one": {"title": "one line", "where": {"line2": "0 ms"}},
+        "both": {"title": "both lines", "where": {"line2": "@row"}},
+    }
+    selected = _selected(
+        along="line1", columns=columns, published={}, rows=["2 ms", "8 ms"], value="goodput_mbps", unit="Mbit/s"
+    )
+    points = [("2 ms", "0 ms"), ("2 ms", "2 ms"), ("8 ms", "0 ms"), ("8 ms", "8 ms"), ("8 ms", "2 ms")]
+    results = [
+        replace(_result(("tcp", 1, mbps, {}, {})), settings=(("line1", first), ("line2", second)))
+        for mbps, (first, second) in enumerate(points, start=1)
+    ]
+    means = {place: value.interval.mean for place, value in index_results(selected, results).items()}
+    assert means == {("2 ms", "one"): 1, ("2 ms", "both"): 2, ("8 ms", "one"): 3, ("8 ms", "both"): 4}
