@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.report.figure import Figure, Series, save
+from mptcplab.report.html_sweep import published_drawing
 from mptcplab.stats import Interval
 
 FIGURE = Figure("t", "x", "y", ("1 ms", "2 ms"), (Series("s", (Interval(1.0, 0.1, 3), None), (1.1, None)),))
@@ -41,3 +42,10 @@ def test_what_is_not_whole_is_drawn_again(tmp_path: Path, broken: str) -> None:
 def test_a_figure_of_nothing(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     save(replace(FIGURE, series=(Series("s", (None, None)),)), tmp_path, "f")
     assert not recwarn.list
+
+
+def test_versions_are_names() -> None:
+    """As numbers, 6.12 would stand on the left of 7.2, and a line would join them."""
+    kernels = replace(FIGURE, positions=("7.2", "6.12"))
+    assert published_drawing(kernels).data["axis"]["numbers"] == (7.2, 6.12)
+    assert published_drawing(replace(kernels, named=True)).data["axis"]["numbers"] is None

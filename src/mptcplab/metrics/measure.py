@@ -184,6 +184,7 @@ def _warnings(
     if use.with_mptcp > counts.mp_capable:
         yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
     if counts.fallbacks and not use.fell_back:
-        yield f"the kernel counted {counts.fallbacks} falls back to TCP on these hosts"
+        plural = "s" if counts.fallbacks > 1 else ""
+        yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
     for path in idle if use.with_mptcp and is_bulk else ():
         yield f"the subflow by {path} carried less than 1 % of the data"

@@ -66,7 +66,10 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     matches = comparison.matches
     tested = sum(match.adjusted is not None for match in matches)
     if not matches:
-        yield "[!] Nothing is in both: no row has the same settings and workload."
+        yield (
+            "[!] Nothing is in both: no row has the same settings and workload. "
+            "With --by, keys that are swept together with that key differ, too."
+        )
     if tested:
         yield "B - A with its 95 % confidence interval. Paired t: Student's t on runs with the same seed."
         if any(match.difference.test == "Welch's t" for match in matches):

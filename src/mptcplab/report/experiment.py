@@ -10,7 +10,7 @@ from typing import Any
 import mptcplab
 from mptcplab.metrics.figures import FIGURES, MAIN
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.figure import Figure, Series
+from mptcplab.report.figure import NAMES, Figure, Series
 from mptcplab.report.table import short_names
 from mptcplab.scenario.load import Experiment
 from mptcplab.stats import Interval
@@ -68,7 +68,7 @@ def _figures(
     left_out = f" Shown: {_MOST_LINES} of {len(lines)} lines." if len(lines) > _MOST_LINES else ""
     note = _note(rows) + left_out
     x_label = short_names(list(axes))[along]
-    yield name, Figure(experiment.title, x_label, y_label, positions, series, note)
+    yield name, Figure(experiment.title, x_label, y_label, positions, series, note, named=along in NAMES)
 
 
 def _axes(rows: Sequence[ResultRow]) -> dict[str, list[str]]:

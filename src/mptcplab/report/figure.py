@@ -23,6 +23,8 @@ _LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
+#: Keys whose values are names, though versions look like numbers.
+NAMES = frozenset({"kernel"})
 #: Characters of a title in one line, points that a mark is high, and which part of the axis its bar takes at least.
 _TITLE_WIDTH = 58
 _MARK_POINTS = 17
@@ -58,7 +60,8 @@ class Mark:
 class Figure:
     """What is drawn. ``positions`` are labels; they are spaced by their numbers when all have one of the same unit.
 
-    ``lowest`` is where the vertical axis begins.
+    ``lowest`` is where the vertical axis begins. With ``named``, positions are names even if they look like numbers, as
+    versions do.
     """
 
     title: str
@@ -69,6 +72,7 @@ class Figure:
     note: str = ""
     lowest: float = 0.0
     marks: tuple[Mark, ...] = ()
+    named: bool = False
     _size: tuple[float, float] = field(default=(6.4, 4.0))
 
 
@@ -121,9 +125,10 @@ def _is_drawn(files: Sequence[Path], key: str) -> bool:
 
 
 def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
-    places = _places(figure.positions)
+    numbers = [] if figure.named else _numbers(figure.positions)
+    places = _places(numbers, len(figure.positions))
     # Nothing lies between two categories.
-    line = "-" if _numbers(figure.positions) else "none"
+    line = "-" if numbers else "none"
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
@@ -206,12 +211,9 @@ def _numbers(positions: Sequence[str]) -> list[float]:
     return [] if None in matches or len(units) != 1 else [float(match[1]) for match in matches if match]
 
 
-def _places(positions: Sequence[str]) -> list[float]:
+def _places(numbers: Sequence[float], count: int) -> list[float]:
     """Positions by number when they are evenly enough spread to be read, else one after the other."""
-    numbers = _numbers(positions)
-    if len(numbers) < 2:
-        return [float(number) for number in range(len(positions))]
     gaps = [abs(right - left) for left, right in pairwise(numbers)]
-    if min(gaps) * 14 < max(numbers) - min(numbers):  # labels would overlap
-        return [float(number) for number in range(len(positions))]
-    return numbers
+    # Closer together, labels would overlap.
+    is_even = bool(gaps) and min(gaps) * 14 >= max(numbers) - min(numbers)
+    return list(numbers) if is_even else [float(number) for number in range(count)]

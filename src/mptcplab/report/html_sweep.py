@@ -11,7 +11,7 @@ from typing import Any
 
 from mptcplab.metrics.figures import FIGURES, columns
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.figure import Figure
+from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
 from mptcplab.report.table import short_names
 from mptcplab.stats import Interval
@@ -47,7 +47,7 @@ def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
 
 
 def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
-    numbers = _numbers(labels)
+    numbers = None if key in NAMES else _numbers(labels)
     if numbers is None:
         return Axis(key, name, labels, None)
     if _readable(numbers):
@@ -124,7 +124,8 @@ def spread_note(rows: Sequence[ResultRow]) -> str:
 
 def published_drawing(figure: Figure) -> Drawing:
     """Published points beside measured lines."""
-    numbers = _axis("", figure.x_label, figure.positions)
+    label, positions = figure.x_label, figure.positions
+    numbers = Axis("", label, positions, None) if figure.named else _axis("", label, positions)
     data = {
         "axis": numbers.to_json(),
         "y": figure.y_label,

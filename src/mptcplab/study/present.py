@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from mptcplab.report.figure import Figure, Mark, Series
+from mptcplab.report.figure import NAMES, Figure, Mark, Series
 from mptcplab.report.table import Table, interval_text, number
 from mptcplab.stats import Interval
 from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict, judge_claims
@@ -344,6 +344,7 @@ def _figure(judged: Judged, kind: str) -> Figure:
         f"measured: lab kernel in virtual time, n = {n}" + (", bars: 95 % interval" if n > 1 else ""),
         lowest=described.lowest,
         marks=tuple(_claim_marks(judged, names, positions)),
+        named=table.along in NAMES,
     )
 
 
