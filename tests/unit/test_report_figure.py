@@ -49,3 +49,9 @@ def test_versions_are_names() -> None:
     kernels = replace(FIGURE, positions=("7.2", "6.12"))
     assert published_drawing(kernels).data["axis"]["numbers"] == (7.2, 6.12)
     assert published_drawing(replace(kernels, named=True)).data["axis"]["numbers"] is None
+
+
+def test_a_figure_with_one_position() -> None:
+    """The short form of a table may have one row."""
+    one = replace(FIGURE, positions=("1 ms",), series=(Series("s", (Interval(1.0, 0.1, 3),), (1.1,)),))
+    assert published_drawing(one).data["axis"]["numbers"] == (1.0,)

@@ -69,7 +69,8 @@ def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
 def _readable(numbers: Sequence[float]) -> bool:
     """Whether all labels have room on a linear axis."""
     ordered = sorted(numbers)
-    return min(right - left for left, right in pairwise(ordered)) * _CLOSEST >= ordered[-1] - ordered[0]
+    closest = min((right - left for left, right in pairwise(ordered)), default=math.inf)
+    return closest * _CLOSEST >= ordered[-1] - ordered[0]
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
