@@ -60,7 +60,7 @@ def main() -> None:
 
     def show(table: Table, name: str) -> None:
         write_table(table, folder, name)
-        console.print(table.to_rich(), *table.notes, sep="\n")
+        console.print(table.to_rich(console.width), *table.notes, sep="\n")
 
     before = os.getloadavg()[0]
     measured = _ratios(parts, arguments.repeats)

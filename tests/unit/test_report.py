@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from mptcplab.metrics.rows import ResultRow
@@ -89,14 +91,32 @@ def test_csv_reads_back() -> None:
 
 def test_terminal_shows_every_cell() -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(TABLE.to_rich())
+    console.print(TABLE.to_rich(console.width))
     said = console.export_text()
     assert all(cell in said for row in TABLE.rows for cell in row), said
 
 
+_WORD = st.text("abcdefgh>_19", min_size=1, max_size=12)
+_CELL = st.lists(_WORD, max_size=6).map(" ".join)
+
+
+@given(st.integers(1, 6).flatmap(lambda n: st.lists(st.tuples(*[_CELL] * n), min_size=1, max_size=4)), st.data())
+def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.DataObject) -> None:
+    columns = tuple(f"c{number}" for number in range(len(rows[0])))
+    words = [" ".join(column).split() for column in zip(columns, *rows, strict=True)]
+    longest = [max(map(len, column)) for column in words]
+    # Three characters stand between two columns, and two around all.
+    width = sum(longest) + 3 * len(columns) + 2 + data.draw(st.integers(0, 60))
+    console = Console(width=width, file=io.StringIO(), record=True)
+    console.print(Table("", columns, tuple(rows)).to_rich(width))
+    said = console.export_text()
+    assert sorted(said.replace("─", " ").split()) == sorted(word for column in words for word in column), said
+    assert all(len(line) <= width for line in said.splitlines()), said
+
+
 def test_brackets_are_not_markup() -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(Table("t", ("a",), (("[red]x[/red]",),)).to_rich())
+    console.print(Table("t", ("a",), (("[red]x[/red]",),)).to_rich(console.width))
     assert "[red]x[/red]" in console.export_text()
 
 

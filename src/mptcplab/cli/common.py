@@ -63,7 +63,7 @@ def console(*, stderr: bool = False) -> Console:
 def print_table(table: Table) -> None:
     """A table and its notes on standard output."""
     out = console()
-    out.print(table.to_rich())
+    out.print(table.to_rich(out.width))
     for note in table.notes:
         out.print(f"  {note}", style="dim" if not note.startswith("[") else "yellow", markup=False)
 

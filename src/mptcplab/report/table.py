@@ -7,8 +7,10 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,6 +21,8 @@ from mptcplab.stats import Interval
 #: More columns of figures than this are one.
 _MOST_FIGURES = 7
 _ALL_FIGURES = "figures"
+#: Characters that rich puts between columns, and around the table.
+_BETWEEN, _FRAME = 3, 2
 
 
 @dataclass(frozen=True)
@@ -32,15 +36,29 @@ class Table:
     notes: tuple[str, ...] = ()
     styles: tuple[tuple[int, int, str], ...] = ()
 
-    def to_rich(self) -> RichTable:
-        """For a terminal."""
+    def to_rich(self, width: int) -> RichTable:
+        """For a terminal of this width. Words are broken only where whole ones do not fit."""
         table = RichTable(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
-        for column in self.columns:
-            table.add_column(column, justify="right" if column in self.numeric else "left", overflow="fold")
+        for column, wide in zip(self.columns, self._widths(width), strict=True):
+            justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
+            table.add_column(column, justify=justify, overflow="fold", width=wide)
         styles = {(row, column): style for row, column, style in self.styles}
         for number, row in enumerate(self.rows):
             table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
         return table
+
+    def _widths(self, width: int) -> list[int | None]:
+        """Of columns: the widest give way first, none below its longest word. None where rich has to break words."""
+        cells = [[name, *(row[number] for row in self.rows)] for number, name in enumerate(self.columns)]
+        widths = [max(map(cell_len, column)) for column in cells]
+        least = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
+        spare = width - sum(widths) - _BETWEEN * len(widths) - _FRAME
+        for _ in range(-spare):
+            narrower = [number for number, wide in enumerate(widths) if wide > least[number]]
+            if not narrower:
+                return [None] * len(widths)
+            widths[max(narrower, key=lambda number: widths[number])] -= 1
+        return list(widths)
 
     def to_markdown(self) -> str:
         """With the title as heading and the notes as a list."""
