@@ -11,6 +11,7 @@ from typing import Literal
 
 from rich import box
 from rich.cells import cell_len
+from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -36,16 +37,18 @@ class Table:
     notes: tuple[str, ...] = ()
     styles: tuple[tuple[int, int, str], ...] = ()
 
-    def to_rich(self, width: int) -> RichTable:
+    def to_rich(self, width: int) -> Group:
         """For a terminal of this width. Words are broken only where whole ones do not fit."""
-        table = RichTable(title=self.title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        # rich would break a title where its table ends.
+        title = [Text(self.title, style="bold")] if self.title else []
+        table = RichTable(box=box.SIMPLE_HEAD)
         for column, wide in zip(self.columns, self._widths(width), strict=True):
             justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
             table.add_column(column, justify=justify, overflow="fold", width=wide)
         styles = {(row, column): style for row, column, style in self.styles}
         for number, row in enumerate(self.rows):
             table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
-        return table
+        return Group(*title, table)
 
     def _widths(self, width: int) -> list[int | None]:
         """Of columns: the widest give way first, none below its longest word. None where rich has to break words."""
