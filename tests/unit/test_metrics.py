@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
 from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import measure
-from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.rows import result_rows, rows_of, run_result
 from mptcplab.metrics.subflows import MptcpUse
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
@@ -167,6 +168,25 @@ def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
     document = first.to_json()
     assert json.loads(json.dumps(document)) == document
     assert document["goodput_mbps"]["n"] == 3
+
+
+def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
+    recordings = [Made(tmp_path / f"{n}", (1_000_000, 1_000_000), seed=n).write() for n in range(3)]
+    told = [
+        ("10 of 90 connections fell back to TCP", "the subflow by access1>line1 carried less than 1 % of the data"),
+        ("8 of 112 connections fell back to TCP", "the subflow by access2>line2 carried less than 1 % of the data"),
+        ("10 of 90 connections fell back to TCP",),
+    ]
+    results = [
+        replace(one, measured=(replace(one.measured[0], warnings=warnings),))
+        for one, warnings in zip(map(run_result, recordings), told, strict=True)
+    ]
+    (row,) = rows_of(results)
+    assert row.warnings == (
+        "10 of 90 connections fell back to TCP (the same with other numbers in other runs)",
+        "the subflow by access1>line1 carried less than 1 % of the data",
+        "the subflow by access2>line2 carried less than 1 % of the data",
+    )
 
 
 def test_rows_say_when_runs_differ(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ keep their samples), :func:`group` puts together what belongs together, :func:`r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
@@ -21,6 +22,8 @@ from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
 _T = TypeVar("_T")
+#: A number that is a word of its own, and no part of a name.
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])")
 Settings = tuple[tuple[str, str], ...]
 
 #: What is averaged over seeds: fields of a row.
@@ -208,7 +211,7 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         scheduler=_common(measured.scheduler for measured in all_measured),
         kernel=first.kernel,
         seeds=tuple(result.seed for result, _ in members),
-        warnings=tuple(dict.fromkeys(warning for measured in all_measured for warning in measured.warnings)),
+        warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
         samples=samples | figures,
         figures={name: mean_interval(values) for name, values in figures.items()},
         figure_seeds={name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
@@ -237,6 +240,16 @@ def _retransmitted(measured: Measured) -> float:
 
 def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
+
+
+def _told_once(warnings: Iterable[str]) -> Iterable[str]:
+    """Every warning once; of those that differ in numbers only, as from seed to seed, the first."""
+    alike: dict[str, dict[str, None]] = {}
+    for warning in warnings:
+        alike.setdefault(_NUMBER.sub("", warning), {})[warning] = None
+    for texts in alike.values():
+        first, *others = texts
+        yield f"{first} (the same with other numbers in other runs)" if others else first
 
 
 def _mean_shares(group: list[Measured]) -> dict[str, float]:
