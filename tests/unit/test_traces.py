@@ -156,6 +156,18 @@ def test_the_mean_rate_stands_for_the_trace(tmp_path: Path) -> None:
     assert "series" not in direction.model_dump_json()
 
 
+def test_a_trace_stands_above_a_preset(tmp_path: Path) -> None:
+    """What its columns do not say is the preset's, and so is the other direction."""
+    text = SCENARIO.replace('delay = "10 ms"', 'preset = "lte-2014"')
+    _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n", text)
+    link = load(tmp_path / "s.toml").points[0].scenario.links["line1"]
+    rates, delays = (
+        (str(link.forward.rate), str(link.backward.rate)),
+        (str(link.forward.delay), str(link.backward.delay)),
+    )
+    assert (rates, delays) == (("4 Mbit/s", "14.7 Mbit/s"), ("26.55 ms", "26.55 ms"))
+
+
 def test_another_file_is_another_experiment(tmp_path: Path) -> None:
     dumps = set()
     for rate in (4, 5):

@@ -8,6 +8,7 @@ each direction: the whole way to the measurement server counts as the line. What
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -120,18 +121,19 @@ LineName = Literal[
 ]  # fmt: skip
 
 
-def spread_presets(document: Document) -> None:
+def spread_presets(document: Document) -> frozenset[KeyPath]:
     """Replace the ``preset`` of every link by the keys that it stands for, under what the link says itself.
 
+    These keys are returned: a trace stands above them, too.
     :raises InputError: when there is no line of that name.
     """
     links = document.tables.get("links")
-    for name, link in links.items() if isinstance(links, dict) else ():
-        if isinstance(link, dict) and "preset" in link:
-            _spread(document, ("links", name))
+    found = links.items() if isinstance(links, dict) else ()
+    named = [name for name, link in found if isinstance(link, dict) and "preset" in link]
+    return frozenset(key for name in named for key in _spread(document, ("links", name)))
 
 
-def _spread(document: Document, path: KeyPath) -> None:
+def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     at: KeyPath = (*path, "preset")
     link = document.tables["links"][path[-1]]
     line = LINES.get(link["preset"]) if isinstance(link["preset"], str) else None
@@ -141,12 +143,12 @@ def _spread(document: Document, path: KeyPath) -> None:
         raise document.error(at, "is not the name of a line", hint=hint)
     place = document.place(at)
     del link["preset"]
-    # A trace decides what its columns say: its link has to say so itself.
     for way, rate in (("forward", line.up), ("backward", line.down)):
         own = link.get(way, {})
         for key, text in _keys(rate, line):
             if isinstance(own, dict) and key not in own and key not in link:
                 document.put((*path, way, key), text, place)
+                yield (*path, way, key)
 
 
 def _keys(rate: float | None, line: Line) -> list[tuple[str, str]]:

@@ -182,6 +182,8 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
             key = next(key for key, value in point.settings.items() if first.settings[key] != value)
             message = f"makes the same experiment of '{first.label}' and '{point.label}'"
             hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
+            if key.endswith(".preset"):
+                hint = "what a link says itself stands above its preset: leave its rate or delay out"
             raise document.error(("sweep", key), message, hint=hint)
 
 
@@ -202,9 +204,9 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
     _lay_over_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
-    spread_presets(at_point)
+    presets = spread_presets(at_point)
     _spread_links(at_point)
-    read_traces(at_point)
+    read_traces(at_point, presets)
     _spread_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)

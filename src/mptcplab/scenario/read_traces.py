@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ _LEAST_RATE = 1000
 _NOT_ALL_LOST = 10**9 - 1
 
 
-def read_traces(document: Document) -> None:
+def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
     """Put every trace's content beside its name, and its mean rate or first values where keys of a link belong.
 
+    ``presets`` are keys that a line's preset has written, over which a trace stands.
     :raises InputError: when a file cannot be read, is no trace, is another one than its digest says, or when the link
         says itself what the trace says.
     """
@@ -30,10 +32,10 @@ def read_traces(document: Document) -> None:
         for way in WAYS:
             direction = link.get(way) if isinstance(link, dict) else None
             if isinstance(direction, dict) and direction.get("trace") is not None:
-                _read(document, ("links", name, way), direction)
+                _read(document, ("links", name, way), direction, presets)
 
 
-def _read(document: Document, path: KeyPath, direction: Table) -> None:
+def _read(document: Document, path: KeyPath, direction: Table, presets: Collection[KeyPath]) -> None:
     at: KeyPath = (*path, "trace")
     value = direction["trace"]
     table = {"file": value} if isinstance(value, str) else value
@@ -49,7 +51,7 @@ def _read(document: Document, path: KeyPath, direction: Table) -> None:
         hint = f"sha256sum says {series.sha256}: take the right file, or leave sha256 out"
         raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint)
     for key in series.keys:
-        if key in direction:
+        if key in direction and (*path, key) not in presets:
             hint = f"the trace says it: remove `{key}`, or the trace's column"
             raise document.error((*path, key), "stands beside a trace of it", hint=hint)
         direction[key] = _summary(document, at, series, key)
