@@ -62,7 +62,8 @@ BEYOND = {
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
-        "record-capture-filter-option repeats-least-above-most weights-also-by-sysctl weights-of-another-scheduler weights-without-scheduler"
+        "record-capture-filter-option repeats-least-above-most weights-also-by-sysctl "
+        "weights-of-another-scheduler weights-without-scheduler"
     ),
     "events in their order": (
         "event-address-there event-address-twice event-between-routers event-changes-nothing "
