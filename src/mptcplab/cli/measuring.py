@@ -80,7 +80,7 @@ def measure_one(work: Work, folder: Path, running: Running) -> Outcome:
         return Outcome(work, (), {}, error)
     problem = None
     try:
-        check_failures(done, work.repeating(), folder, name=f"{work.file('failed')}.sh")
+        check_failures(done, work.repeating, folder, name=f"{work.file('failed')}.sh")
     except LabError as error:
         problem = error
     measured = index_results(work.selected, [one.result for one in done if one.result])

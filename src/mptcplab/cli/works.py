@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mptcplab.errors import InputError
@@ -38,16 +38,12 @@ class Work:
         """What a file of this table and form is called, before its last suffix."""
         return file_stem(f"{name}-{self.selected.number}", quick=self.is_quick)
 
-    def repeating(self) -> Callable[[Run], str]:
+    def repeating(self, failed: Run) -> str:
         """The command that repeats one run alone."""
-
-        def text(failed: Run) -> str:
-            words = ["mptcplab", "run", str(self.selected.scenario), "--seed", str(failed.seed), "--repeats", "1"]
-            for change in (*self.changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
-                words += ["--set", change]
-            return shlex.join(words)
-
-        return text
+        words = ["mptcplab", "run", str(self.selected.scenario), "--seed", str(failed.seed), "--repeats", "1"]
+        for change in (*self.changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
+            words += ["--set", change]
+        return shlex.join(words)
 
 
 def work_on(selected: Selected, overrides: Sequence[str], *, quick: bool) -> Work:

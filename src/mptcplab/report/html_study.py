@@ -127,7 +127,7 @@ def table_section(forms: Sequence[Form], *, in_study: bool = True, over_time: Ov
     first = forms[0]
     judged, selected, rows = first.judged, first.judged.selected, first.results.rows
     study = selected.study
-    about = f"{study.authors} {study.year}, {study.title}. {study.where}. " if in_study else ""
+    about = f"{study.authors} {study.year}, {study.title}. {study.where}. "
     question = f"{about}Does the published table come out again? {' '.join(study.test_bed.split())}" if in_study else ""
     return section(
         first.results,

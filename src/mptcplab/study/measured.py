@@ -75,7 +75,11 @@ def _shares(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str,
                 if measured.sockets.shares and fits(table, table.columns[name], settings):
                     percent = _percent_over(line, measured.sockets.shares)
                     found.setdefault((settings[table.along], name), {})[result.seed] = percent
-    return {place: Value(mean_interval(list(by_seed.values())), by_seed) for place, by_seed in found.items()}
+    return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
+
+
+def _of_seeds(by_seed: Mapping[int, float], missing: int = 0) -> Value:
+    return Value(mean_interval(list(by_seed.values())), by_seed, missing=missing)
 
 
 def _percent_over(line: str, shares: Mapping[str, float]) -> float:
@@ -92,7 +96,7 @@ def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[st
         for name, column in table.columns.items():
             if table.value_of(name) == "jain" and result.jain is not None and fits(table, column, settings):
                 found.setdefault((settings[table.along], name), {})[result.seed] = result.jain
-    return {place: Value(mean_interval(list(by_seed.values())), by_seed) for place, by_seed in found.items()}
+    return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
 
 
 def _ratios(selected: Selected, found: Measured) -> Iterator[tuple[tuple[str, str], Value]]:
@@ -115,7 +119,7 @@ def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequen
     seeds, missing = set(of.by_seed), max(one.missing for one in (of, *parts))
     if seeds and all(set(part.by_seed) == seeds for part in parts):
         by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(seeds)}
-        return Value(mean_interval(list(by_seed.values())), by_seed, missing=missing)
+        return _of_seeds(by_seed, missing)
     mean = formula(of.interval.mean, [part.interval.mean for part in parts])
     return Value(Interval(mean, None, 1), missing=missing)
 
