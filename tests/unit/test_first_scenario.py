@@ -8,11 +8,6 @@ import runpy
 import shutil
 from pathlib import Path
 
-import pytest
-
-from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.load import load
-
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "first-scenario.md").read_text()
 RIDE = ROOT / "examples" / "ride"
@@ -24,14 +19,6 @@ def test_the_guide_shows_every_file() -> None:
     shown = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     assert len(FILES) == 9
     assert shown == [file.read_text().removeprefix(_LICENCE) for file in FILES]
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_step_compiles_at_every_point(file: Path) -> None:
-    experiment = load(file)
-    assert len(experiment.runs) <= 20, "a step is done in a minute"
-    for point in experiment.points:
-        assert compile_plan(point.scenario, seed=1).programs
 
 
 def test_traces_are_made_by_their_maker(tmp_path: Path) -> None:

@@ -7,38 +7,28 @@ import html
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_results import TWO_LINES, make_results, write_run
+from tests.unit.html_page import EVIL, PageText, drawing_of
+from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
-from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.plan.compile import compile_plan
-from mptcplab.recording.record import Recording
 from mptcplab.report import html as page
-from mptcplab.report.files import write_json
 from mptcplab.report.html import build_report, to_html, write_report
-from mptcplab.report.html_model import Drawing, Experiment
+from mptcplab.report.html_model import Experiment
 from mptcplab.report.html_series import _edges, _thinned, timelines
 from mptcplab.report.html_sweep import axes_of
 from mptcplab.report.table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
-from mptcplab.study.document import study_document
-from mptcplab.study.forms import digest, file_stem, short_changes
-from mptcplab.study.load import select
-from mptcplab.study.measured import index_rows
-from mptcplab.study.present import Judged, judge
 
 ROOT = Path(__file__).resolve().parents[2]
-EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
 
 
 def _only(folder: Path) -> Experiment:
@@ -46,43 +36,12 @@ def _only(folder: Path) -> Experiment:
     return one
 
 
-def _drawing(one: Experiment, kind: str) -> Drawing:
-    return next(drawing for drawing in one.drawings if drawing.kind == kind)
-
-
-class _Text(HTMLParser):
-    """Visible text, tags and the cells of tables."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.addresses: list[str] = []
-        self.cells: list[str] = []
-        self._in: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.addresses += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "action", "data")]
-        if tag == "td":
-            self.cells.append("")
-        self._in.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self._in and self._in.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        if "td" in self._in:
-            self.cells[-1] += data
-
-
 def test_same_numbers_as_the_table(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     results = open_results(tmp_path / "r")
     table = result_table(results.title, results.rows)
     assert table.rows, "there is something to compare"
-    cells = _Text(to_html(build_report(tmp_path / "r"))).cells
+    cells = PageText(to_html(build_report(tmp_path / "r"))).cells
     expected = [cell for row in table.rows for cell in row]
     assert cells[: len(expected)] == expected
     assert len(expected) == 6 * len(table.columns)
@@ -122,7 +81,7 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
         known["addresses"]["10.0.1.1"]["link"] = EVIL
         manifest.write_text(json.dumps(known))
     text = to_html(build_report(folder))
-    read = _Text(text)
+    read = PageText(text)
     assert "img" not in read.tags
     assert read.tags.count("script") == 3, "data, library and ours"
     assert html.escape("<img src=x onerror=alert(1)>") in text
@@ -135,7 +94,7 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
 def test_loads_nothing(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     text = to_html(build_report(tmp_path / "r"))
-    assert _Text(text).addresses == []
+    assert PageText(text).addresses == []
     style = text[text.index("<style>") : text.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
@@ -164,7 +123,7 @@ def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
     (folder / "results.json").write_text(json.dumps(document | {"rows": rows}))
     report = write_report(folder, tmp_path / "report.html")
     size = (tmp_path / "report.html").stat().st_size
-    timeline = _drawing(report.experiments[0], "timeline")
+    timeline = drawing_of(report.experiments[0], "timeline")
     print(f"500 points: {size / 1e6:.2f} MB, of which time series {len(json.dumps(timeline.data)) / 1e6:.2f} MB")
     assert len(timeline.data["points"]) == 500
     assert "At most" in timeline.caption, "the page says that curves are thinned"
@@ -265,7 +224,7 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
 
 def test_one_run_per_point_the_median(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    data = _drawing(_only(tmp_path / "r"), "timeline").data
+    data = drawing_of(_only(tmp_path / "r"), "timeline").data
     assert [point["at"] for point in data["points"]] == [[i, j] for i in range(2) for j in range(3)]
     # Goodput grows with the seed: of 1, 2 and 3 the second is the median.
     assert {point["seed"] for point in data["points"]} == {2}
@@ -304,7 +263,7 @@ def test_stretches_cover_everything(instants: list[int], most: int) -> None:
 
 def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
-    assert "queue" not in _drawing(_only(tmp_path / "r"), "timeline").panels
+    assert "queue" not in drawing_of(_only(tmp_path / "r"), "timeline").panels
     for place in (tmp_path / "r" / "runs").iterdir():
         pl.DataFrame(
             {
@@ -316,7 +275,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
                 "drops": [0, 0, 4],
             }
         ).write_parquet(place / "queues.parquet")
-    drawing = _drawing(_only(tmp_path / "r"), "timeline")
+    drawing = drawing_of(_only(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
     queue = {"name": "line1 forward", "t": (0.1, 0.2), "v": (3, 150)}
     assert drawing.data["points"][0]["workloads"][0]["queue"] == [queue]
@@ -338,122 +297,6 @@ def test_axes(labels: list[str], scale: str, numbers: tuple[float, ...] | None) 
     (axis,) = axes_of(rows)
     assert (axis.name, axis.scale, axis.labels) == ("line1.delay", scale, tuple(labels))
     assert axis.numbers == (pytest.approx(numbers) if numbers else None)
-
-
-def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False, **more: Any) -> Judged:
-    """What `mptcplab reproduce` leaves of a table, without running anything."""
-    (selected,) = select(name)
-    changes = short_changes(selected.table) if quick else []
-    runs = load(selected.scenario, overrides=changes, repeats=repeats).runs
-    recordings = [write_run(folder, run) for run in runs]
-    judged = judge(selected, index_rows(selected, result_rows(recordings)), changes)
-    known = [
-        {"run": one.folder.name, "seed": run.seed, "settings": run.point.settings}
-        for one, run in zip(recordings, runs, strict=True)
-    ]
-    document = study_document(judged, quick=quick) | {"runs": known, "failed": [], "form": digest(selected)} | more
-    write_json(document, folder / f"{file_stem(f'table-{selected.number}', quick=quick)}.json")
-    return judged
-
-
-def test_a_study(tmp_path: Path) -> None:
-    """Tables share a folder; each section has the runs of its own table, and the published values beside them."""
-    folder = tmp_path / "subramani2018"
-    for number, wanted in (("4.1", 1), ("4.3", 2)):
-        measure_table(folder, f"subramani2018/{number}", repeats=wanted)
-    first, second = build_report(folder).experiments
-    assert first.title.startswith("Table 4.1")
-    assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]
-    assert second.repeat.commands[0].line == "mptcplab reproduce subramani2018/4.3"
-    assert second.notices[0].text.startswith("Intervals of n = 2")
-    series = _drawing(second, "lines").data["series"]
-    assert [one["name"] for one in series] == ["TCP", "MPTCP"]
-    assert series[1]["published"] == [37.37, 45.13, 60.37, 91.3, 123.53]
-    # 45.1 or 45.2 Mbit/s on the first line, 15 on the second: half of their difference times Student's t for n = 2.
-    assert series[1]["measured"][0] == pytest.approx([60.15, 0.05 * 12.706], abs=0.01)
-    text = to_html(build_report(folder))
-    assert text.count("<article") == 2
-    assert text.count('id="plotly"') == 1, "once, however many sections"
-
-
-def test_a_study_quotes_the_other_tables_of_its_folder(tmp_path: Path) -> None:
-    folder, pages = tmp_path / "subramani2018", []
-    for number in ("4.2", "reading"):
-        measured = measure_table(folder, f"subramani2018/{number}", repeats=1).measured
-        pages.append(to_html(build_report(folder)))
-    missing = "(not measured here: mptcplab reproduce subramani2018/reading)"
-    assert missing in pages[0]
-    assert missing not in pages[1]
-    values = [f"{measured[row, 'mptcp'].interval.mean:.1f}" for row in ("0 ms", "4 ms", "5 ms", "20 ms")]
-    assert f"gives {', '.join(values[:3])} and {values[3]} Mbit/s (Table reading)" in pages[1]
-    assert "Quoted from this folder: table reading, n = 1." in pages[1]
-
-
-def test_both_forms_of_a_table(tmp_path: Path) -> None:
-    """The full form has the section; the short one stands below it, and says where the other says something else."""
-    folder = tmp_path / "subramani2018"
-    measure_table(folder, "subramani2018/4.6", repeats=3)
-    measure_table(folder, "subramani2018/4.6", repeats=1, quick=True)
-    (one,) = build_report(folder).experiments
-    assert len(one.repeat.runs) == len(load(select("subramani2018/4.6")[0].scenario, repeats=3).runs)
-    full, short, _ = one.tables
-    assert short.title == f"{full.title}, short form"
-    assert (full.columns[-1], short.columns[-1]) == ("n", "outside the full form")
-    # The made runs have a goodput that grows with the seed: 1 to 3 have the mean of 2, and an interval around it.
-    assert {row[-1] for row in short.rows} == {"no"}
-    assert [command.line for command in one.repeat.commands] == [
-        "mptcplab reproduce subramani2018/4.6",
-        "mptcplab reproduce subramani2018/4.6 --quick",
-    ]
-
-
-def test_all_studies_on_one_page(tmp_path: Path) -> None:
-    """The scoreboard leads to every section, and says why a table has none; no run is measured twice."""
-    folder, known = tmp_path / "r", {}
-    judged = measure_table(folder / "subramani2018", "subramani2018/4.1", repeats=2)
-    measure_table(
-        folder / "nguyen2014",
-        "nguyen2014/unequal",
-        repeats=1,
-        failed=[{"settings": {"a": "b"}, "seed": 2, "error": "e"}],
-    )
-    missing = {"study": "nguyen2014", "table": "queue", "form": None, "why": "the lab kernel 6.99 is not built"}
-    write_json({"tables": [missing]}, folder / "scoreboard.json")
-    report = build_report(folder)
-    assert report.board is not None
-    assert [one.anchor for one in report.experiments] == ["nguyen2014-unequal", "subramani2018-4-1"]
-    rows = {row[0]: row for row in report.board.table.rows}
-    assert not any(name.startswith("ito2016") for name in rows), "nothing of it is in the folder"
-    runs = len(report.experiments[0].repeat.runs) + 1
-    assert rows["nguyen2014/unequal"][-1] == f"1 of {runs} runs failed, 2 warnings"
-    assert rows["nguyen2014/queue"][-1] == "not measured"
-    assert "nguyen2014/queue was not measured: the lab kernel 6.99 is not built." in report.board.totals.notes
-    agree = sum(cell.verdict == "agrees" for cell in judged.cells)
-    assert str(agree or "") in rows["subramani2018/4.1"]
-    text = to_html(report)
-    read = _Text(text)
-    assert set(read.addresses) == {"#scoreboard", "#nguyen2014-unequal", "#subramani2018-4-1"}
-    assert all(f'id="{address[1:]}"' in text for address in read.addresses)
-    assert not [one for one in report.experiments if any(drawing.kind == "timeline" for drawing in one.drawings)]
-    assert f"mptcplab report {folder / 'nguyen2014'}" in text, "which command shows what is left out"
-    for place in (folder / "subramani2018" / "runs").iterdir():
-        known[place.name] = run_result(Recording(place))
-        (place / "subflows.parquet").unlink()
-    again = build_report(folder, known=known)
-    assert again.experiments[1].tables == report.experiments[1].tables
-
-
-def test_recordings_that_are_gone(tmp_path: Path) -> None:
-    folder = tmp_path / "subramani2018"
-    measure_table(folder, "subramani2018/4.1", repeats=2)
-    gone, damaged, *_ = sorted((folder / "runs").iterdir())
-    shutil.rmtree(gone)
-    (damaged / "manifest.json").write_text("{}")
-    warnings = [notice.text for notice in build_report(folder).experiments[0].notices if notice.level == "warning"]
-    assert [text[:34] for text in warnings] == [
-        "1 recording could not be read, and",
-        "2 recordings that the results name",
-    ]
 
 
 def test_limitations_are_those_of_the_documentation() -> None:

@@ -16,8 +16,9 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.unit.html_page import EVIL
 from tests.unit.made_results import TWO_LINES, make_results
-from tests.unit.test_report_html import EVIL, measure_table
+from tests.unit.made_studies import measure_table
 
 from mptcplab.report.html import write_report
 

@@ -26,7 +26,6 @@ from mptcplab.study.schema import Claim, Study
 from mptcplab.study.verdict import is_good, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("**/*.toml"))
 SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name != "study.toml"]
 
 
@@ -101,7 +100,7 @@ def _measured(selected: Selected) -> set[tuple[str, str]]:
     return {cell for point in load(selected.scenario).points for cell in _cells(selected, point)}
 
 
-@pytest.mark.parametrize("file", [*SCENARIOS, *EXAMPLES], ids=lambda file: f"{file.parent.name}/{file.name}")
+@pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_scenario_compiles(file: Path) -> None:
     experiment = load(file)
     plans = [compile_plan(point.scenario, seed=experiment.seed) for point in experiment.points]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Studies that a test may measure without a lab."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.made_studies import Labs, write_studies
+
+from mptcplab.cli import measuring
+from mptcplab.study import load as study_load
+
+
+@pytest.fixture
+def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two studies of two tables each."""
+    write_studies(tmp_path / "studies")
+    monkeypatch.setattr(study_load, "_STUDIES", tmp_path / "studies")
+    return tmp_path / "studies"
+
+
+@pytest.fixture
+def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
+    assert studies.is_dir()
+    made = Labs()
+    monkeypatch.setattr(measuring, "execute", made.execute)
+    return made

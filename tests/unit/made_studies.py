@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Studies measured without a lab: two made ones of two tables each, and tables of those that are shipped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click.testing
+from tests.unit.made_results import write_run
+
+from mptcplab.cli import reproduce as command
+from mptcplab.cli.common import Running
+from mptcplab.engine.lab import Done
+from mptcplab.engine.rounds import Rounds
+from mptcplab.errors import Exit, LabError
+from mptcplab.metrics.rows import result_rows, run_result
+from mptcplab.recording.record import Recording
+from mptcplab.report.files import write_json
+from mptcplab.scenario.load import Run, load
+from mptcplab.study.document import study_document
+from mptcplab.study.forms import digest, file_stem, short_changes
+from mptcplab.study.load import select
+from mptcplab.study.measured import index_rows
+from mptcplab.study.present import Judged, judge
+
+SCENARIO = """
+title = "made"
+repeats = 3
+topology = { preset = "disjoint-lines" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+links.line1.rate = "50 Mbit/s"
+[sweep]
+"transport.protocol" = ["tcp", "mptcp"]
+"links.line2.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"""
+#: The made runs have a goodput of 45 and 15 Mbit/s on their lines, and 0.1 more with every other seed.
+_STUDY = """
+title = "t"
+authors = "a"
+year = 2020
+where = "w"
+test_bed = "b"
+[tables.1]
+title = "first"
+tolerance = "5%"
+published = { "8 Mbit/s" = { tcp = 45, mptcp = 70 }, "16 Mbit/s" = { tcp = 45, mptcp = 60 } }
+because = [{ columns = ["mptcp"], rows = ["8 Mbit/s"], reason = "r" }]
+[tables.more]
+kind = "Evidence"
+title = "second"
+rows = ["8 Mbit/s", "16 Mbit/s"]
+[[claims]]
+text = "more"
+table = "1"
+of = "mptcp"
+to = ["tcp"]
+least = 1.2
+why_bounds = "w"
+"""
+_COMMON = """scenario = "s.toml"
+along = "links.line2.rate"
+along_label = "rate"
+unit = "Mbit/s"
+columns = { tcp = "TCP", mptcp = "MPTCP" }
+quick = { rows = ["8 Mbit/s"], repeats = 1, change = { "workloads.bulk.duration" = "1 s" } }
+"""
+
+
+def write_studies(folder: Path) -> None:
+    """The studies ``made`` and ``other``, which are alike."""
+    text = _STUDY
+    for table in ("[tables.1]\n", "[tables.more]\n"):
+        text = text.replace(table, f"{table}{_COMMON}")
+    for name in ("made", "other"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "s.toml").write_text(SCENARIO)
+        (folder / name / "study.toml").write_text(text)
+
+
+Fate = Callable[[Run], LabError | None]
+
+
+class Labs:
+    """Makes runs without a lab. ``fate`` says which fail, ``before`` what is raised instead of measuring a table."""
+
+    def __init__(self) -> None:
+        self.fate: Fate = lambda _: None
+        self.before: Callable[[Rounds, Path], None] = lambda *_: None
+        self._there: dict[tuple[Path, str, str], Recording] = {}
+
+    @property
+    def made(self) -> int:
+        """How many runs were made; two tables of a study have the same."""
+        return len(self._there)
+
+    def execute(self, rounds: Rounds, out: Path, _running: Running) -> list[Done]:
+        """In place of :func:`mptcplab.cli.sweep.execute`."""
+        self.before(rounds, out)
+        out.mkdir(parents=True, exist_ok=True)
+        return rounds.ordered(self._one(run, out) for run in rounds.first())
+
+    def _one(self, run: Run, out: Path) -> Done:
+        error = self.fate(run)
+        if error is not None:
+            return Done(run, error=error, wall_seconds=0.1)
+        key = (out, run.label, run.point.scenario.model_dump_json())
+        if key not in self._there:
+            self._there[key] = write_run(out, run)
+        recording = self._there[key]
+        return Done(run, recording.folder, run_result(recording, tuple(run.point.settings.items())), None, 0.1)
+
+
+def call(out: Path, *arguments: str) -> click.testing.Result:
+    runner = click.testing.CliRunner()
+    return runner.invoke(command.reproduce, [*arguments, "--out", str(out)], standalone_mode=False)
+
+
+def ended(out: Path, *arguments: str, status: Exit = Exit.DONE) -> click.testing.Result:
+    """What is printed by a command that ends by itself."""
+    result = call(out, *arguments)
+    if result.exception is not None:
+        raise result.exception
+    assert result.return_value == status, result.output
+    return result
+
+
+def scoreboard(out: Path, name: str = "scoreboard") -> dict[str, dict[str, Any]]:
+    document = json.loads((out / f"{name}.json").read_text())
+    return {f"{one['study']}/{one['table']}": one for one in document["tables"]}
+
+
+def second_fails(run: Run) -> LabError | None:
+    wanted = run.seed == 2 and run.point.settings["transport.protocol"] == "mptcp"
+    return LabError("it ended with status 1", hint="look") if wanted else None
+
+
+def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False, **more: Any) -> Judged:
+    """What `mptcplab reproduce` leaves of a table, without running anything."""
+    (selected,) = select(name)
+    changes = short_changes(selected.table) if quick else []
+    runs = load(selected.scenario, overrides=changes, repeats=repeats).runs
+    recordings = [write_run(folder, run) for run in runs]
+    judged = judge(selected, index_rows(selected, result_rows(recordings)), changes)
+    known = [
+        {"run": one.folder.name, "seed": run.seed, "settings": run.point.settings}
+        for one, run in zip(recordings, runs, strict=True)
+    ]
+    document = study_document(judged, quick=quick) | {"runs": known, "failed": [], "form": digest(selected)} | more
+    write_json(document, folder / f"{file_stem(f'table-{selected.number}', quick=quick)}.json")
+    return judged

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""The short form beside the full one, measured in the same folder or shipped with the study."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.made_studies import SCENARIO, Labs, call, ended, second_fails
+
+from mptcplab.study import reference
+from mptcplab.study.full import REFERENCE, full_form
+from mptcplab.study.load import select, study_names
+
+
+@pytest.mark.usefixtures("labs")
+def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
+    """One seed has 45.1 Mbit/s, three have 45.2 ± 0.25; then we pretend that the full form had 1 Mbit/s less."""
+    out = tmp_path / "r"
+    result = ended(out, "made/1", "--quick")
+    assert "No full value to compare with: the full form was not recorded" in result.stdout
+    assert "outside the full form" not in (out / "made" / "table-1.quick.csv").read_text()
+    ended(out, "made")
+    full = out / "made" / "table-1.json"
+    before = full.read_text()
+    result = ended(out, "made/1", "--quick")
+    assert "0 of 2 values lie outside the full form's 95 % interval (measured in this folder)." in result.stdout
+    document = json.loads(before)
+    for one in document["measured"]:
+        one["mean"] -= 1 if one["column"] == "tcp" else 0
+    full.write_text(json.dumps(document))
+    result = ended(out, "made/1", "--quick")
+    assert "1 of 2 values lie outside" in result.stdout
+    assert "the short form has 1 instead of 3 seeds and is shorter (workloads.bulk.duration=1 s)" in " ".join(
+        result.stdout.split()
+    )
+    rows = list(csv.DictReader((out / "made" / "table-1.quick.csv").read_text().splitlines()))
+    assert [(row["protocol"], row["measured"], row["outside the full form"]) for row in rows] == [
+        ("TCP", "45.10 (full: 44.20 ± 0.25)", "yes"),
+        ("MPTCP", "60.10", "no"),
+    ]
+    assert "45.10 (full: 44.20 ± 0.25)" in (out / "made" / "table-1.quick.md").read_text()
+    short = json.loads((out / "made" / "table-1.quick.json").read_text())
+    assert [one["outside_full"] for one in short["measured"]] == [True, False]
+    assert short["measured"][0]["full"]["n"] == 3
+    assert json.loads(full.read_text()) == document, "the full form's files are not touched"
+    table = ended(out, "made", "--quick").stdout
+    assert [line.split()[-3:] for line in table.splitlines() if line.strip().startswith("made: all")] == [
+        ["1", "of", "4"]
+    ]
+    changed = ended(out, "made/1", "--quick", "--set", "links.line1.rate=49 Mbit/s").stdout
+    assert "full form" not in changed, "it is another experiment"
+
+
+@pytest.mark.usefixtures("labs")
+def test_a_grid_beside_the_full_form(tmp_path: Path) -> None:
+    """A table without published values has a column per value."""
+    out = tmp_path / "r"
+    ended(out, "made/more")
+    document = json.loads((out / "made" / "table-more.json").read_text())
+    document["measured"] = [one for one in document["measured"] if one["column"] == "mptcp"]
+    document["measured"][0]["mean"] += 1
+    (out / "made" / "table-more.json").write_text(json.dumps(document))
+    said = ended(out, "made/more", "--quick").stdout
+    (row,) = csv.DictReader((out / "made" / "table-more.quick.csv").read_text().splitlines())
+    assert row["MPTCP"] == "60.10 (full: 61.20 ± 0.25)"
+    assert row["outside the full form"] == "1 of 1"
+    assert "1 of 1 values lie outside the full form's 95 % interval (measured in this folder); 1 more" in said
+
+
+@pytest.mark.usefixtures("labs")
+def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
+    ended(tmp_path / "full", "--all")
+    said = reference.write(tmp_path / "full")
+    assert [line.partition(" in ")[0] for line in said] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
+    text = (studies / "made" / REFERENCE).read_text()
+    assert '"mptcp": [60.2, 0.2484138, 3]' in text, "a line for every cell"
+    result = ended(tmp_path / "elsewhere", "made/1", "--quick")
+    assert "(shipped with the study, from kernel" in result.stdout
+    assert "0 of 2 values" in result.stdout
+    # Another scenario is not what the reference is about, but words in it do not matter.
+    scenario = studies / "made" / "s.toml"
+    scenario.write_text(SCENARIO.replace('"made"', '"other words"').replace("repeats = 3", "repeats = 2"))
+    assert "0 of 2 values" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
+    scenario.write_text(SCENARIO.replace("50 Mbit/s", "40 Mbit/s"))
+    assert "No full value" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
+    found = json.loads(text)
+    assert found["missing"] == {}
+    assert found["tables"]["1"]["without"] == []
+    ended(tmp_path / "full", "made/1", "--set", "transport.congestion_control=reno")
+    assert reference.write(tmp_path / "full")[0].endswith(
+        "1: measured with changed keys; more: measured in an earlier form of the table"
+    )
+    assert json.loads((studies / "made" / REFERENCE).read_text())["tables"] == {}
+
+
+def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    """A folder with one table again does not take the others from the reference."""
+    ended(tmp_path / "full", "--all")
+    reference.write(tmp_path / "full")
+    before = (studies / "made" / REFERENCE).read_text()
+    ended(tmp_path / "again", "made/more")
+    said = reference.write(tmp_path / "again")
+    assert said[0].startswith("made: 2 of 2 tables")
+    assert said[1].startswith("other: nothing in ")
+    assert (studies / "made" / REFERENCE).read_text() == before
+    labs.fate = second_fails
+    call(tmp_path / "broken", "made/more")
+    reference.write(tmp_path / "broken")
+    assert (studies / "made" / REFERENCE).read_text() == before, "means over fewer runs are none"
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_shipped_references(name: str) -> None:
+    """Every cell of a table is in the reference, or is said to be missing; and it is of the tables as they are now."""
+    tables = select(name)
+    file = tables[0].folder / REFERENCE
+    if not file.exists():
+        pytest.skip(f"{name} has no reference yet")
+    found = json.loads(file.read_text())
+    assert set(found["tables"]) | set(found["missing"]) == {one.number for one in tables}
+    for one in tables:
+        if one.number in found["missing"]:
+            continue
+        cells, without = found["tables"][one.number]["cells"], found["tables"][one.number]["without"]
+        known = {(row, column) for row, columns in cells.items() for column in columns}
+        assert known, one.name
+        assert known | {(row, column) for row, column in without} == {
+            (row, column) for row in one.table.all_rows for column in one.table.columns
+        }, one.name
+        assert all(n >= 1 and (width is None) == (n == 1) for row in cells.values() for _, width, n in row.values())
+        assert found["tables"][one.number]["kernels"], one.name
+        again = f"mptcplab reproduce {one.name} --out R, and python -m mptcplab.study.reference --write R"
+        assert full_form(one, {}).cells, f"table {one.name} changed since it was measured: {again}"
