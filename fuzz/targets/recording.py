@@ -98,5 +98,5 @@ class RecordingTarget:
             (self._left / left).write_bytes(b"")
         (self._left / "out/capture.a-b.out").write_bytes(b"")
         (self._left / name).write_bytes(content)
-        finish(self._left, manifest={"programs": json.loads(json.dumps(_PROGRAMS))}, zero_ns=0, console="")
+        finish(self._left, manifest={"programs": json.loads(json.dumps(_PROGRAMS))}, zero_ns=0)
         assert Recording(self._left).subflows.height >= 0

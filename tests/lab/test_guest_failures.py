@@ -166,7 +166,7 @@ def test_a_kernel_file_that_cannot_be_run(bench: Bench) -> None:
 
 
 def test_one_bad_run_does_not_stop_the_others(bench: Bench) -> None:
-    """A run that times out is reported with its seed; the run beside it is recorded."""
+    """A run that times out is reported, and what it left can be looked at; the run beside it is recorded."""
     experiment = bench.experiment(
         """
 topology.preset = "direct"
@@ -182,3 +182,8 @@ sweep."workloads.bulk.size" = ["100 kB", "1 MB"]
     assert bad.error is not None
     assert bad.error.message == "bulk.client did not end within its timeout of 2 s"
     assert not list(Path(bench.folder / "results" / ".work" / "tmp").iterdir())
+    (left,) = (bench.folder / "results" / "failed").iterdir()
+    assert str(left) in (bad.error.hint or "")
+    assert (left / "error.txt").read_text() == f"{bad.error.message}\n"
+    assert '"event":"interval"' in (left / "out" / "bulk.server.out").read_text(), "what the server had got by then"
+    assert {path.name for path in left.iterdir()} == {"console.txt", "error.txt", "out", "plan.json"}

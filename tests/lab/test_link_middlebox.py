@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import polars as pl
@@ -120,6 +121,31 @@ def test_stripped_add_addr_ends_mptcp(bench: Bench) -> None:
     assert _counted(recording, "client")["MPCapableDataFallback"] == 1
     assert _counted(recording, "server")["AddAddrTx"] >= 1
     assert _touched(recording, "r1") == 1
+
+
+def test_without_mappings_both_sides_fall_back(bench: Bench) -> None:
+    """The client since nothing of MPTCP is in the first answer, the server since its second segment has no mapping."""
+    recording, row = _run(bench, 'routers.r1.middlebox.strip=["dss", "add_addr"]')
+    print(f"strip dss and add_addr: {row.duration_s.mean:.3f} s, {row.mptcp}")
+    assert row.mptcp == "fell back"
+    assert _counted(recording, "client")["MPCapableDataFallback"] == 1
+    assert _counted(recording, "server")["DssFallback"] == 1
+    assert ONE_LINE_S[0] < row.duration_s.mean < ONE_LINE_S[1]
+
+
+def test_one_side_alone_falls_back(bench: Bench) -> None:
+    """An announced address tells the client that options pass, so it waits for data acknowledgements for ever."""
+    experiment = bench.experiment(LINES, 'routers.r1.middlebox.strip=["dss"]', "workloads.bulk.timeout=20 s")
+    (done,) = bench.try_all(experiment)
+    assert done.error is not None
+    assert "did not end within its timeout" in done.error.message
+    (left,) = (bench.folder / "results" / "failed").iterdir()
+    fell_back = {}
+    for side in ("client", "server"):
+        # It was killed while it wrote: the last line may be half of one.
+        lines = map(json.loads, (left / "out" / f"bulk.{side}.out").read_text().splitlines()[:-1])
+        fell_back[side] = [line["fallback"] for line in lines if line["event"] == "mptcp"][-1]
+    assert fell_back == {"client": False, "server": True}
 
 
 def test_mangled_join_is_of_no_connection(bench: Bench) -> None:

@@ -98,7 +98,8 @@ def _finished(folder: Path) -> Recording:
     for name in ("init", "guest.json"):
         (folder / name).touch()
     (folder / "sockets.jsonl").write_text('{"time_ns":1,"node":"other","local":"l","remote":"r","state":1}\n')
-    finish(folder, manifest=_manifest(), zero_ns=ZERO, console="hello\n")
+    (folder / "console.txt").write_text("hello\n")
+    finish(folder, manifest=_manifest(), zero_ns=ZERO)
     return Recording(folder)
 
 
@@ -151,7 +152,7 @@ def test_output_that_is_no_output_of_flow(tmp_path: Path, line: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "bulk.server.out").write_text(f"{line}\n")
     with pytest.raises(LabError, match="what the run left cannot be read") as error:
-        finish(tmp_path, manifest=_manifest(), zero_ns=ZERO, console="")
+        finish(tmp_path, manifest=_manifest(), zero_ns=ZERO)
     assert str(error.value.hint).startswith("a program wrote something else than its format (")
     assert not is_complete(tmp_path)
 

@@ -38,7 +38,7 @@ _LOCAL = "local"
 
 @dataclass(frozen=True)
 class Sent:
-    """What a worker answers: the files of the recording by name, or why there is none."""
+    """What a worker answers: the files of the recording by name, or why there is none and what the run left."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     took: Took | None = None
@@ -116,10 +116,10 @@ class ClusterExecutor:
         except Exception as error:  # What is raised when a connection or a scheduler ends has no base in common.
             text = " ".join(str(error).split()) or type(error).__name__
             raise LabError(f"the cluster lost this run: {text}", hint="see that the scheduler still runs") from error
+        _write(sent.files, folder)
         if sent.error is not None:
             raise sent.error
         assert sent.took is not None
-        _write(sent.files, folder)
         return sent.took
 
     def _wait(self, future: Future[Any], stop: Stop) -> Sent:
@@ -159,7 +159,12 @@ def execute(run: Run, facts: dict[str, Any]) -> Sent:
         with _until_cancelled() as stop, work_dir(job.identity.name, cache_root() / "cluster") as place:
             folder = place / "run"
             folder.mkdir()
-            took = LocalExecutor(engines).record(job, folder, stop)
+            try:
+                took = LocalExecutor(engines).record(job, folder, stop)
+            except RunInterruptedError:
+                raise
+            except LabError as error:
+                return Sent(_read(folder), error=error)
             return Sent(_read(folder), Took(took.virtual_ns, took.wall_seconds, worker.address))
     except MissingError as error:
         return Sent(error=MissingError(f"worker {worker.address}: {error.message}", hint=error.hint))

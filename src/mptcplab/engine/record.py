@@ -80,7 +80,7 @@ class LocalExecutor:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # As the guest had it, it names the places of this machine's tools, which are no part of a recording.
         (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
-        finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns, console=outcome.console)
+        finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return Took(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 
 

@@ -2,6 +2,7 @@
 """A results folder: recordings under the names of their identities, and what is under way.
 
 OUT/runs/IDENTITY/   one recording each; it appears whole, by one rename, or not at all
+    failed/IDENTITY/ what a run left that failed, until it succeeds
     log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
     .work/           runs under way; what a killed process left there goes when the next command begins
     .work/lock       held at the place that an identity names by whoever makes that recording
@@ -21,8 +22,10 @@ from pathlib import Path
 
 from mptcplab.engine.locks import locked_place
 from mptcplab.engine.machine import check_folder
-from mptcplab.errors import InputError, reason
+from mptcplab.engine.virtual import DiskFullError, RunInterruptedError
+from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel.cache import work_dir
+from mptcplab.recording.record import finish_failed
 
 _PLACES = 1 << 62
 
@@ -56,15 +59,29 @@ class Store:
 
     @contextlib.contextmanager
     def new_folder(self, identity: str) -> Iterator[Path]:
-        """An empty folder to record in; becomes the recording when the block ends well, and is removed otherwise."""
-        target = self.place(identity)
+        """An empty folder to record in; becomes the recording when the block ends well.
+
+        What a failed run left moves to ``failed/``, which is said in the hint of its error; what an interrupted one
+        left goes, as does all where the disk is full.
+        """
+        target, failed = self.place(identity), self.out / "failed" / identity
         with work_dir(identity, self._work) as place:
             folder = place / "run"
             folder.mkdir()
-            yield folder
-            with contextlib.suppress(FileNotFoundError):
-                target.rename(place / "replaced")
-            folder.rename(target)
+            try:
+                yield folder
+            except (RunInterruptedError, DiskFullError):
+                raise
+            except LabError as error:
+                if any(folder.iterdir()):
+                    finish_failed(folder, error.message)
+                    _replace(failed, folder, place / "replaced")
+                    error.hint = f"{error.hint}\n  what it left: {failed}" if error.hint else f"what it left: {failed}"
+                raise
+            _replace(target, folder, place / "replaced")
+            with contextlib.suppress(OSError):
+                failed.rename(place / "failed")
+                failed.parent.rmdir()
 
     def note(self, identity: str, *, wall_seconds: float, virtual_ns: int, where: str = "") -> None:
         """Append a line about an executed run to the log. ``where`` names another machine."""
@@ -78,3 +95,11 @@ class Store:
         }
         with self._log_lock, self._log.open("a") as log:
             log.write(json.dumps(line, sort_keys=True) + "\n")
+
+
+def _replace(target: Path, folder: Path, old: Path) -> None:
+    """Let ``folder`` stand at ``target``, and what stood there at ``old``."""
+    with contextlib.suppress(FileNotFoundError):
+        target.rename(old)
+    target.parent.mkdir(exist_ok=True)
+    folder.rename(target)

@@ -23,6 +23,7 @@ from mptcplab.plan.model import Plan
 _LOOK_SECONDS = 0.25
 _SHOWN_LINES = 12
 _FULL = "no space left on device"
+_MORE_ROOM = "see `df`: results need more room; the same command goes on with what is recorded"
 #: On the console, by the guest's first process, when it cannot write a report.
 _GUEST_SAYS = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
@@ -30,6 +31,10 @@ _PRIVATE = {Path("/tmp"), Path("/run")}
 
 class RunInterruptedError(LabError):
     """The user, or the system, asked for the end."""
+
+
+class DiskFullError(LabError):
+    """The results found no room."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,6 @@ class Outcome:
     zero_ns: int
     virtual_ns: int
     wall_seconds: float
-    console: str
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,11 @@ class VirtualEngine:
     stall_seconds: float = DEFAULT_STALL_SECONDS
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
-        """Run ``plan``; the guest's files end up in ``folder``, an existing empty one.
+        """Run ``plan``; the guest's files end up in ``folder``, an existing empty one, as does what the kernel printed.
 
         ``stop`` is a descriptor that becomes readable when everything shall end.
-        :raises LabError: when the lab cannot be run to its end, with the end of the console.
+        :raises LabError: when the lab cannot be run to its end, with the end of the console; the files are there still.
+        :raises DiskFullError: when there was no room for them.
         :raises RunInterruptedError: when ``stop`` became readable.
         """
         self._write_plan(plan, folder)
@@ -74,13 +79,13 @@ class VirtualEngine:
         started = time.monotonic()
         with Machine(boot) as machine:
             verdict = self._watch(machine, plan, stop)
+        (folder / "console.txt").write_text(machine.console.text)
         report = read_report(folder, machine, verdict)
         return Outcome(
             programs=report["programs"],
             zero_ns=report["zero_ns"],
             virtual_ns=report["virtual_ns"],
             wall_seconds=time.monotonic() - started,
-            console=machine.console.text,
         )
 
     def _write_plan(self, plan: Plan, folder: Path) -> None:
@@ -131,16 +136,19 @@ def read_report(folder: Path, machine: Machine, verdict: str | None) -> dict[str
         else:
             if "error" not in report:
                 return report
-            raise LabError(str(report["error"]), hint=_hint(report))
+            raise _told(report)
+    if _FULL in verdict:
+        raise DiskFullError(verdict, hint=_MORE_ROOM)
     raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
 
 
-def _hint(report: dict[str, Any]) -> str:
+def _told(report: dict[str, Any]) -> LabError:
+    message = str(report["error"])
     if "traceback" in report:
-        return f"report this, with the lines below\n{report['traceback']}"
-    if _FULL in str(report["error"]).lower():
-        return "see `df`: results need more room; the same command goes on with what is recorded"
-    return "see the plan: `mptcplab plan FILE`"
+        return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")
+    if _FULL in message.lower():
+        return DiskFullError(message, hint=_MORE_ROOM)
+    return LabError(message, hint="see the plan: `mptcplab plan FILE`")
 
 
 def _death(machine: Machine) -> str:

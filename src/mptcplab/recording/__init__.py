@@ -11,5 +11,7 @@
         counters/NODE/        what the kernel counted: nstat, tc -s, ip -s link, ip mptcp
         console.txt           what the lab kernel printed
 
+A failed run leaves as much of that as there was, in another place and without a manifest, and ``error.txt``.
+
 Nothing in it depends on when, where or how fast the run was executed: equal identity, equal bytes.
 """

@@ -22,9 +22,19 @@ def collect(folder: Path, programs: Iterable[str]) -> None:
         if not name.startswith(PREFIX):
             continue
         _check(name.removeprefix(PREFIX), (folder / "out" / f"{name}.err").read_text(errors="replace"))
-        target = folder / "captures" / f"{name.removeprefix(PREFIX)}.pcap"
-        target.parent.mkdir(exist_ok=True)
-        (folder / "out" / f"{name}.out").rename(target)
+        _move(folder / "out" / f"{name}.out", folder)
+
+
+def collect_unchecked(folder: Path) -> None:
+    """Move whatever captures are among the outputs in ``folder``; the last packets of a failed run may be missing."""
+    for file in sorted((folder / "out").glob(f"{PREFIX}*.out")):
+        _move(file, folder)
+
+
+def _move(file: Path, folder: Path) -> None:
+    target = folder / "captures" / f"{file.stem.removeprefix(PREFIX)}.pcap"
+    target.parent.mkdir(exist_ok=True)
+    file.rename(target)
 
 
 def _check(name: str, said: str) -> None:

@@ -21,7 +21,7 @@ REPEATED = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl", "queues.jsonl", "events.jsonl")
 
 
-def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str) -> None:
+def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
     """Turn what an engine left in ``folder`` into a recording; the manifest comes last and makes it one.
 
     :raises LabError: when a program wrote something else than its format.
@@ -29,14 +29,24 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int, console: str
     with damage_told("what the run left cannot be read", hint="a program wrote something else than its format"):
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
-    (folder / "console.txt").write_text(console)
+    _remove_scratch(folder)
+    _write_manifest(folder, manifest)
+
+
+def finish_failed(folder: Path, message: str) -> None:
+    """Turn what a failed run left into something to look at; without a manifest it never counts as a recording."""
+    (folder / "error.txt").write_text(f"{message}\n")
+    captures.collect_unchecked(folder)
+    _remove_scratch(folder)
+
+
+def _remove_scratch(folder: Path) -> None:
     for name in _SCRATCH:
         path = folder / name
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    _write_manifest(folder, manifest)
 
 
 def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -> None:
