@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -32,10 +34,16 @@ class Cluster:
         folder.mkdir()
         self._file = folder / "scheduler.json"
         self._processes = [self._start("scheduler", "--port", "0", "--no-dashboard")]
+        self.address = self._wait_for_address()
+
+    def _wait_for_address(self) -> str:
+        """The scheduler's file is there before it is written."""
         end = time.monotonic() + 60
-        while not self._file.exists() and time.monotonic() < end:
+        while time.monotonic() < end:
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                return str(json.loads(self._file.read_text())["address"])
             time.sleep(0.05)
-        self.address = next(word.strip('",') for word in self._file.read_text().split() if word.startswith('"tcp://'))
+        raise TimeoutError("the scheduler did not say its address within 60 s")
 
     def worker(self, **environment: str) -> subprocess.Popen[bytes]:
         """One more worker, for one run at a time."""
