@@ -41,6 +41,10 @@ LIMITATIONS = (
     ("Middleboxes", "Routers only forward, unless the scenario gives them a NAT or a middlebox."),
     ("Loss comes before the bottleneck", "At random or in bursts; drops by the queue come on top."),
     (
+        "Nothing is irregular by itself",
+        "Without jitter or loss, senders at a full queue can fall into step, and the phase decides who loses.",
+    ),
+    (
         "Coupled congestion controls are the lab's own",
         "LIA, OLIA, BALIA and wVegas are not in mainline Linux; their names, and those of schedulers other than "
         "default, mean the lab's implementations.",
