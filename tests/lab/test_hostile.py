@@ -48,7 +48,10 @@ def started(bench: Bench) -> Iterator[Callable[..., Command]]:
         commands.append(Command(bench, *arguments))
         return commands[-1]
 
+    # As from a terminal, also where the tests themselves were begun with nohup, which children inherit.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield start
+    signal.signal(signal.SIGHUP, before)
     for command in commands:
         command.process.kill()
         command.process.communicate()
