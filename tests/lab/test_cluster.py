@@ -248,3 +248,19 @@ def _session(leader: int) -> list[int]:
         if more == found:
             return sorted(found)
         found = more
+
+
+def test_what_a_failed_run_left_comes_back(bench: Bench) -> None:
+    """As with runs on this machine; only runs that a worker could not begin leave nothing."""
+    text = """
+topology.preset = "direct"
+links.line1.rate = "1 Mbit/s"
+workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB", timeout = "2 s" }
+"""
+    out = bench.folder / "out"
+    done = mptcplab("run", bench.write(text), "--out", out, "--cluster", "local:1")
+    assert done.returncode == 1, done.stderr
+    (left,) = (out / "failed").iterdir()
+    assert str(left) in done.stderr
+    assert (left / "error.txt").read_text() == "bulk.client did not end within its timeout of 2 s\n"
+    assert (left / "out" / "bulk.server.out").stat().st_size > 0
