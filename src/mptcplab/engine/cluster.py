@@ -161,7 +161,7 @@ def execute(run: Run, facts: dict[str, Any]) -> Sent:
             folder.mkdir()
             try:
                 took = LocalExecutor(engines).record(job, folder, stop)
-            except RunInterruptedError:
+            except (RunInterruptedError, MissingError):
                 raise
             except LabError as error:
                 return Sent(_read(folder), error=error)
