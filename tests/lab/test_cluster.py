@@ -43,6 +43,7 @@ class Cluster:
             with contextlib.suppress(FileNotFoundError, ValueError):
                 return str(json.loads(self._file.read_text())["address"])
             time.sleep(0.05)
+        self.end()
         raise TimeoutError("the scheduler did not say its address within 60 s")
 
     def worker(self, **environment: str) -> subprocess.Popen[bytes]:
