@@ -85,6 +85,16 @@ def test_rows_are_matched_and_told_apart(
     assert "Identical: different runs, equal values with every seed." in out
 
 
+def test_a_small_difference_is_not_shown_as_zero(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {seed: value + 0.0012 + 1e-5 * (seed % 3) for seed, value in A.items()}
+    a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
+    _, out, _ = _said(capsys, monkeypatch, a, b)
+    assert "differ" in out
+    assert "+0.0012 ± 0.0000094" in out, out
+
+
 @pytest.mark.parametrize(
     ("options", "status"),
     [((), 0), (("--fail-if-different",), 1), (("--fail-if-different", "--at-least", "1"), 0),

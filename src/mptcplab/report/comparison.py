@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
@@ -12,6 +13,7 @@ from mptcplab.report.table import Table, number, short_names
 _UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
 _MOST_NAMED = 10
 _LEAST_P = 0.0001
+_SHOWN_AS_ZERO = 0.005
 
 
 def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
@@ -32,19 +34,26 @@ def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
 
 def _cells(match: Match, several: bool) -> tuple[str, ...]:
     difference = match.difference
-    width = f" ± {number(difference.half_width)}" if difference.half_width is not None else ""
+    width = f" ± {_fine(difference.half_width)}" if difference.half_width is not None else ""
     return (
         *match.settings.values(),
         *([match.workload] if several else []),
         number(match.means[0]),
         number(match.means[1]),
-        f"{_sign(difference.mean)}{number(difference.mean)}{width}",
+        f"{_sign(difference.mean)}{_fine(difference.mean)}{width}",
         _percent(match),
         "" if match.adjusted is None else _p_text(match.adjusted),
         difference.test,
         str(difference.n[0]) if difference.n[0] == difference.n[1] else f"{difference.n[0]}, {difference.n[1]}",
         match.verdict,
     )
+
+
+def _fine(value: float) -> str:
+    """As number(), with as many digits as show that it is not zero: in virtual time a difference of 1 us is certain."""
+    if value == 0 or abs(value) >= _SHOWN_AS_ZERO:
+        return number(value)
+    return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
 
 
 def _sign(value: float) -> str:
@@ -54,8 +63,8 @@ def _sign(value: float) -> str:
 def _percent(match: Match) -> str:
     if match.percent is None:
         return ""
-    width = f" ± {match.percent_half_width:.2f}" if match.percent_half_width is not None else ""
-    return f"{match.percent:+.2f}{width}"
+    width = f" ± {_fine(match.percent_half_width)}" if match.percent_half_width is not None else ""
+    return f"{_sign(match.percent)}{_fine(match.percent)}{width}"
 
 
 def _p_text(p: float) -> str:
