@@ -14,7 +14,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.schema import Scenario
 
-from .bench import Bench, client
+from .bench import Bench, client, server
 
 OURS = ("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority")
 ALL = pytest.mark.parametrize("scheduler", ["default", *OURS])
@@ -215,6 +215,68 @@ def test_redundant_hides_a_dead_path(bench: Bench, monkeypatch: pytest.MonkeyPat
     _print("cut", row)
     # 10 MB on one line.
     assert row.duration_s.mean < 1.05 * 80 / (20 * PAYLOAD), row.duration_s
+
+
+#: The last data arrive over the first line at 1.06 s, their copy on the second one is lost; so is the DATA_FIN of
+#: 1.15 s, on both. What comes first when the second line is back is TCP's retransmission of the copy, with a DATA_FIN.
+OLD_DATA_WITH_DATA_FIN = """
+[[events]]
+at = "1 s"
+what = "down"
+link = "line2"
+direction = "forward"
+
+[[events]]
+at = "1.1 s"
+what = "down"
+link = "line1"
+direction = "forward"
+
+[[events]]
+at = "1.5 s"
+what = "up"
+link = "line2"
+"""
+SENDER = """
+import socket, time
+one = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+one.connect(("10.0.2.2", 9000))
+one.sendall(b"a")
+time.sleep(1.05)
+one.sendall(b"b" * 1000)
+time.sleep(0.1)
+one.shutdown(socket.SHUT_WR)
+print(one.recv(1000).decode())
+"""
+RECEIVER = """
+import socket, time
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listener.bind(("0.0.0.0", 9000))
+listener.listen()
+one, _ = listener.accept()
+got, last = 0, 0.0
+while data := one.recv(4096):
+    got, last = got + len(data), time.monotonic()
+one.sendall(f"{got} {time.monotonic() - last}".encode())
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("version", ["7.2", "6.12"])
+def test_the_end_may_come_with_a_copy_of_old_data(bench: Bench, version: str) -> None:
+    """The receiver's part is mainline's, which overlooks such a DATA_FIN and ignores all others from then on."""
+    programs = [
+        server("receiver", "python3", "-IS", "-c", RECEIVER),
+        client("sender", "python3", "-IS", "-c", SENDER, seconds=60),
+    ]
+    settings = ("workloads.bulk.size=1 B", "transport.scheduler=redundant")
+    plan = bench.plan(LINES + OLD_DATA_WITH_DATA_FIN, *settings, programs=programs)
+    received, waited = bench.live(plan, version=version).text("sender").split()
+    print(f"{received} B, {waited} s from the last of them to the end")
+    assert int(received) == 1001
+    # The line is back 0.44 s after the last data. The copy is sent again after a timeout of 0.2 s or so and then of
+    # twice that, 0.65 s after it was lost.
+    assert 0.44 < float(waited) < 0.9, f"{waited} s"
 
 
 # -- blocking
