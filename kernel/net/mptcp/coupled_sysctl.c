@@ -5,12 +5,10 @@
  * it to be). Per network namespace.
  */
 
-#include <linux/slab.h>
-#include <linux/sysctl.h>
-#include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
 #include "coupled.h"
+#include "pernet_sysctl.h"
 
 struct coupled_pernet {
 	u8 hystart;
@@ -38,27 +36,16 @@ static int __net_init coupled_net_init(struct net *net)
 		.extra1 = SYSCTL_ZERO,
 		.extra2 = SYSCTL_ONE,
 	};
-	void *table;
 
-	table = kmemdup(&entry, sizeof(entry), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-
-	pernet->header = register_net_sysctl_sz(net, "net/mptcp", table, 1);
-	if (!pernet->header) {
-		kfree(table);
-		return -ENOMEM;
-	}
-	return 0;
+	pernet->header = mptcp_pernet_sysctl_add(net, &entry);
+	return pernet->header ? 0 : -ENOMEM;
 }
 
 static void __net_exit coupled_net_exit(struct net *net)
 {
 	struct coupled_pernet *pernet = net_generic(net, coupled_pernet_id);
-	const struct ctl_table *table = pernet->header->ctl_table_arg;
 
-	unregister_net_sysctl_table(pernet->header);
-	kfree(table);
+	mptcp_pernet_sysctl_remove(pernet->header);
 }
 
 static struct pernet_operations coupled_pernet_ops = {

@@ -9,9 +9,8 @@
  */
 
 #include <linux/inet.h>
-#include <linux/sysctl.h>
-#include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include "pernet_sysctl.h"
 #include "sched_common.h"
 
 /* "ADDRESS=255 " */
@@ -204,28 +203,17 @@ static int __net_init weights_net_init(struct net *net)
 		.mode = 0644,
 		.proc_handler = proc_weights,
 	};
-	void *table;
 
 	mutex_init(&pernet->lock);
-	table = kmemdup(&entry, sizeof(entry), GFP_KERNEL);
-	if (!table)
-		return -ENOMEM;
-
-	pernet->header = register_net_sysctl_sz(net, "net/mptcp", table, 1);
-	if (!pernet->header) {
-		kfree(table);
-		return -ENOMEM;
-	}
-	return 0;
+	pernet->header = mptcp_pernet_sysctl_add(net, &entry);
+	return pernet->header ? 0 : -ENOMEM;
 }
 
 static void __net_exit weights_net_exit(struct net *net)
 {
 	struct weights_pernet *pernet = weights_of(net);
-	const struct ctl_table *table = pernet->header->ctl_table_arg;
 
-	unregister_net_sysctl_table(pernet->header);
-	kfree(table);
+	mptcp_pernet_sysctl_remove(pernet->header);
 	/* No socket is left in this namespace. */
 	kfree(rcu_dereference_protected(pernet->weights, true));
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One file below net.mptcp, in every network namespace. The table must not be
+ * shared between namespaces, since .data differs: each has a copy of its own.
+ */
+
+#ifndef __MPTCP_PERNET_SYSCTL_H
+#define __MPTCP_PERNET_SYSCTL_H
+
+#include <linux/slab.h>
+#include <linux/sysctl.h>
+#include <net/net_namespace.h>
+
+/* NULL when there is no memory. */
+static inline struct ctl_table_header *
+mptcp_pernet_sysctl_add(struct net *net, const struct ctl_table *entry)
+{
+	struct ctl_table_header *header;
+	void *table;
+
+	table = kmemdup(entry, sizeof(*entry), GFP_KERNEL);
+	if (!table)
+		return NULL;
+
+	header = register_net_sysctl_sz(net, "net/mptcp", table, 1);
+	if (!header)
+		kfree(table);
+	return header;
+}
+
+static inline void mptcp_pernet_sysctl_remove(struct ctl_table_header *header)
+{
+	const struct ctl_table *table = header->ctl_table_arg;
+
+	unregister_net_sysctl_table(header);
+	kfree(table);
+}
+
+#endif /* __MPTCP_PERNET_SYSCTL_H */
