@@ -30,7 +30,7 @@ check: venv
 unit: venv test-packages
 	$(BIN)/pytest -q -n $(JOBS) tests/unit
 
-lab: kernel kernel-lts
+lab: kernel kernel-lts test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
 
 bench: kernel

@@ -247,9 +247,7 @@ void conn_accept(struct flow *flow)
 		accept_datagram(flow);
 		return;
 	}
-	fd = accept4(flow->listener, (struct sockaddr *)&remote, &len,
-			 SOCK_NONBLOCK | SOCK_CLOEXEC);
-
+	fd = accept4(flow->listener, (struct sockaddr *)&remote, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			die(EXIT_RUNTIME, "cannot accept a connection: %s", strerror(errno));

@@ -30,7 +30,9 @@ void pace_begin(struct conn *c)
 	struct pace *pace = calloc(1, sizeof(*pace));
 	__u64 now = loop_now(c->flow);
 
-	if (!pace || !(pace->message = calloc(1, c->wire.message)))
+	if (pace)
+		pace->message = calloc(1, c->wire.message);
+	if (!pace || !pace->message)
 		die(EXIT_RUNTIME, "no memory for messages");
 	c->pace = pace;
 	pace->end_at = now + c->wire.duration_ns;

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""C is in the kernel's style, as checkpatch.pl from the kernel's own source says. Its warnings are errors here."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mptcplab.kernel.cache import cache_root
+from mptcplab.kernel.debian import debian_source
+from mptcplab.kernel.progress import Silent
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
+#: Programs for user space have lines as long as the Python beside them.
+USER = ("--file", "--max-line-length=120")
+#: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in
+#: net/mptcp/Kconfig for its own name.
+PATCH = ("--strict", "--no-signoff", "--ignore", "EMBEDDED_FILENAME")
+
+
+@pytest.fixture(scope="module")
+def checkpatch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script, out of the source that the lab kernel was built from."""
+    folder = tmp_path_factory.mktemp("source")
+    with (folder / "log").open("w") as log:
+        source = debian_source("7.2", cache_root(), progress=Silent(), log=log)
+    wanted = [f"*/scripts/{name}" for name in SCRIPTS]
+    command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
+    subprocess.run(command, check=True, timeout=300)
+    return folder / "scripts" / SCRIPTS[0]
+
+
+def _found(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str:
+    done = subprocess.run(
+        ["perl", checkpatch, "--no-tree", "--terse", "--quiet", "--no-summary", *options, *files],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "globs"),
+    [
+        pytest.param(("--strict", "--file"), ("kernel/net/mptcp/*.[ch]", "examples/**/*.c"), id="kernel"),
+        pytest.param(PATCH, ("kernel/patches/**/*.patch",), id="patches"),
+        pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
+    ],
+)
+def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tuple[str, ...]) -> None:
+    files = [file for pattern in globs for file in sorted(ROOT.glob(pattern))]
+    print(len(files), "files")
+    assert len(files) > len(globs)
+    assert _found(checkpatch, options, files) == ""
+
+
+def test_it_would_find_something(checkpatch: Path, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.c"
+    file.write_text("// SPDX-License-Identifier: GPL-2.0-only\nint f(void)\n{\n\tif(1) return 2;\n}\n")
+    found = _found(checkpatch, ("--strict", "--file"), [file])
+    assert "wrong.c:4: ERROR: space required before the open parenthesis" in found, found
