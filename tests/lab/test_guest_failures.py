@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -186,4 +187,9 @@ sweep."workloads.bulk.size" = ["100 kB", "1 MB"]
     assert str(left) in (bad.error.hint or "")
     assert (left / "error.txt").read_text() == f"{bad.error.message}\n"
     assert '"event":"interval"' in (left / "out" / "bulk.server.out").read_text(), "what the server had got by then"
-    assert {path.name for path in left.iterdir()} == {"console.txt", "error.txt", "out", "plan.json"}
+    sent = json.loads((left / "counters" / "client" / "nstat.json").read_text())["kernel"]["TcpOutSegs"]
+    # 2 s of 1 Mbit/s are 165 full packets.
+    assert 100 < sent < 250, sent
+    assert {path.name for path in left.iterdir()} == {
+        "console.txt", "counters", "error.txt", "out", "plan.json", "queues.jsonl",
+    }  # fmt: skip

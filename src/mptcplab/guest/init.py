@@ -75,18 +75,34 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
 
         return session.run(nodes, work["session"])
     timeline = Timeline(nodes, plan, out)
-    programs = timeline.run()
+    try:
+        programs = timeline.run()
+    except GuestError:
+        _leave_what_there_is(nodes, plan["counters"], timeline)
+        raise
+    _leave(nodes, plan["counters"], timeline)
+    return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
+
+
+def _leave_what_there_is(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
+    """After a failure, for someone to look at: what cannot be read or written is not worth another error."""
+    try:
+        _leave(nodes, counters, timeline)
+    except (GuestError, OSError) as error:
+        print(f"mptcplab: not all is left: {error}", file=sys.stderr, flush=True)
+
+
+def _leave(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
     _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)
     _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples)
     _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened)
-    for counter in plan["counters"]:
+    for counter in counters:
         _count(nodes, counter)
     for watch in timeline.watches:
         _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
     log = complaints.log_with_complaints()
     if log:
         system.write(f"{system.LAB}/kernel.txt", log.encode())
-    return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
 def _count(nodes: Nodes, counter: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,9 @@ from mptcplab.recording.damage import damage_told
 
 #: What to do about a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
-_SCRATCH = ("init", "uml", "guest.json", "sockets.jsonl", "queues.jsonl", "events.jsonl")
+_SCRATCH = ("init", "uml", "guest.json")
+#: Becomes tables of samples and events. Of a failed run it stays as it is: there is not all that tables need.
+_RAW = ("sockets.jsonl", "queues.jsonl", "events.jsonl")
 
 
 def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
@@ -29,7 +32,7 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
     with damage_told("what the run left cannot be read", hint="a program wrote something else than its format"):
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
-    _remove_scratch(folder)
+    _remove(folder, (*_SCRATCH, *_RAW))
     _write_manifest(folder, manifest)
 
 
@@ -37,11 +40,11 @@ def finish_failed(folder: Path, message: str) -> None:
     """Turn what a failed run left into something to look at; without a manifest it never counts as a recording."""
     (folder / "error.txt").write_text(f"{message}\n")
     captures.collect_unchecked(folder)
-    _remove_scratch(folder)
+    _remove(folder, _SCRATCH)
 
 
-def _remove_scratch(folder: Path) -> None:
-    for name in _SCRATCH:
+def _remove(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
         path = folder / name
         if path.is_dir():
             shutil.rmtree(path)
