@@ -189,9 +189,12 @@ void coupled_withdraw(struct sock *sk)
 	spin_unlock_bh(&cs->group->lock);
 }
 
-static bool coupled_counts(const struct coupled_sock *cs)
+/* Under the group's lock. Once over, for good: the clock comes round again. */
+static bool coupled_counts(struct coupled_sock *cs)
 {
-	return cs->published && (s32)(cs->counts_until - tcp_jiffies32) >= 0;
+	if ((s32)(cs->counts_until - tcp_jiffies32) < 0)
+		cs->published = false;
+	return cs->published;
 }
 
 /**
@@ -203,7 +206,8 @@ static bool coupled_counts(const struct coupled_sock *cs)
  */
 u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
 {
-	const struct coupled_sock *cs = coupled_sk(sk), *other;
+	const struct coupled_sock *cs = coupled_sk(sk);
+	struct coupled_sock *other;
 	u32 n = 1;
 
 	paths[0] = (struct coupled_path) {

@@ -25,7 +25,7 @@ enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow)
 	return loss ? MPTCP_SCHED_LOSS : MPTCP_SCHED_OPEN;
 }
 
-/* The class to choose from. No subflow is in it if this is "unusable". */
+/* The class to choose from. If it is "unusable", nobody may be chosen. */
 enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk)
 {
 	enum mptcp_sched_class best = MPTCP_SCHED_UNUSABLE;
@@ -34,6 +34,14 @@ enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk)
 	mptcp_for_each_subflow(msk, subflow)
 		best = min(best, mptcp_sched_class(subflow));
 	return best;
+}
+
+/* Is this subflow one to choose from? */
+bool mptcp_sched_eligible(struct mptcp_subflow_context *subflow,
+			  enum mptcp_sched_class class)
+{
+	return class != MPTCP_SCHED_UNUSABLE &&
+	       mptcp_sched_class(subflow) == class;
 }
 
 /*
@@ -65,7 +73,7 @@ mptcp_sched_lowest_rtt(struct mptcp_sock *msk, enum mptcp_sched_class class,
 	struct mptcp_subflow_context *subflow, *best = NULL;
 
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class)
+		if (!mptcp_sched_eligible(subflow, class))
 			continue;
 		if (best && mptcp_sched_srtt(subflow) >= mptcp_sched_srtt(best))
 			continue;

@@ -31,6 +31,8 @@ enum mptcp_sched_class {
 
 enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow);
 enum mptcp_sched_class mptcp_sched_best_class(struct mptcp_sock *msk);
+bool mptcp_sched_eligible(struct mptcp_subflow_context *subflow,
+			  enum mptcp_sched_class class);
 u32 mptcp_sched_room(const struct mptcp_subflow_context *subflow);
 struct mptcp_subflow_context *
 mptcp_sched_lowest_rtt(struct mptcp_sock *msk, enum mptcp_sched_class class,

@@ -35,7 +35,7 @@ static int priority_get_send(struct mptcp_sock *msk)
 	u8 weight, highest = 0;
 
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class ||
+		if (!mptcp_sched_eligible(subflow, class) ||
 		    !mptcp_sched_room(subflow))
 			continue;
 		weight = priority_weight(subflow, generation);

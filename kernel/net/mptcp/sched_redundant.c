@@ -37,14 +37,16 @@ static u64 redundant_send_seq(const struct mptcp_sock *msk)
 /*
  * What is under way may be on any of several subflows, so each starts with what
  * is not acknowledged. A single one has had it all, and must not repeat it: until
- * a second subflow joins, the connection may still fall back to TCP.
+ * a second subflow joins, the connection may still fall back to TCP. Before
+ * connect() there is nothing to repeat, and sequence numbers are still to come.
  */
 static void redundant_init(struct mptcp_sock *msk)
 {
 	struct mptcp_subflow_context *subflow;
 
 	mptcp_sched_clear(msk);
-	if (!list_is_singular(&msk->conn_list))
+	if (!list_is_singular(&msk->conn_list) ||
+	    inet_sk_state_load((struct sock *)msk) == TCP_CLOSE)
 		return;
 
 	subflow = list_first_entry(&msk->conn_list,
@@ -81,7 +83,7 @@ static int redundant_get_send(struct mptcp_sock *msk)
 		return ret;
 
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class)
+		if (!mptcp_sched_eligible(subflow, class))
 			continue;
 		/* A new one also carries what the others have in flight. */
 		if (!redundant_of(subflow)->present ||
@@ -96,7 +98,7 @@ static int redundant_get_send(struct mptcp_sock *msk)
 
 	last = list_last_entry(&msk->rtx_queue, struct mptcp_data_frag, list);
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class ||
+		if (!mptcp_sched_eligible(subflow, class) ||
 		    !before64(subflow->sched_seq,
 			      last->data_seq + last->data_len))
 			continue;

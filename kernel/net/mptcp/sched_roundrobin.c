@@ -35,7 +35,7 @@ static int roundrobin_get_send(struct mptcp_sock *msk)
 	struct roundrobin *rr = roundrobin_of(msk);
 
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class ||
+		if (!mptcp_sched_eligible(subflow, class) ||
 		    !mptcp_sched_room(subflow))
 			continue;
 		if (!next || roundrobin_before(rr->last, subflow->subflow_id,

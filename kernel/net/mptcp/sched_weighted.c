@@ -78,7 +78,7 @@ static struct weighted *weighted_charge_all(struct mptcp_sock *msk,
 	mptcp_for_each_subflow(msk, subflow) {
 		weighted_charge(subflow, generation);
 		w = weighted_of(subflow);
-		if (mptcp_sched_class(subflow) != class)
+		if (!mptcp_sched_eligible(subflow, class))
 			w->present = false;
 		else if (w->present && (!least || weighted_less(w, least)))
 			least = w;
@@ -95,7 +95,7 @@ static int weighted_get_send(struct mptcp_sock *msk)
 
 	floor = weighted_charge_all(msk, class);
 	mptcp_for_each_subflow(msk, subflow) {
-		if (mptcp_sched_class(subflow) != class)
+		if (!mptcp_sched_eligible(subflow, class))
 			continue;
 		w = weighted_of(subflow);
 		if (!w->present) {

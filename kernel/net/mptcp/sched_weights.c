@@ -41,7 +41,8 @@ static struct weights_pernet *weights_of(const struct net *net)
 
 u32 mptcp_weights_generation(const struct net *net)
 {
-	return READ_ONCE(weights_of(net)->generation);
+	/* pairs with weights_replace() */
+	return smp_load_acquire(&weights_of(net)->generation);
 }
 
 bool mptcp_weights_given(const struct net *net)
@@ -155,7 +156,8 @@ static void weights_replace(struct weights_pernet *pernet, struct weights *new)
 
 	old = rcu_replace_pointer(pernet->weights, new,
 				  lockdep_is_held(&pernet->lock));
-	WRITE_ONCE(pernet->generation, pernet->generation + 1);
+	/* Who sees the new generation sees the new weights. */
+	smp_store_release(&pernet->generation, pernet->generation + 1);
 	if (old)
 		kfree_rcu(old, rcu);
 }
@@ -173,6 +175,12 @@ static int proc_weights(const struct ctl_table *ctl, int write, void *buffer,
 
 	if (!text.data)
 		return -ENOMEM;
+
+	/* A second write() would not add to the first, but replace it. */
+	if (write && *ppos) {
+		kfree(text.data);
+		return -EINVAL;
+	}
 
 	mutex_lock(&pernet->lock);
 	if (!write) {
