@@ -2,7 +2,7 @@
 """Connections survive what a random schedule does to their paths, and end when all paths have gone for good.
 
 The quick form has three seeds of 250 events. ``EVENT_SEEDS=100 EVENTS=1000 pytest tests/lab/test_random_events.py`` is
-the full one, of some seven minutes for each path manager.
+the full one, of some minutes for each path manager and scheduler.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mptcplab.recording.record import Recording
 
 from .bench import Bench
 from .schedules import Schedule, schedule
+from .test_schedulers import ALL
 
 SEEDS = int(os.environ.get("EVENT_SEEDS", "3"))
 EVENTS = int(os.environ.get("EVENTS", "250"))
@@ -36,6 +37,9 @@ KINDS = {
     "kernel": ("silent", "carrier", "interface", "restore", "change"),
 }
 
+#: Each seed has another one.
+CONTROLS = ("cubic", "lia", "olia", "balia", "wvegas")
+
 SCENARIO = """
 [topology]
 preset = "disjoint-lines"
@@ -50,6 +54,8 @@ delay = "30 ms"
 
 [transport]
 path_manager = "{manager}"
+scheduler = "{scheduler}"
+congestion_control = "{control}"
 
 [workloads.bulk]
 kind = "flow"
@@ -64,15 +70,9 @@ timeout = "{timeout} ms"
 """
 
 
-def _scenario(made: Schedule, manager: str, direction: str) -> str:
+def _scenario(made: Schedule, **keys: str) -> str:
     last_ms = made.end_ms + 1000
-    return SCENARIO.format(
-        manager=manager,
-        direction=direction,
-        goal=f'duration = "{last_ms} ms"',
-        timeout=last_ms + 1000 * LATE_S,
-        events=made.toml,
-    )
+    return SCENARIO.format(goal=f'duration = "{last_ms} ms"', timeout=last_ms + 1000 * LATE_S, events=made.toml, **keys)
 
 
 def _ends(recording: Recording) -> dict[str, dict[str, object]]:
@@ -85,12 +85,19 @@ def _ends(recording: Recording) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("manager", ["userspace", "kernel"])
-def test_survives_random_events(bench: Bench, manager: str) -> None:
+@ALL
+def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> None:
     began, latest_s, least_up, longest_ms = time.monotonic(), 0.0, 1.0, 0
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
-        direction = "upload" if seed % 2 else "download"
-        (recording,) = bench.record(_scenario(made, manager, direction), seed=seed, out=f"{manager}{seed}")
+        text = _scenario(
+            made,
+            manager=manager,
+            scheduler=scheduler,
+            control=CONTROLS[seed % len(CONTROLS)],
+            direction="upload" if seed % 2 else "download",
+        )
+        (recording,) = bench.record(text, seed=seed, out=f"{manager}{seed}")
         ends = _ends(recording)
         assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
         assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
@@ -98,11 +105,9 @@ def test_survives_random_events(bench: Bench, manager: str) -> None:
         assert happened.height == len(made.events), f"seed {seed}: {happened.height} of {len(made.events)} events"
         latest_s = max(latest_s, recording.program("bulk.client")["end_ns"] / 1e9 - made.end_ms / 1e3 - 1)
         least_up, longest_ms = min(least_up, made.some_path_up), max(longest_ms, made.longest_without_ms)
-    print(
-        f"{manager}: {SEEDS} seeds of {EVENTS} events, a path up {100 * least_up:.0f} % of the time at the least, "
-        f"none for up to {longest_ms / 1e3:.1f} s; the end at most {latest_s:.1f} s late; "
-        f"{time.monotonic() - began:.0f} s of wall time"
-    )
+    print(f"{manager}, {scheduler}: {SEEDS} seeds of {EVENTS} events in {time.monotonic() - began:.0f} s of wall time")
+    print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
+    print(f"the end at most {latest_s:.1f} s late")
 
 
 @pytest.mark.parametrize("how", ["silent", "carrier", "interface"])
@@ -112,7 +117,13 @@ def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> N
         f'[[events]]\nat = "{3 + number} s"\nwhat = "down"\nhow = "{how}"\nlink = "access{number}"' for number in (1, 2)
     )
     text = SCENARIO.format(
-        manager=manager, direction="upload", goal='size = "100 MB"', timeout=1000 * (5 + NEVER_LONGER_S), events=events
+        manager=manager,
+        scheduler="default",
+        control="cubic",
+        direction="upload",
+        goal='size = "100 MB"',
+        timeout=1000 * (5 + NEVER_LONGER_S),
+        events=events,
     )
     with pytest.raises(LabError) as caught:
         bench.record(text)
