@@ -16,9 +16,9 @@ import pytest
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
 
-from .bench import Bench
+from .bench import Bench, client, server
 from .schedules import Schedule, schedule
-from .test_schedulers import ALL
+from .test_schedulers import ALL, OURS
 
 SEEDS = int(os.environ.get("EVENT_SEEDS", "3"))
 EVENTS = int(os.environ.get("EVENTS", "250"))
@@ -108,6 +108,69 @@ def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> N
     print(f"{manager}, {scheduler}: {SEEDS} seeds of {EVENTS} events in {time.monotonic() - began:.0f} s of wall time")
     print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
     print(f"the end at most {latest_s:.1f} s late")
+
+
+RECEIVER = """
+import hashlib, socket, time
+listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+listener.bind(("0.0.0.0", 9000))
+listener.listen()
+one, _ = listener.accept()
+digest, got = hashlib.sha256(), 0
+while data := one.recv(65536):
+    digest.update(data)
+    got += len(data)
+one.sendall(f"{got} {digest.hexdigest()}".encode())
+one.close()
+time.sleep(1e6)
+"""
+#: Another scheduler every 50 ms on average, whatever the socket is waiting for.
+CHANGER = """
+import hashlib, random, select, socket, sys, time
+seed, seconds, names = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
+choose = random.Random(seed)
+one = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+one.connect(("10.0.2.2", 9000))
+one.setblocking(False)
+digest, sent, changes = hashlib.sha256(), 0, 0
+now = time.monotonic()
+end, change_at = now + seconds, now
+while (now := time.monotonic()) < end:
+    if now >= change_at:
+        one.setsockopt(284, 43, choose.choice(names).encode())
+        changes += 1
+        change_at = now + choose.expovariate(20)
+    if select.select([], [one], [], max(0, change_at - now))[1]:
+        data = choose.randbytes(choose.randrange(1, 20000))
+        taken = one.send(data)
+        digest.update(data[:taken])
+        sent += taken
+one.setblocking(True)
+one.shutdown(socket.SHUT_WR)
+got = b""
+while data := one.recv(1000):
+    got += data
+print(changes, sent, digest.hexdigest(), got.decode())
+"""
+
+
+def test_survives_changes_of_scheduler(bench: Bench) -> None:
+    """Data arrives once and in order whoever decides, and the end as well."""
+    for seed in range(1, SEEDS + 1):
+        made = schedule(seed, events=EVENTS, kinds=KINDS["kernel"])
+        lasts_s = made.end_ms / 1e3 + 1
+        text = _scenario(made, manager="kernel", scheduler="default", control="lia", direction="upload")
+        argv = ("python3", "-IS", "-c", CHANGER, str(seed), str(lasts_s), "default", *OURS)
+        programs = [
+            server("receiver", "python3", "-IS", "-c", RECEIVER),
+            client("changer", *argv, seconds=lasts_s + LATE_S),
+        ]
+        lived = bench.live(bench.plan(text, programs=programs), seed=seed)
+        changes, sent, digest, got, received = lived.text("changer").split()
+        print(f"seed {seed}: {sent} B, {changes} changes of scheduler")
+        # Expected are 20 in a second; fewer where there is no room for long, never a tenth.
+        assert int(changes) > 2 * lasts_s, changes
+        assert (sent, digest) == (got, received), f"seed {seed}: sent {sent}, received {got}"
 
 
 @pytest.mark.parametrize("how", ["silent", "carrier", "interface"])
