@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from .bench import Bench, bare_plan, client
+from .bench import Bench, bare_plan, client, server
 
 #: What one look at the clock takes: TIMER_MULTIPLIER in arch/um/include/linux/time-internal.h.
 STEP_NS = 256
@@ -39,3 +39,69 @@ def test_every_look_takes_the_same_time(bench: Bench, version: str) -> None:
     assert 0 <= realtime - wall - monotonic <= 3 * STEP_NS, f"the wall clock is {realtime - wall - monotonic} ns ahead"
     # The sleep's slack (50 us) and a few looks.
     assert 1_000_000 <= seen["slept"] <= 1_060_000, f"1 ms of sleep took {seen['slept']} ns"
+
+
+#: What is sent after 1 s waits for 3 s in the line, TCP repeats it, and from 2 s on there is no route.
+NO_ROUTE = """
+[topology]
+preset = "disjoint-lines"
+lines = 1
+
+[links.line1]
+rate = "10 Mbit/s"
+delay = "10 ms"
+
+[transport]
+protocol = "tcp"
+
+[[events]]
+at = "1 s"
+what = "change"
+link = "line1"
+direction = "backward"
+delay = "3 s"
+
+[[events]]
+at = "2 s"
+what = "down"
+how = "interface"
+link = "line1"
+
+[[events]]
+at = "6 s"
+what = "up"
+link = "line1"
+"""
+LISTENER = """
+import socket, time
+listener = socket.socket()
+listener.bind(("0.0.0.0", 9000))
+listener.listen()
+one, _ = listener.accept()
+got = 0
+while data := one.recv(65536):
+    got += len(data)
+one.sendall(str(got).encode())
+time.sleep(1000)
+"""
+TALKER = """
+import socket, time
+one = socket.create_connection(("10.0.1.1", 9000))
+one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+for _ in range(120):
+    one.sendall(bytes(500))
+    time.sleep(0.05)
+one.shutdown(socket.SHUT_WR)
+print(one.recv(100).decode())
+"""
+
+
+@pytest.mark.parametrize("version", ["7.2", "6.12"])
+def test_time_passes_while_softirqs_raise_each_other(bench: Bench, version: str) -> None:
+    """TCP cannot send, which wakes its small queues, which cannot send: until the line lets go of what it holds."""
+    programs = [
+        server("listener", "python3", "-IS", "-c", LISTENER, node="client"),
+        client("talker", "python3", "-IS", "-c", TALKER, node="server", start_ns=10**7, seconds=100),
+    ]
+    lived = bench.live(bench.plan(NO_ROUTE, programs=programs), version=version)
+    assert lived.text("talker").split() == ["60000"]
