@@ -171,7 +171,8 @@ def test_load_moves_off_the_congested_path(bench: Bench) -> None:
     """One TCP flow on line1, four on line2. Share of line2 in the fluid model: uncoupled 29 %, LIA 15 %, OLIA less."""
     share = {}
     for control in ("reno", "lia", "olia", "balia"):
-        settings = (f"{CONTROL}={control}", "workloads.tcp2.connections=4", "workloads.*.duration=40 s")
+        # Two minutes: of 40 s a single run of LIA may give 21 %, where the mean of eight is 16 %.
+        settings = (f"{CONTROL}={control}", "workloads.tcp2.connections=4", "workloads.*.duration=120 s")
         rows = _run(bench, "rfc6356-congested-path", *settings)
         (share[control],) = (part for way, part in rows["mptcp"].shares.items() if way.startswith("access2"))
     print("share of the congested path:", share)
