@@ -37,7 +37,7 @@ KINDS = {
     "kernel": ("silent", "carrier", "interface", "restore", "change"),
 }
 
-#: Each seed has another one.
+#: One for each seed, in turn.
 CONTROLS = ("cubic", "lia", "olia", "balia", "wvegas")
 
 SCENARIO = """
@@ -154,7 +154,8 @@ print(changes, sent, digest.hexdigest(), got.decode())
 """
 
 
-def test_survives_changes_of_scheduler(bench: Bench) -> None:
+@pytest.mark.parametrize("version", ["7.2", "6.12"])
+def test_survives_changes_of_scheduler(bench: Bench, version: str) -> None:
     """Data arrives once and in order whoever decides, and the end as well."""
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS["kernel"])
@@ -165,11 +166,11 @@ def test_survives_changes_of_scheduler(bench: Bench) -> None:
             server("receiver", "python3", "-IS", "-c", RECEIVER),
             client("changer", *argv, seconds=lasts_s + LATE_S),
         ]
-        lived = bench.live(bench.plan(text, programs=programs), seed=seed)
+        lived = bench.live(bench.plan(text, programs=programs), seed=seed, version=version)
         changes, sent, digest, got, received = lived.text("changer").split()
         print(f"seed {seed}: {sent} B, {changes} changes of scheduler")
-        # Expected are 20 in a second; fewer where there is no room for long, never a tenth.
-        assert int(changes) > 2 * lasts_s, changes
+        # Expected are 20 in a second, whether the socket takes anything or not.
+        assert 18 * lasts_s < int(changes) < 22 * lasts_s, changes
         assert (sent, digest) == (got, received), f"seed {seed}: sent {sent}, received {got}"
 
 

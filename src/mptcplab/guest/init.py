@@ -18,6 +18,7 @@ from mptcplab.guest.timeline import Timeline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -34,11 +35,15 @@ def main(results: str, exposed: list[str]) -> None:
         report = {"error": str(error)}
     except BaseException as error:
         report = _unexpected(error)
+    _say(report)
+    system.power_off()
+
+
+def _say(report: dict[str, Any]) -> None:
     try:
         system.write(f"{system.LAB}/guest.json", json.dumps(report, sort_keys=True).encode())
     except OSError as error:
         print(f"mptcplab: {_unwritten(error)}", file=sys.stderr, flush=True)
-    system.power_off()
 
 
 def _unexpected(error: BaseException) -> dict[str, Any]:
@@ -77,29 +82,46 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     timeline = Timeline(nodes, plan, out)
     try:
         programs = timeline.run()
-    except GuestError:
+    except GuestError as error:
+        # First, since what follows may need more memory or disk than there is.
+        _say({"error": str(error)})
         _leave_what_there_is(nodes, plan["counters"], timeline)
         raise
-    _leave(nodes, plan["counters"], timeline)
+    for leave in _leavings(nodes, plan["counters"], timeline):
+        leave()
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
 def _leave_what_there_is(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
     """After a failure, for someone to look at: what cannot be read or written is not worth another error."""
-    try:
-        _leave(nodes, counters, timeline)
-    except (GuestError, OSError) as error:
-        print(f"mptcplab: not all is left: {error}", file=sys.stderr, flush=True)
+    for leave in reversed(_leavings(nodes, counters, timeline)):
+        try:
+            leave()
+        except Exception as error:
+            print(f"mptcplab: not all is left: {error}", file=sys.stderr, flush=True)
 
 
-def _leave(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
-    _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples)
-    _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples)
-    _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened)
-    for counter in counters:
-        _count(nodes, counter)
-    for watch in timeline.watches:
-        _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
+def _leavings(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> list[Callable[[], None]]:
+    """What is left beside the programs' outputs, the kernel's log last: reading the others may add to it."""
+
+    def algorithms() -> None:
+        for watch in timeline.watches:
+            _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
+
+    def count(counter: dict[str, Any]) -> Callable[[], None]:
+        return lambda: _count(nodes, counter)
+
+    return [
+        lambda: _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples),
+        lambda: _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples),
+        lambda: _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened),
+        *[count(counter) for counter in counters],
+        algorithms,
+        _keep_kernel_log,
+    ]
+
+
+def _keep_kernel_log() -> None:
     log = complaints.log_with_complaints()
     if log:
         system.write(f"{system.LAB}/kernel.txt", log.encode())

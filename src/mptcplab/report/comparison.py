@@ -14,6 +14,8 @@ _UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retrans
 _MOST_NAMED = 10
 _LEAST_P = 0.0001
 _SHOWN_AS_ZERO = 0.005
+#: What the last digits of a sum may come to.
+_ROUNDING = 1e-9
 
 
 def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
@@ -51,7 +53,7 @@ def _cells(match: Match, several: bool) -> tuple[str, ...]:
 
 def _fine(value: float) -> str:
     """As number(), with as many digits as show that it is not zero: in virtual time a difference of 1 us is certain."""
-    if value == 0 or abs(value) >= _SHOWN_AS_ZERO:
+    if not _ROUNDING < abs(value) < _SHOWN_AS_ZERO:
         return number(value)
     return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
 
