@@ -16,8 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 #: Programs for user space have lines as long as the Python beside them.
 USER = ("--file", "--max-line-length=120")
-#: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in
-#: net/mptcp/Kconfig for its own name.
+#: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in net/mptcp/Kconfig for its own name.
 PATCH = ("--strict", "--no-signoff", "--ignore", "EMBEDDED_FILENAME")
 
 

@@ -174,7 +174,7 @@ def test_the_end_may_come_with_a_copy_of_old_data(bench: Bench, version: str) ->
     assert 0.44 < float(waited) < 0.9, f"{waited} s"
 
 
-#: The second line is the better one, and 57 kB wait in front of it when it fails.
+#: The second line is the better one, and fails just before 57 kB go out on it.
 FULL_WINDOW = """
 [[events]]
 at = "1 s"
