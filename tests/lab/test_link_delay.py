@@ -142,3 +142,14 @@ def test_reordered_packets_use_the_bottleneck(bench: Bench) -> None:
     spared_ms = (1600 - size - HEADERS) * 8 / 1000
     assert min(gaps) > serial_ms - spared_ms - GRAIN_MS
     assert statistics.fmean(gaps) >= serial_ms
+
+
+def test_delay_limit_drops_what_the_delay_cannot_hold(bench: Bench) -> None:
+    """A datagram each 0.5 ms through 100 ms of delay needs room for 200; with room for 50, three of four are lost."""
+    free = probe(bench, *_settings("delay=100 ms"), bursts=2000, gap_us=500)
+    full = probe(bench, *_settings("delay=100 ms", "delay_limit=50 packets"), bursts=2000, gap_us=500)
+    print(f"{len(free.arrivals)} arrive without a limit, {len(full.arrivals)} with one of 50 packets")
+    assert len(free.arrivals) == 2000
+    # 50 per 100 ms for the second that the probe lasts; the last fill may be begun and not complete.
+    assert 500 - 50 <= len(full.arrivals) <= 500 + 50
+    assert all(abs(delay - 100) < GRAIN_MS for delay in full.delays_ms)

@@ -55,6 +55,8 @@ def test_plain_link_is_not_shaped() -> None:
     [
         ({"delay": "20 ms"}, ["root handle 1: netem limit 1000000 delay 20000.000us"]),
         ({"delay": "1 ns"}, ["root handle 1: netem limit 1000000 delay 0.001us"]),
+        ({"delay": "20 ms", "delay_limit": "1000 packets"}, ["root handle 1: netem limit 1000 delay 20000.000us"]),
+        ({"delay_limit": "5 packets"}, ["root handle 1: netem limit 5"]),
         ({"loss": "0.5 %"}, ["root handle 1: netem limit 1000000 loss random 0.5%"]),
         ({"loss": "1 ppb"}, ["root handle 1: netem limit 1000000 loss random 0.0000001%"]),
         (

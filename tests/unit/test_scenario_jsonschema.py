@@ -38,7 +38,7 @@ BEYOND = {
         "aqm-red-never aqm-target-zero burst-loss-for-ever burst-loss-no-burst extra-delay-constant "
         "extra-delay-descending extra-delay-of-minutes extra-delay-of-one mtu-tiny reorder-everything "
         "reorder-too-rare "
-        "burst-small delay-of-a-day iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
+        "burst-small delay-limit-zero delay-of-a-day iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
         "value-too-fine workload-timeout-zero workload-zero-bytes "

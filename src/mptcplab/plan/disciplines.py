@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One direction of a link as queueing disciplines: the words that ``tc qdisc`` takes, in order from the root.
 
-At most three stand below each other: ``netem`` (copies, loss, damage, delay), whose own queue is made so long that it
-never is the limit; ``tbf`` (rate), or CAKE, which shapes by itself; and what tbf's queue is kept by. So a queue limit
-counts packets that wait for the bottleneck, and not those that are on the wire.
+At most three stand below each other: ``netem`` (copies, loss, damage, delay), whose own queue is so long that it never
+is the limit, unless the scenario gives a ``delay_limit``; ``tbf`` (rate), or CAKE, which shapes by itself; and what
+tbf's queue is kept by. So a queue limit counts packets that wait for the bottleneck, not those that are on the wire.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ETHERNET = 14
 #: of 64 ns, so that very fast links need one of some ticks.
 _DEFAULT_BURST = 1600
 _LEAST_BURST_NS = 2000
-#: Packets that netem's delay line may hold: enough for 10 Gbit/s over a second of delay.
+#: Packets that netem may hold where a scenario gives no limit: enough for 10 Gbit/s over a second of delay.
 _DELAY_LINE = 1_000_000
 #: RED weighs its mean by what a queue of such packets would be.
 _RED_PACKET = 1000
@@ -53,12 +53,12 @@ def disciplines(direction: Direction, *, mtu: int = MTU, table: str = "", change
 
 
 def _needs_netem(direction: Direction) -> bool:
-    keys = ("delay", "loss", "duplicate", "corrupt", "extra_delay", "burst_loss")
+    keys = ("delay", "delay_limit", "loss", "duplicate", "corrupt", "extra_delay", "burst_loss")
     return any(getattr(direction, key) for key in keys)
 
 
 def _netem(direction: Direction, table: str, *, changeable: bool) -> Iterator[str]:
-    yield from ("netem", "limit", str(_DELAY_LINE))
+    yield from ("netem", "limit", str(int(direction.delay_limit or _DELAY_LINE)))
     spread = spread_of(direction)
     if spread is not None:
         middle, deviation = (_microseconds(Duration(value)) for value in (spread.middle_ns, spread.deviation_ns))

@@ -28,6 +28,8 @@ def _impairments(direction: Table) -> Iterator[str]:
     extra = direction.get("extra_delay") or ()
     if extra:
         yield f"+ {'0' if extra[0] in _NONE else extra[0]} … {extra[-1]}"
+    if direction.get("delay_limit"):
+        yield f"at most {direction['delay_limit']} delayed"
     if direction.get("overtake"):
         yield "overtaking"
     chain = direction.get("burst_loss")

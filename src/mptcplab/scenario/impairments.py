@@ -107,6 +107,11 @@ class Impairments(Part):
     """Delay, loss, copies, damage and order of the packets of one direction."""
 
     delay: Duration = Field(default=Duration(0), description="one-way delay")
+    delay_limit: Packets | None = Field(
+        default=None,
+        description="packets that the delay may hold at a time; netem's own default is 1000",
+        examples=["1000 packets"],
+    )
     jitter: Duration = Field(default=Duration(0), description="how much the delay varies")
     distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = Field(
         default="uniform",
@@ -134,6 +139,8 @@ class Impairments(Part):
     def _possible(self) -> Impairments:
         if self.delay > _LONGEST_DELAY:
             raise fault("is not plausible for a delay", "use at most 1 h", "delay")
+        if self.delay_limit == 0:
+            raise fault("holds no packet", "use at least 1 packet", "delay_limit")
         if self.loss == _CERTAIN:
             raise fault("loses every packet", "use less than 100 %", "loss")
         if self.loss and self.burst_loss is not None:
