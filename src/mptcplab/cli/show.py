@@ -10,9 +10,9 @@ import click
 
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table, short_names

@@ -9,8 +9,8 @@ Two kinds, both in whole nanoseconds and constant during a run:
   time at this rate. Floyd and Jacobson (1991, section 3) show that the propagation delay modulo this time decides whose
   packets a full drop-tail queue drops; this is what they call the phase.
 
-An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays the
-same when another workload or link is added, and points of a sweep that share a seed share its phases.
+An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays
+the same when another workload or link is added, and points of a sweep that share a seed share its phases.
 """
 
 from __future__ import annotations
