@@ -6,7 +6,7 @@ Two kinds, both in whole nanoseconds and constant during a run:
 
 - The start of a workload is delayed, by less than one round trip of a full packet on the idle path.
 - Each direction of a link that has a rate gets another delay. The values that it can take span exactly one packet's
-  time at this rate. Floyd and Jacobson (1991, section 3) show that the propagation delay modulo this time decides whose
+  time at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
   packets a full drop-tail queue drops; this is what they call the phase.
 
 An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays
