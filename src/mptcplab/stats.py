@@ -23,7 +23,8 @@ _BOOTSTRAP_SEED = 1
 class Interval:
     """A mean of ``n`` independent values with the half width of its 95 % confidence interval by Student's t.
 
-    ``half_width`` is None for a single value: one run says nothing about the spread.
+    ``half_width`` is None for a single value: one run says nothing about the spread. It is exactly 0 if, and only if,
+    several values are identical: then they are no sample either (:attr:`is_identical`).
     """
 
     mean: float
@@ -39,6 +40,11 @@ class Interval:
     def high(self) -> float:
         """Upper end of the interval; the mean itself when there is no interval."""
         return self.mean + (self.half_width or 0.0)
+
+    @property
+    def is_identical(self) -> bool:
+        """Whether several values are all the same number. Their runs are one run, and the interval means nothing."""
+        return self.half_width == 0.0
 
     def is_within(self, share: float) -> bool:
         """Whether the half width is at most ``share`` of the mean's size. Never for a single value."""
@@ -78,9 +84,12 @@ def mean_interval(values: Sequence[float]) -> Interval:
     n = len(values)
     if n == 0:
         raise ValueError("no values")
-    mean = math.fsum(values) / n
     if n == 1:
-        return Interval(mean, None, 1)
+        return Interval(values[0], None, 1)
+    if min(values) == max(values):
+        # Not left to arithmetic, whose rounding would make a spread of identical values.
+        return Interval(values[0], 0.0, n)
+    mean = math.fsum(values) / n
     from scipy.special import stdtrit
 
     quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))

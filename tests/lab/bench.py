@@ -96,8 +96,11 @@ class Bench:
         return rows[0]
 
     def plan(self, text: str, *overrides: str, programs: Iterable[Program], counters: Iterable[Counter] = ()) -> Plan:
-        """The network of a scenario with other programs on it. A workload is added, since a scenario must have one."""
-        experiment = self.experiment(text + UNUSED_WORKLOAD, *overrides)
+        """The network of a scenario, exactly as written, with other programs on it.
+
+        A workload is added, since a scenario must have one.
+        """
+        experiment = self.experiment(text + UNUSED_WORKLOAD, "phases=fixed", *overrides)
         plan = compile_plan(experiment.points[0].scenario, seed=1)
         return replace(plan, programs=tuple(programs), counters=(*plan.counters, *counters), sampled=())
 

@@ -37,10 +37,11 @@ PRESETS: list[dict[str, Any]] = [
 
 
 def scenario(topology: dict[str, Any], **keys: Any) -> Scenario:
+    """Exactly as written, because tests here compare instants and commands; test_plan_phases.py is about offsets."""
     tables = preset.expand(preset.Topology.model_validate(topology))
     for link in tables["links"].values():
         link["forward"] = {"rate": "8 Mbit/s", "delay": "1 ms", "queue": "20 packets"}
-    return Scenario.model_validate({"title": "t", **tables, "workloads": WORKLOADS, **keys})
+    return Scenario.model_validate({"title": "t", "phases": "fixed", **tables, "workloads": WORKLOADS, **keys})
 
 
 @pytest.fixture(params=PRESETS, ids=lambda topology: str(topology["preset"]))

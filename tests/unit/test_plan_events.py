@@ -17,8 +17,10 @@ from mptcplab.scenario.lines import LINES, LineName
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Exactly as written: these tests compare instants and delays.
 TWO_LINES = """
 title = "t"
+phases = "fixed"
 {top}
 [topology]
 preset = "disjoint-lines"

@@ -20,9 +20,10 @@ FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 def scenario(
     links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = ("r1", "r2"), **keys: object
 ) -> Scenario:
-    """Two hosts, ``routers``, and ``links``."""
+    """Two hosts, ``routers``, and ``links`` with exactly the delays that they are given."""
     nodes: dict[str, object] = {"hosts": {"client": {}, "server": {}}, "routers": {name: {} for name in routers}}
-    return Scenario.model_validate({"title": "t", **nodes, "links": links, "workloads": {"bulk": FLOW}, **keys})
+    described = {"title": "t", "phases": "fixed", **nodes, "links": links, "workloads": {"bulk": FLOW}}
+    return Scenario.model_validate({**described, **keys})
 
 
 def plan_of(links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = ("r1", "r2"), **keys: object) -> Plan:

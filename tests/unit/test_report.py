@@ -16,7 +16,15 @@ from rich.console import Console
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.files import write_json, write_text
-from mptcplab.report.table import Table, interval_text, number, result_table, short_names
+from mptcplab.report.table import (
+    IDENTICAL_NOTE,
+    Table,
+    interval_text,
+    number,
+    result_table,
+    short_names,
+    spread_text,
+)
 from mptcplab.stats import Interval, mean_interval
 
 
@@ -59,6 +67,34 @@ def test_numbers(value: float, text: str) -> None:
 def test_intervals() -> None:
     assert interval_text(Interval(95.154, 0.123, 5)) == "95.15 ± 0.12"
     assert interval_text(Interval(95.154, None, 1)) == "95.15"
+
+
+@pytest.mark.parametrize(
+    ("half_width", "digits", "text"),
+    [
+        (None, None, ""),
+        (0.0, None, " (identical)"),
+        (5e-15, None, " ± <0.01"),
+        (0.0049, None, " ± <0.01"),
+        (0.0051, None, " ± 0.01"),
+        (123.45, None, " ± 123.5"),
+        (0.0004, 3, " ± <0.001"),
+        (0.0006, 3, " ± 0.001"),
+        (0.4, 0, " ± <1"),
+        (0.0, 3, " (identical)"),
+    ],
+)
+def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | None, text: str) -> None:
+    """It would be read as certainty. Either all values are the same, or the spread is too small for the digits."""
+    assert spread_text(half_width, digits) == text
+
+
+def test_identical_runs_are_named_below_the_table() -> None:
+    same = result_row(goodput_mbps=mean_interval([15.303698147062665] * 3))
+    table = result_table("t", [same])
+    assert "15.30 (identical)" in table.rows[0]
+    assert IDENTICAL_NOTE in table.notes
+    assert IDENTICAL_NOTE not in result_table("t", [result_row()]).notes
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,15 @@ def test_equal_values_have_a_narrow_one() -> None:
     assert mean_interval([3.0, 3.0, 3.0]).is_within(0.0)
 
 
+@given(st.floats(-1e9, 1e9), st.integers(2, 30))
+def test_identical_values_have_exactly_no_spread(value: float, n: int) -> None:
+    """Their sum divided by their number may be another float, which left a spread of 5e-15 of three times 15.3037."""
+    assert mean_interval([value] * n) == Interval(value, 0.0, n)
+    assert mean_interval([value] * n).is_identical
+    assert not mean_interval([value]).is_identical
+    assert not mean_interval([value, value + abs(value) * 1e-9 + 1e-9]).is_identical
+
+
 def test_no_value_is_refused() -> None:
     for function in (mean_interval, median_interval, jain_index):
         with pytest.raises(ValueError, match=r"no values|at least one"):

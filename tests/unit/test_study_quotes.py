@@ -93,7 +93,11 @@ def test_three_significant_digits(mean: float, half_width: float | None) -> None
         ([Interval(46.489, 1.06, 3)], "Mbit/s", "46.5 ± 1.1 Mbit/s"),
         ([Interval(1.0239, 0.049, 3)], "", "1.02 ± 0.05"),
         ([Interval(185.04, None, 1), Interval(9.999, None, 1)], "s", "185 and 10.0 s"),
-        ([Interval(0.0, None, 1), Interval(math.inf, None, 1), Interval(1.0, 0.0, 2)], "", "0.00, ∞ and 1.00 ± 0.00"),
+        (
+            [Interval(0.0, None, 1), Interval(math.inf, None, 1), Interval(1.0, 0.0, 2)],
+            "",
+            "0.00, ∞ and 1.00 (identical)",
+        ),
     ],
 )
 def test_how_values_are_written(values: list[Interval], unit: str, expected: str) -> None:
@@ -191,8 +195,8 @@ def test_fill(studies: Path) -> None:
     sources = {"made/2.5": Source(_values(mptcp=(14.0, 16.0), tcp=(7.0, 8.0)))}
     # The ratio is 2 with every seed, so that its interval has no width.
     assert fill(one.table.note, one, sources) == (
-        "15.0 ± 12.7 Mbit/s, 2.00 ± 0.00 and 2.00 ± 0.00; (not measured here: mptcplab reproduce made/2.5) and "
-        "(not measured); (not measured here: mptcplab reproduce made/more)."
+        "15.0 ± 12.7 Mbit/s, 2.00 (identical) and 2.00 (identical); (not measured here: mptcplab reproduce made/2.5) "
+        "and (not measured); (not measured here: mptcplab reproduce made/more)."
     )
 
 
@@ -224,8 +228,8 @@ def test_documents_are_sources(studies: Path, tmp_path: Path) -> None:
     assert sources == {"made/2.5": Source(measured, ("a=b",))}
     judged = judge(tables["1"], {}, (), sources)
     note, quoted = study_table(judged).notes[-2:]
-    assert (note, quoted) == ("2.00 ± 0.00", "Quoted from this folder: table 2.5, n = 2; changed: a=b.")
-    assert study_document(judged)["note"] == "2.00 ± 0.00"
+    assert (note, quoted) == ("2.00 (identical)", "Quoted from this folder: table 2.5, n = 2; changed: a=b.")
+    assert study_document(judged)["note"] == "2.00 (identical)"
 
 
 _edges = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)))

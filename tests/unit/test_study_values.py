@@ -137,10 +137,10 @@ def test_every_value_has_its_unit() -> None:
     table = study_table(judged)
     assert table.title.endswith("(s)")
     assert [row[:4] for row in table.rows] == [
-        ("tcp", "goodput", "90.00 Mbit/s", "90.00 ± 0.00 Mbit/s"),
-        ("tcp", "back", "9.00", "9.00 ± 0.00"),
-        ("tcp", "line 1", "-", "100.0 ± 0.00 %"),
-        ("tcp", "line 2", "-", "0.00 ± 0.00 %"),
+        ("tcp", "goodput", "90.00 Mbit/s", "90.00 (identical) Mbit/s"),
+        ("tcp", "back", "9.00", "9.00 (identical)"),
+        ("tcp", "line 1", "-", "100.0 (identical) %"),
+        ("tcp", "line 2", "-", "0.00 (identical) %"),
         ("mptcp", "goodput", "-", "145.0 ± 63.53 Mbit/s"),
         ("mptcp", "back", "27.00", "27.00"),
         ("mptcp", "line 1", "-", "30.00 ± 63.53 %"),
@@ -156,7 +156,10 @@ def test_every_value_has_its_unit() -> None:
     assert [series.name for series in figures["-share"].series] == ["line 1", "line 2"]
     units = {one["column"]: one["unit"] for one in study_document(judged)["measured"]}
     assert units == {"goodput": "Mbit/s", "back": "s", "first": "%", "second": "%"}
-    assert fill("{1: first @ mptcp} {1: back @ tcp}", judged.selected, judged.sources) == "30.0 ± 63.5 % 9.00 ± 0.00 s"
+    assert (
+        fill("{1: first @ mptcp} {1: back @ tcp}", judged.selected, judged.sources)
+        == "30.0 ± 63.5 % 9.00 (identical) s"
+    )
 
 
 def test_shares_are_divided_by_shares_only() -> None:
@@ -169,7 +172,7 @@ def test_without_published_values() -> None:
     judged = _judged([*RUNS[:2], RUNS[3]], published={}, rows=["tcp", "mptcp"])
     table = study_table(judged)
     assert table.columns == ("protocol", "goodput (Mbit/s)", "back", "line 1 (%)", "line 2 (%)", "n")
-    assert [row[2] for row in table.rows] == ["9.00 ± 0.00", "-"]
+    assert [row[2] for row in table.rows] == ["9.00 (identical)", "-"]
 
 
 def test_a_published_value_that_was_not_measured() -> None:

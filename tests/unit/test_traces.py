@@ -114,6 +114,7 @@ def test_anything_else_is_an_error_of_traces(data: bytes) -> None:
 
 SCENARIO = """
 title = "t"
+phases = "fixed"
 topology = { preset = "direct" }
 [links.line1]
 delay = "10 ms"

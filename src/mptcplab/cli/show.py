@@ -12,6 +12,7 @@ from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table, short_names
@@ -94,4 +95,5 @@ def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -
     chosen = experiment.points[point - 1]
     settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
     title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
-    click.echo(script(compile_plan(chosen.scenario, seed=experiment.seed), title=title), nl=False)
+    notes = phase_notes(phases_of(chosen.scenario, experiment.seed))
+    click.echo(script(compile_plan(chosen.scenario, seed=experiment.seed), title=title, notes=notes), nl=False)

@@ -19,12 +19,14 @@ from mptcplab.plan.links import (
 from mptcplab.plan.middlebox import middlebox_commands
 from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
 from mptcplab.plan.path_manager import path_managers
+from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.weights import weighs
 from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.units import Duration
 from mptcplab.workload.context import FIRST_PORT, FLOW, Context
 
 #: Read back at the end: what was in force, not what was asked for.
@@ -41,11 +43,12 @@ _TRANSPORT_SETTINGS = (
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     """The plan of ``scenario``. Pure: the same scenario and seed give the same plan."""
-    network = Network(scenario)
+    phases = phases_of(scenario, seed)
+    network = Network(scenario, phases.delays_ns)
     return Plan(
         nodes=(*scenario.hosts, *scenario.routers),
         setup=tuple(_setup(network)),
-        programs=(*capture_programs(network), *path_managers(network), *_programs(network, seed)),
+        programs=(*capture_programs(network), *path_managers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
         sample_interval_ns=int(scenario.record.interval),
@@ -79,7 +82,7 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from middlebox_commands(network, node)
 
 
-def _programs(network: Network, seed: int) -> Iterator[Program]:
+def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
     scenario = network.scenario
     port = ports(scenario)
     for name, described in scenario.workloads.items():
@@ -93,7 +96,8 @@ def _programs(network: Network, seed: int) -> Iterator[Program]:
             interval_ns=int(scenario.record.interval),
             seed=seed,
         )
-        yield from workload.programs(name, described, context)
+        start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
+        yield from workload.programs(name, described.model_copy(update={"start": start}), context)
 
 
 def _sampled(scenario: Scenario) -> list[str]:

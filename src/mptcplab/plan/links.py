@@ -19,6 +19,7 @@ from mptcplab.plan.model import Command, Queue
 from mptcplab.plan.tables import spread_of, table_command, table_name
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.network import Network, Port
+from mptcplab.units import Duration
 
 DEFAULT_MTU = 1500
 WAYS = ("forward", "backward")
@@ -76,7 +77,7 @@ def change_commands(network: Network, name: str, way: str, direction: Direction)
     """
     link = network.scenario.links[name]
     node, device = _place(network, link, *_ends(network, name, way))
-    yield from _attach(node, device, _disciplines(name, way, link, direction, changeable=True), "change")
+    yield from _attach(node, device, _disciplines(network, name, way, direction, changeable=True), "change")
 
 
 def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
@@ -85,14 +86,24 @@ def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
     return (first, second) if way == "forward" else (second, first)
 
 
-def _disciplines(name: str, way: str, link: Link, direction: Direction, *, changeable: bool) -> list[Words]:
-    return disciplines(direction, mtu=int(link.mtu), table=table_name(name, way), changeable=changeable)
+def _disciplines(network: Network, name: str, way: str, direction: Direction, *, changeable: bool) -> list[Words]:
+    mtu = int(network.scenario.links[name].mtu)
+    shifted = _shifted(direction, network.shifts_ns.get((name, way), 0))
+    return disciplines(shifted, mtu=mtu, table=table_name(name, way), changeable=changeable)
+
+
+def _shifted(direction: Direction, shift_ns: int) -> Direction:
+    """The direction with the delay that it has in this run; one that an event made short stays at least its jitter."""
+    if not shift_ns:
+        return direction
+    delay = max(int(direction.jitter), int(direction.delay) + shift_ns)
+    return direction.model_copy(update={"delay": Duration(delay)})
 
 
 def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
     link = network.scenario.links[name]
     source, target = _ends(network, name, way)
-    found = _disciplines(name, way, link, getattr(link, way), changeable=changeable)
+    found = _disciplines(network, name, way, getattr(link, way), changeable=changeable)
     if not found:
         return
     node, device = _place(network, link, source, target)
@@ -120,7 +131,7 @@ def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> 
     """The queue of every direction that has a rate."""
     for name, link in network.scenario.links.items():
         for way in WAYS:
-            found = _disciplines(name, way, link, getattr(link, way), changeable=(name, way) in changing)
+            found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
             for handle, words in enumerate(found, start=1):
                 if words[0] in _SHAPERS:
                     yield Queue(*_place(network, link, *_ends(network, name, way)), handle, name, way)

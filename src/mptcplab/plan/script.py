@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.plan.capture import PREFIX
@@ -12,13 +12,17 @@ from mptcplab.plan.model import Command, Event, Plan, Program
 from mptcplab.units import Duration
 
 
-def script(plan: Plan, *, title: str) -> str:
-    """The same commands and times as an engine would execute, in network namespaces."""
-    return "\n".join(_lines(plan, title)) + "\n"
+def script(plan: Plan, *, title: str, notes: Sequence[str] = ()) -> str:
+    """The same commands and times as an engine would execute, in network namespaces.
+
+    ``notes`` are lines of comment that stand above the commands.
+    """
+    return "\n".join(_lines(plan, title, notes)) + "\n"
 
 
-def _lines(plan: Plan, title: str) -> Iterator[str]:
+def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield from ("#!/bin/sh", f"# {title}", "# Made by `mptcplab plan`. Needs root; here time is real time.")
+    yield from (f"# {note}" for note in notes)
     yield "# mptcplab-flow is tools/flow of mptcplab: make -C tools/flow, then copy build/flow to a folder in PATH,"
     yield "# with build/flow-sockopt.so beside it."
     if any(program.argv[0] == PATH_MANAGER for program in plan.programs):

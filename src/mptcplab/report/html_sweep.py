@@ -107,10 +107,10 @@ def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], own: Se
 
 
 def _pair(interval: Interval | None) -> list[float | None]:
-    """Mean and half width of the interval."""
+    """Mean and half width of the interval, None where there is none: for one run, or several identical ones."""
     if interval is None:
         return [None, None]
-    half = interval.half_width
+    half = None if interval.is_identical else interval.half_width
     return [round(interval.mean, _DIGITS), round(half, _DIGITS) if half is not None else None]
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mptcplab.metrics.compare import Paired
-from mptcplab.report.table import number, short_names
+from mptcplab.report.table import number, short_names, spread_text
 
 _PROTOCOL = "transport.protocol"
 _MOST_LINES = 6
@@ -28,7 +28,7 @@ def _line(pair: Paired, pairs: Sequence[Paired]) -> str:
         where = f"{where}, {pair.workload}" if where else pair.workload
     difference = pair.difference
     percent = f" ({pair.percent:+.1f} %)" if pair.percent is not None else ""
-    width = f" ± {number(difference.half_width)}" if difference.half_width is not None else ""
+    width = spread_text(difference.half_width)
     sign = "+" if difference.mean >= 0 else ""
     text = f"{pair.second.upper()} - {pair.first.upper()}{f', {where}' if where else ''}:"
     return f"{text} {sign}{number(difference.mean)}{width} Mbit/s{percent}, paired over {difference.n[0]} seeds."

@@ -24,6 +24,14 @@ _MOST_FIGURES = 7
 _ALL_FIGURES = "figures"
 #: Characters that rich puts between columns, and around the table.
 _BETWEEN, _FRAME = 3, 2
+#: Digits of small numbers behind the point.
+_DIGITS = 2
+IDENTICAL = "(identical)"
+#: Below a table with such a cell.
+IDENTICAL_NOTE = (
+    "(identical): every seed gave exactly this value. Nothing random mattered to it, so n runs say no more than one, "
+    "and there is no interval."
+)
 
 
 @dataclass(frozen=True)
@@ -93,9 +101,24 @@ def number(value: float) -> str:
 
 def interval_text(interval: Interval) -> str:
     """``95.15 ± 0.12``, or only the value when one run says nothing of the spread."""
-    if interval.half_width is None:
-        return number(interval.mean)
-    return f"{number(interval.mean)} ± {number(interval.half_width)}"
+    return f"{number(interval.mean)}{spread_text(interval.half_width)}"
+
+
+def spread_text(half_width: float | None, digits: int | None = None) -> str:
+    """Return what follows a mean: `` ± 0.12``, as :func:`number` prints it or with so many ``digits`` behind the point.
+
+    A half width that would be printed as zero becomes `` ± <0.01``. None of a single value is left out, and exactly
+    zero becomes `` (identical)``: several equal values have no interval.
+    """
+    if half_width is None:
+        return ""
+    if half_width == 0:
+        return f" {IDENTICAL}"
+    text = number(half_width) if digits is None else f"{half_width:.{digits}f}"
+    if float(text) == 0:
+        shown = _DIGITS if digits is None else digits
+        return f" ± <{10.0**-shown:.{shown}f}"
+    return f" ± {text}"
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
@@ -178,6 +201,8 @@ def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
+    if any(one.is_identical for row in rows for one in (row.goodput_mbps, *row.figures.values())):
+        notes.append(IDENTICAL_NOTE)
     kernels = sorted({row.kernel for row in rows})
     notes.append(f"Goodput is payload at the receiver. Lab kernel {', '.join(kernels)}, virtual time.")
     return notes

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mptcplab.scenario.record import Capture
@@ -42,10 +42,14 @@ class Port:
 
 
 class Network:
-    """Addresses and shortest paths of a checked scenario."""
+    """Addresses and shortest paths of a checked scenario.
 
-    def __init__(self, scenario: Scenario) -> None:
+    ``shifts_ns`` is what a seed adds to the delay of a direction (link, "forward" or "backward") during a whole run.
+    """
+
+    def __init__(self, scenario: Scenario, shifts_ns: Mapping[tuple[str, str], int] | None = None) -> None:
         self.scenario = scenario
+        self.shifts_ns = shifts_ns or {}
         self.ports: dict[tuple[str, str], Port] = {}
         for number, (name, link) in enumerate(scenario.links.items(), start=1):
             left, right = self._addresses(number, link.addresses)

@@ -51,6 +51,11 @@ class Scenario(Part):
         examples=["7.2"],
     )
     family: Literal["ipv4", "ipv6"] = "ipv4"
+    phases: Literal["random", "fixed"] = Field(
+        default="random",
+        description="random: each seed moves the starts of workloads, by less than a round trip, and the delays of "
+        "links that have a rate, by less than a packet's time; fixed: all are exactly as written",
+    )
     hosts: dict[NodeName, Host]
     routers: dict[NodeName, Router] = Field(default_factory=dict)
     links: dict[LinkName, Link]

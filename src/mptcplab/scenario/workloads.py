@@ -21,7 +21,7 @@ class WorkloadBase(Part):
     via: LinkName | None = Field(
         default=None, description="the receiver's link whose address is connected to", examples=["line1"]
     )
-    start: Time = Field(default=Duration(0), description="after the lab is set up")
+    start: Time = Field(default=Duration(0), description="after the lab is set up; random phases add to it")
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if it takes longer")
     congestion_control: Algorithm | None = Field(
         default=None, description="of the workload's sockets, at both ends", examples=["cubic"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mptcplab.report.figure import NAMES, Figure, Mark, Series
-from mptcplab.report.table import Table, interval_text, number
+from mptcplab.report.table import IDENTICAL_NOTE, Table, interval_text, number, spread_text
 from mptcplab.stats import Interval
 from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict, judge_claims
 from mptcplab.study.full import Full, beside_note, excludes
@@ -229,8 +229,7 @@ def _value_text(kind: str, interval: Interval) -> str:
     digits = kind_of(kind).digits
     if digits is None:
         return interval_text(interval)
-    spread = "" if interval.half_width is None else f" ± {interval.half_width:.{digits}f}"
-    return f"{interval.mean:.{digits}f}{spread}"
+    return f"{interval.mean:.{digits}f}{spread_text(interval.half_width, digits)}"
 
 
 def _reasons(judged: Judged, marks: Marks) -> list[str]:
@@ -286,6 +285,8 @@ def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
     spread = "mean ± half width of the 95 % confidence interval (Student's t)" if several else "one run each"
     tolerance = f"Tolerance {table.tolerance:g} %. " if table.published else ""
     yield f"{tolerance}Measured: {spread}; payload at the receiver."
+    if any(value.interval.is_identical for value in judged.measured.values()):
+        yield IDENTICAL_NOTE
     if judged.full is not None:
         yield beside_note(judged.selected, judged.measured, judged.full)
     yield from _sockets(judged)

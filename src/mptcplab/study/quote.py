@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mptcplab.report.table import spread_text
 from mptcplab.stats import Interval
 
 _BRACES = re.compile(r"\{([^{}]*)\}|[{}]")
@@ -68,5 +69,4 @@ def _number_text(value: Interval) -> str:
         return "∞"
     exponent = int(f"{value.mean:.2e}".partition("e")[2])
     digits = max(0, 2 - exponent)
-    spread = "" if value.half_width is None else f" ± {value.half_width:.{digits}f}"
-    return f"{value.mean:.{digits}f}{spread}"
+    return f"{value.mean:.{digits}f}{spread_text(value.half_width, digits)}"

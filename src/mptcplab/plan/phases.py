@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Offsets that a seed gives to workloads and links, so that runs of different seeds differ in what a scenario leaves
+open: the phase of one packet sequence against another (docs/decisions/0011-phases.md).
+
+Two kinds, both in whole nanoseconds and constant during a run:
+
+- The start of a workload is delayed, by less than one round trip of a full packet on the idle path.
+- Each direction of a link that has a rate gets another delay. The values that it can take span exactly one packet's
+  time at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
+  packets a full drop-tail queue drops; this is what they call the phase.
+
+An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays
+the same when another workload or link is added, and points of a sweep that share a seed share its phases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mptcplab.plan.disciplines import full_frame
+from mptcplab.scenario.links import Direction, Link
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.workloads import WorkloadBase
+
+_SECOND_NS = 10**9
+#: One tick of the lab kernel's timers at HZ=1000. Retransmission and delayed-ACK timers expire on ticks, so a start
+#: that moves by less would meet them in a part of their phases only.
+_TICK_NS = 10**6
+#: A workload that starts later than this would not start "at" the instant that the scenario names.
+_MAX_START_NS = _SECOND_NS
+_DRAW_BITS = 64
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The offsets of one run in ns: of starts by workload, of delays by (link, "forward" or "backward").
+
+    Offsets of delays may be negative; the delay that they are added to is always larger.
+    """
+
+    starts_ns: Mapping[str, int] = field(default_factory=dict)
+    delays_ns: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def phases_of(scenario: Scenario, seed: int) -> Phases:
+    """Return the offsets of ``scenario`` with ``seed``; none with ``phases = "fixed"``."""
+    if scenario.phases == "fixed":
+        return Phases()
+    network = Network(scenario)
+    starts = {
+        name: _draw(seed, f"workload {name}", start_span_ns(network, workload))
+        for name, workload in scenario.workloads.items()
+    }
+    delays = {}
+    for name, link in scenario.links.items():
+        for way, sender in zip(("forward", "backward"), link.between, strict=True):
+            low_ns, span_ns = delay_span_ns(link, getattr(link, way), from_host=network.is_host(sender))
+            if span_ns:
+                delays[name, way] = low_ns + _draw(seed, f"link {name} {way}", span_ns)
+    return Phases(starts, delays)
+
+
+def phase_notes(phases: Phases) -> list[str]:
+    """Return the offsets as lines for a person; none where nothing is moved."""
+    starts = [f"start of {name}: {_signed(offset)}" for name, offset in phases.starts_ns.items()]
+    delays = [f"delay of {name} {way}: {_signed(offset)}" for (name, way), offset in phases.delays_ns.items()]
+    head = 'Phases of this seed, in what follows already (phases = "fixed" leaves them out):'
+    return [head, *(f"  {line}" for line in (*starts, *delays))] if starts or delays else []
+
+
+def _signed(offset_ns: int) -> str:
+    return f"{'-' if offset_ns < 0 else '+'}{abs(offset_ns) // 1000}.{abs(offset_ns) % 1000:03d} us"
+
+
+def start_span_ns(network: Network, workload: WorkloadBase) -> int:
+    """Return the time below which the offset of the workload's start stays.
+
+    It is the round trip of a full packet on the idle path of its first connection, at least a tick of the kernel and a
+    ``read_quantum``, and at most a second.
+    """
+    target = network.target(workload)
+    links = network.way(workload.sender, target) if target is not None else []
+    round_trip = 0
+    for link in (network.scenario.links[name] for name in links):
+        for direction in (link.forward, link.backward):
+            round_trip += int(direction.delay) + packet_ns(link, direction)
+    quantum = int(getattr(workload, "read_quantum", 0))
+    return min(_MAX_START_NS, max(round_trip, _TICK_NS, quantum))
+
+
+def delay_span_ns(link: Link, direction: Direction, *, from_host: bool) -> tuple[int, int]:
+    """Return the lowest offset of the direction's delay, and how many ns the offsets span; ``(0, 0)`` for none.
+
+    They are centred on zero where the delay allows it, so that the mean over seeds is the delay of the scenario. No
+    offset makes a delay shorter than its jitter or than nothing.
+
+    A host that shapes its own egress and has no delay gets no offset: netem takes packets from their socket's account,
+    and TCP would no longer see its own queue (``skb_orphan_partial`` in net/sched/sch_netem.c).
+    """
+    span = packet_ns(link, direction)
+    if from_host and link.shape == "sender" and not (direction.delay or direction.extra_delay):
+        return 0, 0
+    room = int(direction.delay) - int(direction.jitter)
+    return -min(room, span // 2), span
+
+
+def packet_ns(link: Link, direction: Direction) -> int:
+    """Return the time that a full packet takes at the direction's rate, in ns; 0 without a rate."""
+    if direction.rate is None:
+        return 0
+    octets = full_frame(int(link.mtu)) + int(direction.overhead)
+    return octets * 8 * _SECOND_NS // int(direction.rate)
+
+
+def _draw(seed: int, name: str, span: int) -> int:
+    """Return a number from 0 to ``span`` - 1, all with the same probability up to one part in 2^64 / ``span``."""
+    digest = hashlib.sha256(f"phase {seed} {name}".encode()).digest()
+    return span * int.from_bytes(digest[: _DRAW_BITS // 8], "big") >> _DRAW_BITS
