@@ -143,7 +143,7 @@ def test_headers_compile_for_ebpf(tmp_path: File, compiler: list[str]) -> None:
     source, made = tmp_path / "control.bpf.c", tmp_path / "control.bpf.o"
     headers = "".join(f'#include "{header.name}"\n' for header in sorted(HEADERS.glob("coupled_*.h")))
     used = (
-        "s64 use(struct coupled_path *p) { return coupled_lia_increase(p, 8, 0) + coupled_olia_increase(p, 8, 1); }\n"
+        "s64 use(struct coupled_path *p) { return coupled_lia_increase(p, 8, 0) + coupled_olia_increase(p, 8, 1, 0); }\n"
     )
     source.write_text(_EBPF + headers + used)
     options = ["-O2", "-Wall", "-Wextra", "-Werror", "-D__bpf__", "-nostdinc", "-I", str(HEADERS)]
