@@ -138,7 +138,9 @@ class World:
         self.wait(0)
         self.memory(there=True)
 
-    def subflow(self, control: str, window: int, *, rtt_us: int = 20_000, tcp: bool = False, start: bool = False) -> Subflow:
+    def subflow(
+        self, control: str, window: int, *, rtt_us: int = 20_000, tcp: bool = False, start: bool = False
+    ) -> Subflow:
         """One more, established; in congestion avoidance unless it is to start."""
         connection = None if tcp else self._connection
         made = self._library.event_subflow(self._net, connection, control.encode(), window, rtt_us)

@@ -267,6 +267,31 @@ def test_which_paths_are_best_to_olia(world: World, best: int, moves: int) -> No
     assert gain == pytest.approx(expected, rel=1e-3)
 
 
+def _round(subflow: Subflow, rtt_us: int) -> list[int]:
+    """The windows after each ACK of a round trip, single segments, and of two more: a new segment's ends the round."""
+    windows = []
+    for _ in range(subflow.window + 2):
+        subflow.ack(rtt_us=rtt_us)
+        windows.append(subflow.window)
+    return windows
+
+
+def test_wvegas_slow_starts_back_after_draining(world: World) -> None:
+    """Ten packets wait behind what 90 segments fill; the delay doubles: half of the window goes, for a round trip."""
+    one = world.subflow("wvegas", 100)
+    one.set(100, 50)
+    before = [_round(one, rtt_us)[-1] for rtt_us in (20_000, 22_500, 22_500)]
+    ssthresh = one.ssthresh
+    drained = min(_round(one, 26_000))
+    print(f"windows {before}, after the drain {drained}, ssthresh {ssthresh} then {one.ssthresh}")
+    assert drained == pytest.approx(before[-1] * 20_000 / (2 * 26_000), abs=1.1)
+    assert drained < one.ssthresh == ssthresh
+    back = _round(one, 20_000)[-1]
+    assert back >= 0.75 * before[-1], "the window is in slow start until ssthresh"
+    after = _round(one, 20_000)[-1]
+    assert after - back <= 2, "and then grows by a segment per round trip"
+
+
 _EVENT = st.tuples(st.sampled_from(["ack", "acks", "loss", "ecn", "timeout", "wait", "prr"]), st.integers(0, 2))
 
 
@@ -294,7 +319,7 @@ def _do(world: World, subflow: Subflow, event: str, busy: dict[int, str]) -> Non
 @PATIENT
 @given(events=st.lists(_EVENT, max_size=80), idle=st.booleans(), best=st.integers(0, 1))
 def test_any_events(controls: CDLL, control: str, events: list[tuple[str, int]], idle: bool, best: int) -> None:
-    """Three subflows: no window of 0 (the shim ends the process), no lock left held, no cut to less than the smallest."""
+    """Three subflows: no window of 0 (the shim would end the process), no lock left held, no cut below the smallest."""
     world = World(controls)
     world.settings(count_idle=idle, olia_best=best)
     groups = world.groups

@@ -48,7 +48,7 @@ def _expected(control: str, paths: list[Path], r: int) -> tuple[float, float]:
 
 
 def _clear(paths: list[Path]) -> bool:
-    """Whether no two paths' l/rtt^2 or l^2/rtt are nearly, but not exactly, the same; 32 bits cannot tell those apart."""
+    """Whether no two paths' l/rtt^2 or l^2/rtt are nearly, but not exactly, the same: 32 bits cannot tell."""
     kernel = [Fraction(int(p.between_losses), int(p.rtt) ** 2) for p in paths]
     draft = [Fraction(int(p.between_losses) ** 2, int(p.rtt)) for p in paths]
     return _apart(paths, kernel) and _apart(paths, draft)
