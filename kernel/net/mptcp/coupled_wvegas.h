@@ -32,8 +32,10 @@
  *
  * Deviations: the queueing delay counts for draining only in rounds in which diff
  * is at least alpha_r. Without this the rule halves a window that has just begun
- * to fill a queue (1 packet, then 2), and 10 packets are never reached. The window
- * is at least 2 segments.
+ * to fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh
+ * equals a window that shrinks by one, where the authors' code has one less: slow
+ * start went on at ssthresh then, and today ends there. The window is at least 2
+ * segments, as in the authors' code.
  */
 
 #include "coupled_types.h"

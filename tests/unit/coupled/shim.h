@@ -104,9 +104,11 @@ static inline void hlist_del(struct hlist_node *node)
 #define hash_ptr(p, bits)	(((unsigned long)(p) >> 4) & ((1UL << (bits)) - 1))
 
 /* Locks. */
-typedef struct {
+struct shim_lock {
 	int held;
-} spinlock_t;
+};
+
+#define spinlock_t		struct shim_lock
 
 static inline void spin_lock_init(spinlock_t *lock)
 {
