@@ -114,6 +114,11 @@ def test_schedulers_are_read_by_token() -> None:
     }
 
 
+@pytest.mark.parametrize(("text", "count"), [("uncoupled 7\n", 7), ("later 1\nuncoupled 0\n", 0), ("", None)])
+def test_uncoupled_subflows_are_read_by_name(text: str, count: int | None) -> None:
+    assert algorithms.parse_uncoupled(text) == count
+
+
 def test_a_name_that_the_kernel_lacks_is_told_with_those_it_has(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.write_text("reno cubic\n")

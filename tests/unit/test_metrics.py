@@ -304,6 +304,21 @@ def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
     assert measured.scheduler == "not known"
 
 
+@pytest.mark.parametrize(
+    ("count", "warnings"),
+    [
+        (None, ()),
+        (0, ()),
+        (1, ("1 subflow of client found no memory for coupled congestion control and grew like TCP, uncoupled",)),
+        (3, ("3 subflows of client found no memory for coupled congestion control and grew like TCP, uncoupled",)),
+    ],
+)
+def test_uncoupled_subflows_are_a_warning(tmp_path: Path, count: int | None, warnings: tuple[str, ...]) -> None:
+    found = {**seen(("lia", "lia"), "default"), "uncoupled": count}
+    (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
+    assert measured.warnings == warnings
+
+
 def test_complaints_of_the_kernel_are_warnings(tmp_path: Path) -> None:
     log = (
         "[    1.000000] WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: flow/3\n"

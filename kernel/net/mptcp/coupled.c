@@ -17,12 +17,21 @@
  *
  * A TCP socket, a subflow before init(), and one that found no memory have no
  * group. They are alone, and then all controls but wVegas are Reno. A connection
- * that falls back to TCP has one subflow, which is alone in its group.
+ * that falls back to TCP has one subflow, which is alone in its group. Subflows that
+ * found no memory are counted, in /proc/net/mptcp_coupled: see coupled_sysctl.c.
  *
  * Members that count: those of whose data some was acked within their last
  * retransmission timeout, and the one that asks. An idle backup subflow, or one
  * whose path is dead, does not slow the others down. After an idle time as long
- * as that, Linux distrusts the window, too (RFC 2861).
+ * as that, Linux distrusts the window, too (RFC 2861). With
+ * net.mptcp.coupled_count_idle all established subflows count, from init() on, with
+ * the window that they have: RFC 6356 sums over "all subflows in the connection".
+ *
+ * Window of a member in fast recovery: ssthresh. RFC 6356, section 3, asks for it,
+ * since its window may be inflated there (RFC 5681). Linux's is not: PRR (RFC 6937)
+ * lets it follow the segments in flight, down to 1, but that is no more what the
+ * path is worth. The window that is cut for ECN is moved by PRR as well, so
+ * it counts likewise. After a timeout the window of slow start counts.
  *
  * Number of members: not limited, but a computation looks at COUPLED_MAX_PATHS
  * that count, its own first, then those that joined first. A connection that uses
@@ -85,6 +94,15 @@ static struct coupled_group *coupled_get(struct coupled_bucket *bucket, struct s
 	return group;
 }
 
+/* The socket whose private data this is. */
+static const struct sock *coupled_owner(const struct coupled_sock *cs)
+{
+	const u64 *priv = (const u64 *)cs;
+
+	return &container_of(priv, const struct inet_connection_sock,
+			     icsk_ca_priv[0])->icsk_inet.sk;
+}
+
 /**
  * coupled_init() - join the group of a subflow's connection
  * @sk: a subflow or a TCP socket, locked, whose private data is zero
@@ -112,8 +130,12 @@ void coupled_init(struct sock *sk)
 		WRITE_ONCE(group->count, group->count + 1);
 		spin_unlock(&group->lock);
 		cs->group = group;
+	} else {
+		coupled_count_failure(sock_net(sk));
 	}
 	spin_unlock_bh(&bucket->lock);
+	if (coupled_count_idle(sock_net(sk)) && tcp_sk(sk)->srtt_us)
+		coupled_publish(sk, coupled_srtt_us(sk), 0);
 }
 
 /**
@@ -147,14 +169,22 @@ void coupled_release(struct sock *sk)
 	}
 }
 
-/* Alone, nobody reads what a member publishes, and there is nothing to collect. */
+/* Alone, there is nothing to collect. */
 static bool coupled_alone(const struct coupled_sock *cs)
 {
 	return !cs->group || READ_ONCE(cs->group->count) < 2;
 }
 
+/* The window of a subflow that counts in a state: in recovery ssthresh. */
+static u32 coupled_window_in(const struct sock *sk, u8 state)
+{
+	if ((TCPF_CA_CWR | TCPF_CA_Recovery) & (1 << state))
+		return tcp_sk(sk)->snd_ssthresh;
+	return tcp_snd_cwnd(tcp_sk(sk));
+}
+
 /**
- * coupled_publish() - tell the other members of a path, which counts from now on
+ * coupled_publish() - report a path to the other members; it counts from now on
  * @sk: the subflow, locked, on which data was acked
  * @rtt_us: its round-trip time in us
  * @loss_gap: see struct coupled_path
@@ -163,15 +193,43 @@ void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 {
 	struct coupled_sock *cs = coupled_sk(sk);
 
-	if (coupled_alone(cs))
+	/* Nobody reads it, unless the one who joins next finds this one idle. */
+	if (!cs->group || (coupled_alone(cs) && !coupled_count_idle(sock_net(sk))))
 		return;
 	spin_lock_bh(&cs->group->lock);
-	cs->path.cwnd = tcp_snd_cwnd(tcp_sk(sk));
+	cs->path.cwnd = coupled_window_in(sk, inet_csk(sk)->icsk_ca_state);
 	cs->path.rtt_us = rtt_us;
 	cs->path.loss_gap = loss_gap;
 	cs->counts_until = tcp_jiffies32 + inet_csk(sk)->icsk_rto;
 	cs->published = true;
 	spin_unlock_bh(&cs->group->lock);
+}
+
+/**
+ * coupled_state() - report what a change of state has made of a path
+ * @sk: the subflow, locked
+ * @state: TCP_CA_*, which it is about to enter
+ * @loss_gap: see struct coupled_path
+ *
+ * A loss cuts the window between two ACKs of data. For how long the path counts
+ * stays as it is: nothing was acked.
+ */
+void coupled_state(struct sock *sk, u8 state, u64 loss_gap)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	if (!cs->group)
+		return;
+	spin_lock_bh(&cs->group->lock);
+	cs->path.cwnd = coupled_window_in(sk, state);
+	cs->path.loss_gap = loss_gap;
+	spin_unlock_bh(&cs->group->lock);
+}
+
+/* The set_state() of controls that want nothing but windows and round-trip times. */
+void coupled_set_state(struct sock *sk, u8 state)
+{
+	coupled_state(sk, state, 0);
 }
 
 /**
@@ -189,9 +247,17 @@ void coupled_withdraw(struct sock *sk)
 	spin_unlock_bh(&cs->group->lock);
 }
 
-/* Under the group's lock. Once over, for good: the clock comes round again. */
-static bool coupled_counts(struct coupled_sock *cs)
+/*
+ * Under the group's lock, without which a member's socket may go. Once over, for
+ * good: the clock comes round again.
+ */
+static bool coupled_counts(struct coupled_sock *cs, bool idle)
 {
+	int established = TCPF_ESTABLISHED | TCPF_CLOSE_WAIT;
+
+	if (idle)
+		return cs->published &&
+		       (1 << inet_sk_state_load(coupled_owner(cs)) & established);
 	if ((s32)(cs->counts_until - tcp_jiffies32) < 0)
 		cs->published = false;
 	return cs->published;
@@ -207,11 +273,12 @@ static bool coupled_counts(struct coupled_sock *cs)
 u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
 {
 	const struct coupled_sock *cs = coupled_sk(sk);
+	bool idle = coupled_count_idle(sock_net(sk));
 	struct coupled_sock *other;
 	u32 n = 1;
 
 	paths[0] = (struct coupled_path) {
-		.cwnd = tcp_snd_cwnd(tcp_sk(sk)),
+		.cwnd = coupled_window_in(sk, inet_csk(sk)->icsk_ca_state),
 		.rtt_us = coupled_srtt_us(sk),
 	};
 	if (coupled_alone(cs))
@@ -219,7 +286,7 @@ u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS
 
 	spin_lock_bh(&cs->group->lock);
 	list_for_each_entry(other, &cs->group->members, node) {
-		if (other == cs || !coupled_counts(other))
+		if (other == cs || !coupled_counts(other, idle))
 			continue;
 		paths[n++] = other->path;
 		if (n == COUPLED_MAX_PATHS)

@@ -20,8 +20,8 @@
  * Error: relative 2^-25 (see coupled_types.h), and rounding to 2^-COUPLED_SHIFT;
  * the window after a loss is rounded down to a whole segment, or lies one above.
  *
- * Deviations: none in the equations. The window after a loss is at least 2
- * segments (RFC 5681).
+ * Deviations: none. The window after a loss is at least 1 segment, with one path 2:
+ * coupled_min_window() in coupled_types.h has the sources.
  */
 
 #include "coupled_types.h"
@@ -73,10 +73,11 @@ static inline s64 coupled_balia_increase(const struct coupled_path *paths, u32 n
  * @n: how many, 1 to COUPLED_MAX_PATHS
  * @self: index of the path that lost
  *
- * Return: window in segments, at least 2.
+ * Return: window in segments, at least 1, with one path 2.
  */
 static inline u32 coupled_balia_ssthresh(const struct coupled_path *paths, u32 n, u32 self)
 {
+	u32 least = coupled_min_window(n);
 	u64 a, keep;
 
 	if (!coupled_valid(n, self))
@@ -86,7 +87,7 @@ static inline u32 coupled_balia_ssthresh(const struct coupled_path *paths, u32 n
 	if (a > 3ULL << 29)
 		a = 3ULL << 29;
 	keep = (paths[self].cwnd * ((2ULL << 30) - a)) >> 31;
-	return keep < 2 ? 2 : (u32)keep;
+	return keep < least ? least : (u32)keep;
 }
 
 /**

@@ -13,13 +13,23 @@
  *	w_r += (w_r / rtt_r^2) / (sum_k x_k)^2 + eps_r / w_r
  *
  *	M: the paths with the largest window
- *	B: the paths with the largest l_k / rtt_k^2, where l is the larger of the
- *	   bytes acked between the last two losses and those acked since
+ *	B: the paths with the largest l_k / rtt_k^2 or l_k^2 / rtt_k (see below),
+ *	   where l is the larger of the bytes acked between the last two losses
+ *	   and those acked since
  *	eps_r =  1 / (n |B \ M|)  if r is in B \ M: a good path with a small window
  *	eps_r = -1 / (n |M|)      if r is in M and B \ M is not empty
  *	eps_r =  0                otherwise
  *
- * A loss halves w_r as in Reno. With one path the increase is 1 / w: Reno.
+ * A loss halves w_r as in Reno, to 1 segment at least: coupled_min_window() in
+ * coupled_types.h has the sources. With one path this is Reno.
+ *
+ * The sources disagree on B. The draft's algorithm (as implementations that follow it
+ * give it: INET's SCTP, mp-quic-go) takes l^2 / rtt; the authors' kernel code, and
+ * what derives from it, l / rtt^2. The second is the square of Reno's rate with
+ * one loss in l bytes, sqrt(2 l) / rtt, up to a factor that all paths share: "best" is
+ * then where a TCP would be fastest, which is what the paper argues with. It is
+ * the default; net.mptcp.coupled_olia_best chooses the other. They differ
+ * only where round-trip times do.
  *
  * Error: relative 2^-25 of each of the two terms (see coupled_types.h), and
  * rounding of each to 2^-COUPLED_SHIFT. The terms may have opposite signs; the
@@ -80,20 +90,36 @@ static inline u32 coupled_olia_largest(const struct coupled_path *paths, u32 n, 
 	return set;
 }
 
-/* l / rtt^2 of a path: proportional to the square of what a TCP would get there. */
-static __always_inline struct coupled_num coupled_olia_quality(const struct coupled_path *path)
+/**
+ * enum coupled_olia_rule - which paths are best; values of a sysctl
+ * @COUPLED_OLIA_KERNEL: those with the largest l / rtt^2, as in the authors' code
+ * @COUPLED_OLIA_DRAFT: those with the largest l^2 / rtt, as in the draft
+ */
+enum coupled_olia_rule {
+	COUPLED_OLIA_KERNEL,
+	COUPLED_OLIA_DRAFT,
+};
+
+/* What the best paths have most of. */
+static __always_inline struct coupled_num
+coupled_olia_quality(const struct coupled_path *path, enum coupled_olia_rule rule)
 {
-	return coupled_quot(coupled_int(path->loss_gap), coupled_square(coupled_rtt(path)));
+	struct coupled_num gap = coupled_int(path->loss_gap);
+
+	if (rule == COUPLED_OLIA_DRAFT)
+		return coupled_quot(coupled_square(gap), coupled_rtt(path));
+	return coupled_quot(gap, coupled_square(coupled_rtt(path)));
 }
 
 /* The set B. */
-static inline u32 coupled_olia_best(const struct coupled_path *paths, u32 n)
+static inline u32 coupled_olia_best(const struct coupled_path *paths, u32 n,
+				    enum coupled_olia_rule rule)
 {
 	struct coupled_num best = { 0, 0 };
 	u32 set = 0, i;
 
 	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++) {
-		struct coupled_num quality = coupled_olia_quality(&paths[i]);
+		struct coupled_num quality = coupled_olia_quality(&paths[i], rule);
 
 		if (coupled_less(best, quality)) {
 			best = quality;
@@ -126,13 +152,16 @@ coupled_olia_moved(const struct coupled_path *path, u32 den)
  * @paths: the paths of the connection
  * @n: how many, 1 to COUPLED_MAX_PATHS
  * @self: index of the path on which a segment was acked
+ * @rule: which paths are best
  *
  * Return: increase per acked segment in 2^-COUPLED_SHIFT segments, from -0.5 to
  * 1.5 segments; 0 if @n or @self is out of range. Negative: the window shrinks.
  */
-static inline s64 coupled_olia_increase(const struct coupled_path *paths, u32 n, u32 self)
+static inline s64 coupled_olia_increase(const struct coupled_path *paths, u32 n, u32 self,
+					enum coupled_olia_rule rule)
 {
 	struct coupled_olia_eps eps;
+	u32 best, largest;
 	s64 linked;
 
 	if (!coupled_valid(n, self))
@@ -140,8 +169,9 @@ static inline s64 coupled_olia_increase(const struct coupled_path *paths, u32 n,
 	if (n == 1)
 		return coupled_fixed(coupled_quot(coupled_int(1), coupled_cwnd(&paths[0])));
 	linked = coupled_fixed(coupled_olia_linked(paths, n, self));
-	eps = coupled_olia_shift(coupled_olia_best(paths, n), coupled_olia_largest(paths, n, 1),
-				 n, self);
+	best = coupled_olia_best(paths, n, rule);
+	largest = coupled_olia_largest(paths, n, 1);
+	eps = coupled_olia_shift(best, largest, n, self);
 	if (!eps.sign)
 		return linked;
 	return linked + eps.sign * (s64)coupled_fixed(coupled_olia_moved(&paths[self], eps.den));

@@ -98,7 +98,7 @@ static inline s32 coupled_fls(u64 v)
 
 /**
  * struct coupled_path - what a control knows of one path of a connection
- * @cwnd: congestion window in segments; 0 counts as 1
+ * @cwnd: congestion window in segments, in recovery ssthresh; 0 counts as 1
  * @rtt_us: round-trip time in us; 0 counts as 1
  * @loss_gap: OLIA only: bytes acked between losses, the larger of the last
  *	complete interval and the present one
@@ -224,6 +224,19 @@ coupled_total_rate(const struct coupled_path *paths, u32 n)
 	for (i = 0; i < COUPLED_MAX_PATHS && i < n; i++)
 		sum = coupled_add(sum, coupled_rate(&paths[i]));
 	return sum;
+}
+
+/*
+ * The smallest window that OLIA and BALIA leave to one of n paths, in segments. RFC
+ * 5681 has 2. draft-khalili-mptcp-congestion-control and draft-walid-mptcp-
+ * congestion-control set the minimum of ssthresh to 1 where a connection has several
+ * paths, in order to send no more than that over a congested path. The authors'
+ * BALIA does so; their OLIA halves a window to 2 at least, as Reno, and by
+ * epsilon takes single segments from it, to 1. LIA (RFC 6356) and wVegas keep 2.
+ */
+static inline u32 coupled_min_window(u32 n)
+{
+	return n > 1 ? 1 : 2;
 }
 
 /* Whether an index and a number of paths make sense; if not, nothing grows. */

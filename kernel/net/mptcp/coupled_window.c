@@ -105,13 +105,16 @@ static void coupled_spend(struct sock *sk, u32 segments)
 	tcp_snd_cwnd_set(tp, min(tcp_snd_cwnd(tp) + segments, tp->snd_cwnd_clamp));
 }
 
-/* The same downwards. Below ssthresh the window would be in slow start again. */
+/*
+ * The same downwards, which only OLIA does: to 1 segment, as its authors' code does.
+ * Below ssthresh the window would be in slow start again.
+ */
 static void coupled_repay(struct sock *sk, u32 segments)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 
-	cwnd = cwnd > segments + 2 ? cwnd - segments : min(cwnd, 2U);
+	cwnd = cwnd > segments ? cwnd - segments : 1;
 	tcp_snd_cwnd_set(tp, cwnd);
 	if (tp->snd_ssthresh > cwnd)
 		WRITE_ONCE(tp->snd_ssthresh, cwnd);

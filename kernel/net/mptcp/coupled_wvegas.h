@@ -21,6 +21,10 @@
  * Queues that were there when base was measured would never be seen. So when the
  * queueing delay rtt - base has doubled over the smallest since the last such
  * time, w becomes w base / (2 rtt) for once, which drains the path's own packets.
+ * ssthresh stays then, so that the window slow-starts back. Otherwise it follows
+ * the window: at least 3/4 of it at the end of every round, and never above a
+ * window that shrinks by one. All this is from the authors' kernel code, and the
+ * latter as in Linux's Vegas.
  *
  * Error: diff and alpha are computed with a relative error of 2^-25 (see
  * coupled_types.h) and truncated to 2^-COUPLED_WVEGAS_SHIFT packets. Where the
@@ -28,8 +32,10 @@
  *
  * Deviations: the queueing delay counts for draining only in rounds in which diff
  * is at least alpha_r. Without this the rule halves a window that has just begun
- * to fill a queue (1 packet, then 2), and 10 packets are never reached. The window
- * is at least 2 segments.
+ * to fill a queue (1 packet, then 2), and 10 packets are never reached. ssthresh
+ * equals a window that shrinks by one, where the authors' code has one less: slow
+ * start went on at ssthresh then, and today ends there. The window is at least 2
+ * segments, as in the authors' code.
  */
 
 #include "coupled_types.h"
@@ -133,7 +139,7 @@ static inline bool coupled_wvegas_slow_start(struct coupled_wvegas *v)
 	return false;
 }
 
-/* One segment more or less, towards alpha packets in queues. */
+/* One segment more or less, towards alpha packets in queues; no slow start follows. */
 static inline void coupled_wvegas_step(struct coupled_wvegas *v, u64 diff)
 {
 	if (diff < v->alpha) {
@@ -158,13 +164,19 @@ static inline void coupled_wvegas_drain(struct coupled_wvegas *v)
 	}
 }
 
-/* A window is at least 2 segments; below ssthresh it would be in slow start. */
+/*
+ * A window is at least 2 segments, and ssthresh at least 3/4 of it, as
+ * tcp_current_ssthresh() has it. After draining, ssthresh is above it.
+ */
 static inline void coupled_wvegas_settle(struct coupled_wvegas *v)
 {
+	u32 least;
+
 	if (v->cwnd < 2)
 		v->cwnd = 2;
-	if (v->ssthresh > v->cwnd)
-		v->ssthresh = v->cwnd;
+	least = (v->cwnd >> 1) + (v->cwnd >> 2);
+	if (v->ssthresh < least)
+		v->ssthresh = least;
 }
 
 /**

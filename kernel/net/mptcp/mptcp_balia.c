@@ -93,6 +93,7 @@ static struct tcp_congestion_ops balia __read_mostly = {
 	.release	= coupled_release,
 	.ssthresh	= balia_ssthresh,
 	.cong_avoid	= balia_cong_avoid,
+	.set_state	= coupled_set_state,
 	.pkts_acked	= coupled_window_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,

@@ -48,6 +48,7 @@ static struct tcp_congestion_ops lia __read_mostly = {
 	.release	= coupled_release,
 	.ssthresh	= coupled_reno_ssthresh,
 	.cong_avoid	= lia_cong_avoid,
+	.set_state	= coupled_set_state,
 	.pkts_acked	= coupled_window_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,

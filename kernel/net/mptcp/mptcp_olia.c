@@ -43,11 +43,19 @@ static void olia_init(struct sock *sk)
 
 static u32 olia_ssthresh(struct sock *sk)
 {
+	struct coupled_path paths[COUPLED_MAX_PATHS];
 	struct olia *olia = inet_csk_ca(sk);
+	u32 n = coupled_collect(sk, paths);
 
 	olia->gap = tcp_sk(sk)->bytes_acked - olia->since;
 	olia->since = tcp_sk(sk)->bytes_acked;
-	return coupled_reno_ssthresh(sk);
+	coupled_sk(sk)->credit = 0;
+	return max(tcp_snd_cwnd(tcp_sk(sk)) >> 1, coupled_min_window(n));
+}
+
+static void olia_set_state(struct sock *sk, u8 state)
+{
+	coupled_state(sk, state, olia_loss_gap(sk));
 }
 
 static void olia_v09_pkts_acked(struct sock *sk, const struct ack_sample *sample)
@@ -73,13 +81,15 @@ static u32 olia_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_P
 static void olia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	struct coupled_path paths[COUPLED_MAX_PATHS];
+	enum coupled_olia_rule rule;
 	u32 n;
 
 	acked = coupled_first_start(sk, acked);
 	if (!acked)
 		return;
 	n = olia_collect(sk, paths);
-	coupled_grow(sk, n, coupled_olia_increase(paths, n, 0), acked);
+	rule = coupled_olia_best_rule(sock_net(sk));
+	coupled_grow(sk, n, coupled_olia_increase(paths, n, 0, rule), acked);
 }
 
 static void olia_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
@@ -100,6 +110,7 @@ static struct tcp_congestion_ops olia __read_mostly = {
 	.release	= coupled_release,
 	.ssthresh	= olia_ssthresh,
 	.cong_avoid	= olia_cong_avoid,
+	.set_state	= olia_set_state,
 	.pkts_acked	= olia_pkts_acked,
 	.undo_cwnd	= tcp_reno_undo_cwnd,
 	.owner		= THIS_MODULE,

@@ -55,6 +55,7 @@ static void wvegas_init(struct sock *sk)
 
 	memset(w, 0, sizeof(*w));
 	coupled_init(sk);
+	coupled_withdraw(sk);
 	w->measuring = true;
 	wvegas_begin_round(sk);
 }
@@ -63,6 +64,7 @@ static void wvegas_set_state(struct sock *sk, u8 state)
 {
 	struct wvegas *w = inet_csk_ca(sk);
 
+	coupled_set_state(sk, state);
 	w->measuring = state == TCP_CA_Open;
 	if (w->measuring)
 		wvegas_begin_round(sk);

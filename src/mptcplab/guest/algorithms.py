@@ -2,7 +2,8 @@
 """Congestion controls and schedulers: whether the kernel has those asked for, and which ones sockets really used.
 
 A subflow's congestion control is told by socket diagnosis. A connection's scheduler is told by a file of the lab's
-kernels, one line per connection with its token; other kernels don't tell.
+kernels, one line per connection with its token; other kernels don't tell. Another file of these kernels counts the
+subflows that found no memory for the coupling of their congestion control.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _SCHEDULERS = "/proc/net/mptcp_schedulers"
+_COUPLED = "/proc/net/mptcp_coupled"
 _CONTROLS_THERE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 _SCHEDULERS_THERE = "/proc/sys/net/mptcp/available_schedulers"
 _WEIGHTS = "/proc/sys/net/mptcp/scheduler_weights"
@@ -65,6 +67,7 @@ class Watch:
         self._sampler = SocketSampler(node)
         # Which network's file it is, is settled when it is opened.
         self._file = _opened(_SCHEDULERS)
+        self._coupled = _opened(_COUPLED)
         self._seen: dict[tuple[str, str], dict[str, Any]] = {}
 
     def look(self) -> None:
@@ -82,15 +85,25 @@ class Watch:
 
     @property
     def found(self) -> dict[str, Any]:
-        """All sockets that were seen, by their ends, with every name that each was seen with."""
+        """All sockets that were seen, by their ends, with every name that each was seen with.
+
+        `uncoupled` is the number of subflows without memory for coupling; None if this kernel does not count them.
+        """
         sockets = [self._seen[ends] for ends in sorted(self._seen)]
-        return {"schedulers_told": self._file is not None, "sockets": sockets}
+        uncoupled = parse_uncoupled(_reread(self._coupled)) if self._coupled is not None else None
+        return {"schedulers_told": self._file is not None, "uncoupled": uncoupled, "sockets": sockets}
 
 
 def parse_schedulers(text: str) -> dict[int, str]:
     """Lines of a token in hexadecimal and a name."""
     lines = (line.split() for line in text.splitlines())
     return {int(words[0], 16): words[1] for words in lines if len(words) == 2}
+
+
+def parse_uncoupled(text: str) -> int | None:
+    """Return the count of lines "NAME NUMBER" that is named "uncoupled"; None if there is none."""
+    counts = dict(line.split(maxsplit=1) for line in text.splitlines() if " " in line)
+    return int(counts["uncoupled"]) if "uncoupled" in counts else None
 
 
 def _note(names: list[str], name: str | None) -> None:

@@ -70,6 +70,20 @@ def seen_subflows(
     return [[of(row) for row in connection] for connection in connections]
 
 
+def uncoupled_subflows(recording: Recording, node: str) -> Iterator[str]:
+    """A sentence if subflows of ``node`` found no memory for the coupling of their congestion control.
+
+    Their number is that of the host since it was made, so it may include subflows of other workloads.
+    """
+    try:
+        count = recording.counter(node, "algorithms.json").get("uncoupled")
+    except FileNotFoundError:
+        return
+    if count:
+        subflows = "1 subflow" if count == 1 else f"{count} subflows"
+        yield f"{subflows} of {node} found no memory for coupled congestion control and grew like TCP, uncoupled"
+
+
 def _one(name: str | None) -> list[str]:
     return [name] if name else []
 

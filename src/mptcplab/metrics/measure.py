@@ -77,6 +77,7 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
         warnings=(
             *(_warnings(sockets, counts, asked=asked, ends=ends, hosts=hosts) if spoken != {"udp"} else ()),
             *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
+            *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
         ),
         figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},

@@ -95,7 +95,12 @@ s64 test_lia_v09(const struct coupled_path *paths, u32 n, u32 self)
 
 s64 test_olia(const struct coupled_path *paths, u32 n, u32 self)
 {
-	return coupled_olia_increase(paths, n, self);
+	return coupled_olia_increase(paths, n, self, COUPLED_OLIA_KERNEL);
+}
+
+s64 test_olia_draft(const struct coupled_path *paths, u32 n, u32 self)
+{
+	return coupled_olia_increase(paths, n, self, COUPLED_OLIA_DRAFT);
 }
 
 s64 test_olia_v09(const struct coupled_path *paths, u32 n, u32 self)
@@ -105,7 +110,12 @@ s64 test_olia_v09(const struct coupled_path *paths, u32 n, u32 self)
 
 u32 test_olia_best(const struct coupled_path *paths, u32 n)
 {
-	return coupled_olia_best(paths, n);
+	return coupled_olia_best(paths, n, COUPLED_OLIA_KERNEL);
+}
+
+u32 test_olia_draft_best(const struct coupled_path *paths, u32 n)
+{
+	return coupled_olia_best(paths, n, COUPLED_OLIA_DRAFT);
 }
 
 u32 test_olia_v09_best(const struct coupled_path *paths, u32 n)

@@ -83,6 +83,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "test_floor": ([CNumber, c_int32], c_uint64),
     "test_fls": ([c_uint64], c_int32),
     "test_olia_best": ([POINTER(CPath), c_uint32], c_uint32),
+    "test_olia_draft_best": ([POINTER(CPath), c_uint32], c_uint32),
     "test_olia_v09_best": ([POINTER(CPath), c_uint32], c_uint32),
     "test_olia_largest": (_PATHS, c_uint32),
     "test_olia_eps": ([c_uint32] * 4, CEpsilon),
@@ -92,7 +93,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "test_start_sample": ([POINTER(CStart), c_uint32, c_uint32], c_bool),
     "test_wvegas_round": (_ROUND, None),
     "test_wvegas_v09_round": (_ROUND, None),
-    **{f"test_{name}": (_PATHS, c_int64) for name in ("lia", "lia_v09", "olia", "olia_v09", "balia")},
+    **{f"test_{name}": (_PATHS, c_int64) for name in ("lia", "lia_v09", "olia", "olia_draft", "olia_v09", "balia")},
     **{f"test_balia_{name}": (_PATHS, c_uint32) for name in ("ssthresh", "v09_decrease")},
     **{f"test_wvegas_{name}": (_PATHS, c_uint32) for name in ("alpha", "v09_alpha")},
 }

@@ -6,7 +6,8 @@ taken from that code. Sources:
 
 - LIA: RFC 6356, sections 3 and 4.
 - OLIA: Khalili, Gast, Popovic, Le Boudec, CoNEXT 2012, and draft-khalili-mptcp-congestion-control-05. The best paths
-  are those with the largest l/rtt^2 (the paper): TCP's rate on a path with one loss in l is sqrt(2 l)/rtt.
+  are those with the largest l/rtt^2 (the authors' code): TCP's rate on a path with one loss in l is sqrt(2 l)/rtt.
+  Implementations that follow the draft have l^2/rtt: `olia_best(draft=True)`.
 - BALIA: Peng, Walid, Hwang, Low, and draft-walid-mptcp-congestion-control-04.
 - wVegas: Cao, Xu, Fu, ICNP 2012, and draft-xu-mptcp-congestion-control-05.
 
@@ -67,19 +68,21 @@ def olia_largest(paths: Sequence[Path], slack: float = 0) -> set[int]:
     return {r for r, path in enumerate(paths) if path.window >= most - slack}
 
 
-def olia_best(paths: Sequence[Path]) -> set[int]:
+def olia_best(paths: Sequence[Path], *, draft: bool = False) -> set[int]:
     """OLIA's B; by multiplication, which is exact on whole numbers."""
 
     def no_better(one: Path, other: Path) -> bool:
+        if draft:
+            return one.between_losses**2 * other.rtt <= other.between_losses**2 * one.rtt
         return one.between_losses * other.rtt**2 <= other.between_losses * one.rtt**2
 
     return {r for r, path in enumerate(paths) if all(no_better(other, path) for other in paths)}
 
 
-def olia_epsilon(paths: Sequence[Path], r: int, slack: float = 0) -> float:
+def olia_epsilon(paths: Sequence[Path], r: int, slack: float = 0, *, draft: bool = False) -> float:
     """The paper's alpha_r: moves window from the largest paths to better ones; all of them sum to zero."""
     largest = olia_largest(paths, slack)
-    better = olia_best(paths) - largest
+    better = olia_best(paths, draft=draft) - largest
     if not better:
         return 0
     if r in better:

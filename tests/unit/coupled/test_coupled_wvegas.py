@@ -84,6 +84,19 @@ def test_round(library: Library, case: tuple[CVegas, list[Path], int]) -> None:
     assert after.queue_us == (expected.queue_delay if full else before.queue_us)
 
 
+@pytest.mark.parametrize(
+    ("rtt", "queue", "window", "ssthresh"),
+    [(42_000, 0, 101, 75), (50_000, 9_000, 99, 95), (60_000, 9_000, 33, 95), (60_000, 0, 99, 95)],
+)
+def test_window_slow_starts_back_after_draining(
+    library: Library, rtt: int, queue: int, window: int, ssthresh: int
+) -> None:
+    """As in the authors' code: ssthresh stays when the queue is drained, and is three quarters of the window else."""
+    before = CVegas(100, 95 if rtt > 42_000 else 10, 40_000, rtt, 10 * PACKET, queue)
+    after = library.vegas_round("wvegas_round", before, [Path(100, rtt)], 0)
+    assert (after.cwnd, after.ssthresh) == (window, ssthresh)
+
+
 @PATIENT
 @given(st.integers(6, 2000), st.integers(1000, RTT_US[1]), st.floats(0, 4) | st.floats(0, 0.9))
 @example(window=6, base=1000, queued=0.875)
