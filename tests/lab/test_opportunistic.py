@@ -138,7 +138,7 @@ look "nobody, of a file that root opened" sh -c "$nobody cat < $table"
 
 
 def test_tokens_are_for_who_administers_the_network(bench: Bench) -> None:
-    """A token authorises a join. What counts is CAP_NET_ADMIN over the network namespace, of who opened the file."""
+    """A token names a connection. What counts is CAP_NET_ADMIN over the network namespace, of who opened the file."""
     plan = bench.plan(LINES, "workloads.bulk.size=1 B", programs=[client("tokens", "sh", "-c", TOKENS)])
     said = bench.live(plan).text("tokens").splitlines()
     assert said == [

@@ -5,11 +5,12 @@
  *
  * net.mptcp.scheduler only says what new sockets get.
  *
- * A token authorises subflows to join a connection. As with socket diagnosis, only
- * who has CAP_NET_ADMIN over the network namespace may read it, which is asked of
- * who opened the file. The mode of a file could not say so: root of a user
+ * A token names a connection to whoever wants to join it. Only a process that has
+ * CAP_NET_ADMIN over the network namespace may read it; what counts is who opened
+ * the file. In 6.12 socket diagnosis asks for the same before it shows a token (in
+ * 7.2 it shows it to all). The mode of a file could not say so: root of a user
  * namespace has this capability over the network namespaces made in it, and may
- * have given it to others; and without it, root is nobody here.
+ * give it to others; and without it, root may not look at them either.
  */
 
 #include <linux/proc_fs.h>

@@ -17,7 +17,7 @@ _OPPORTUNISTIC = ("OppRetrans", "OppRetransBytes", "OppPenalties")
 class MptcpCounts:
     """Connections that a host accepted as MPTCP, additional subflows that joined there, and falls back to TCP.
 
-    The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c), where data is sent:
+    The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) where data is sent:
     segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and how
     often the window of a slower subflow was halved for that. None if the kernel does not count them.
     """
