@@ -55,6 +55,7 @@ delay = "30 ms"
 [transport]
 path_manager = "{manager}"
 scheduler = "{scheduler}"
+sysctl = {{ "net.mptcp.scheduler_opportunistic" = {opportunistic} }}
 congestion_control = "{control}"
 
 [workloads.bulk]
@@ -70,8 +71,9 @@ timeout = "{timeout} ms"
 """
 
 
-def _scenario(made: Schedule, **keys: str) -> str:
+def _scenario(made: Schedule, *, opportunistic: int = 0, **keys: str) -> str:
     last_ms = made.end_ms + 1000
+    keys["opportunistic"] = str(opportunistic)
     return SCENARIO.format(goal=f'duration = "{last_ms} ms"', timeout=last_ms + 1000 * LATE_S, events=made.toml, **keys)
 
 
@@ -87,6 +89,22 @@ def _ends(recording: Recording) -> dict[str, dict[str, object]]:
 @pytest.mark.parametrize("manager", ["userspace", "kernel"])
 @ALL
 def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> None:
+    _survives(bench, scheduler, manager)
+
+
+@pytest.mark.parametrize("manager", ["userspace", "kernel"])
+@pytest.mark.parametrize("scheduler", ["default", "minrtt"])
+def test_survives_random_events_with_retransmission_and_penalties(bench: Bench, scheduler: str, manager: str) -> None:
+    """Both opportunistic mechanisms on, and a receive buffer that a second of the two paths fills."""
+    retransmitted = _survives(bench, scheduler, manager, opportunistic=3, buffer="100 kB")
+    # Measured: hundreds with each seed. Without any, this would be the test above.
+    assert retransmitted > 10 * SEEDS, retransmitted
+
+
+def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int = 0, buffer: str = "") -> int:
+    """Return how many segments were retransmitted opportunistically."""
+    memory = [f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]'] if buffer else []
+    retransmitted = 0
     began, latest_s, least_up, longest_ms = time.monotonic(), 0.0, 1.0, 0
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
@@ -94,10 +112,13 @@ def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> N
             made,
             manager=manager,
             scheduler=scheduler,
+            opportunistic=opportunistic,
             control=CONTROLS[seed % len(CONTROLS)],
             direction="upload" if seed % 2 else "download",
         )
-        (recording,) = bench.record(text, seed=seed, out=f"{manager}{seed}")
+        (recording,) = bench.record(text, *memory, seed=seed, out=f"{manager}{seed}")
+        for host in ("client", "server"):
+            retransmitted += recording.counter(host, "nstat.json")["kernel"]["MPTcpExtOppRetrans"]
         ends = _ends(recording)
         assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
         assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
@@ -107,7 +128,8 @@ def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> N
         least_up, longest_ms = min(least_up, made.some_path_up), max(longest_ms, made.longest_without_ms)
     print(f"{manager}, {scheduler}: {SEEDS} seeds of {EVENTS} events in {time.monotonic() - began:.0f} s of wall time")
     print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
-    print(f"the end at most {latest_s:.1f} s late")
+    print(f"the end at most {latest_s:.1f} s late; {retransmitted} segments retransmitted opportunistically")
+    return retransmitted
 
 
 RECEIVER = """
@@ -160,7 +182,9 @@ def test_survives_changes_of_scheduler(bench: Bench, version: str) -> None:
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS["kernel"])
         lasts_s = made.end_ms / 1e3 + 1
-        text = _scenario(made, manager="kernel", scheduler="default", control="lia", direction="upload")
+        text = _scenario(
+            made, opportunistic=3, manager="kernel", scheduler="default", control="lia", direction="upload"
+        )
         argv = ("python3", "-IS", "-c", CHANGER, str(seed), str(lasts_s), "default", *OURS)
         programs = [
             server("receiver", "python3", "-IS", "-c", RECEIVER),
@@ -183,6 +207,7 @@ def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> N
     text = SCENARIO.format(
         manager=manager,
         scheduler="default",
+        opportunistic=0,
         control="cubic",
         direction="upload",
         goal='size = "100 MB"',

@@ -11,7 +11,10 @@ from mptcplab.metrics.rows import ResultRow, result_rows
 
 from .bench import Bench, client
 
-OURS = ("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority")
+OURS = (
+    *("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority"),
+    *("minrtt_v09", "blest_v09", "ecf_v09"),
+)
 ALL = pytest.mark.parametrize("scheduler", ["default", *OURS])
 LINES = """
 [topology]

@@ -257,6 +257,14 @@ def test_kernel_s_counters() -> None:
     server = {"MPTcpExtMPCapableACKRX": 3, "MPTcpExtMPJoinAckRx": 4, "MPTcpExtMPFallbackFailed": 9, "TcpOther": 7}
     counts = mptcp_counts([client, server])
     assert (counts.mp_capable, counts.joins, counts.fallbacks) == (3, 4, 1)
+    assert counts.opportunistic_retransmissions is None, "this kernel does not count them"
+
+
+def test_opportunistic_counters() -> None:
+    """They are where data was sent; the other host's zeros say that its kernel counts them too."""
+    client = {"MPTcpExtOppRetrans": 5, "MPTcpExtOppRetransBytes": 7000, "MPTcpExtOppPenalties": 2}
+    counts = mptcp_counts([client, dict.fromkeys(client, 0)])
+    assert (counts.opportunistic_retransmissions, counts.opportunistic_bytes, counts.penalties) == (5, 7000, 2)
 
 
 # -- what the sockets really used

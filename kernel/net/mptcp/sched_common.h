@@ -11,7 +11,9 @@
 #ifndef __MPTCP_SCHED_COMMON_H
 #define __MPTCP_SCHED_COMMON_H
 
+#include "mib.h"
 #include "protocol.h"
+#include "sched_v09.h"
 
 /* Keeps segments * MSS within an int, and a decision within reason. */
 #define MPTCP_SCHED_MAX_SEGS	16384
@@ -41,6 +43,11 @@ int mptcp_sched_grant(struct mptcp_subflow_context *subflow, u32 segs);
 int mptcp_sched_on_idle(struct mptcp_sock *msk);
 void mptcp_sched_clear(struct mptcp_sock *msk);
 
+void mptcp_sched_note(struct mptcp_sock *msk, struct sock *ssk, u64 seq, u32 len);
+u32 mptcp_sched_left_edge(struct mptcp_sock *msk);
+bool mptcp_sched_sees_no_loss(const struct mptcp_subflow_context *subflow);
+void mptcp_sched_order_penalty(struct mptcp_subflow_context *subflow);
+
 u32 mptcp_weights_generation(const struct net *net);
 bool mptcp_weights_given(const struct net *net);
 u8 mptcp_weight(const struct mptcp_subflow_context *subflow);
@@ -55,6 +62,23 @@ mptcp_sched_tp(const struct mptcp_subflow_context *subflow)
 static inline u32 mptcp_sched_srtt(const struct mptcp_subflow_context *subflow)
 {
 	return READ_ONCE(mptcp_sched_tp(subflow)->srtt_us) >> 3;
+}
+
+/* The bit of a subflow in a set of carriers. The 33rd has that of the first. */
+static inline u32 mptcp_sched_carrier(const struct mptcp_subflow_context *subflow)
+{
+	return 1U << (subflow->subflow_id % 32);
+}
+
+/*
+ * The connection is blocked: by the peer's window? Or, with nothing to be sent,
+ * by a send buffer without any room? Else the application is about to fill it.
+ */
+static inline bool mptcp_sched_has_to_penalise(const struct mptcp_sock *msk)
+{
+	const struct sock *sk = (const struct sock *)msk;
+
+	return msk->first_pending || sk->sk_wmem_queued >= READ_ONCE(sk->sk_sndbuf);
 }
 
 /*

@@ -6,9 +6,10 @@
  * smoothed RTT gets as much as fits. If none has room, data waits in the
  * connection, not in a subflow.
  *
- * Deviations from out-of-tree MPTCP: no opportunistic retransmission and no
- * penalisation when the receive window is full (Raiciu et al., NSDI 2012); lost
- * data is sent again as mainline does it, not from a queue for reinjection.
+ * net.mptcp.scheduler_opportunistic adds opportunistic retransmission and
+ * penalisation, which out-of-tree MPTCP always had: see sched_opportunistic.c, and
+ * minrtt_v09 for that kernel's. Lost data is retransmitted as mainline does it, not
+ * from a queue for reinjection.
  */
 
 #include "sched_common.h"
@@ -25,9 +26,11 @@ MPTCP_SCHED_SPLIT(minrtt_get_send)
 
 static struct mptcp_sched_ops mptcp_sched_minrtt = {
 	MPTCP_SCHED_GET(minrtt_get_send),
-	.flags	= MPTCP_SCHED_BOUNDED,
-	.name	= "minrtt",
-	.owner	= THIS_MODULE,
+	.sent		= mptcp_sched_default_sent,
+	.get_blocked	= mptcp_sched_default_blocked,
+	.flags		= MPTCP_SCHED_BOUNDED,
+	.name		= "minrtt",
+	.owner		= THIS_MODULE,
 };
 
 static int __init minrtt_register(void)

@@ -4,6 +4,13 @@
  * network namespace uses. One line each, "TOKEN NAME", the token as %08x.
  *
  * net.mptcp.scheduler only says what new sockets get.
+ *
+ * A token names a connection to whoever wants to join it. Only a process that has
+ * CAP_NET_ADMIN over the network namespace may read it; what counts is who opened
+ * the file. In 6.12 socket diagnosis asks for the same before it shows a token (in
+ * 7.2 it shows it to all). The mode of a file could not say so: root of a user
+ * namespace has this capability over the network namespaces made in it, and may
+ * give it to others; and without it, root may not look at them either.
  */
 
 #include <linux/proc_fs.h>
@@ -33,6 +40,10 @@ static void *schedulers_seq_start(struct seq_file *seq, loff_t *pos)
 	struct schedulers_iter *iter = seq->private;
 	struct mptcp_sock *msk;
 
+	if (!file_ns_capable(seq->file, seq_file_net(seq)->user_ns,
+			     CAP_NET_ADMIN))
+		return ERR_PTR(-EPERM);
+
 	iter->slot = 0;
 	iter->num = 0;
 	iter->pos = 0;
@@ -50,7 +61,7 @@ static void *schedulers_seq_next(struct seq_file *seq, void *v, loff_t *pos)
 
 static void schedulers_seq_stop(struct seq_file *seq, void *v)
 {
-	if (v)
+	if (!IS_ERR_OR_NULL(v))
 		sock_put(v);
 }
 
