@@ -178,6 +178,6 @@ def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
-    kernels = sorted({row.kernel for row in rows})
-    notes.append(f"Goodput is payload at the receiver. Lab kernel {', '.join(kernels)}, virtual time.")
+    kernels = sorted({row.kernel_name for row in rows})
+    notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
     return notes
