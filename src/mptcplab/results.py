@@ -268,6 +268,7 @@ def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
         "kernel": result.kernel,
+        "hz": result.hz,
         "warnings": "; ".join(measured.warnings),
         **{name: measured.figures[name] for name in columns([measured.figures], hidden=True)},
         **{f"share {path}": share for path, share in sockets.shares.items()},

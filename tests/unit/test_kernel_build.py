@@ -29,7 +29,7 @@ FAKE_MAKE = """\
 #!/bin/sh
 case "$*" in
   *tinyconfig) : > .config ;;
-  *olddefconfig) echo "CONFIG_NET=y" > .config ;;
+  *olddefconfig) printf "CONFIG_NET=y\\nCONFIG_HZ=250\\n" > .config ;;
   *kernelrelease) echo 7.2.12-mptcplab ;;
   *linux)
     cat file
@@ -75,7 +75,7 @@ INPUTS = Inputs(
 def test_a_build_makes_a_whole_entry(tree: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     kernel = build_kernel(source=tree, jobs=1, cache=cache, inputs=INPUTS)
-    assert (kernel.version, kernel.release) == ("7.2", "7.2.12-mptcplab")
+    assert (kernel.version, kernel.release, kernel.hz) == ("7.2", "7.2.12-mptcplab", 250)
     names = {path.name for path in kernel.path.iterdir()}
     assert names == {"linux", "System.map", "config", "build.log", "entry.json"}
     assert os.access(kernel.executable, os.X_OK)
@@ -209,9 +209,14 @@ def test_commands(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path = runner.invoke(command, ["path"], catch_exceptions=False).stdout
     assert path == document["executable"] + "\n"
     listing = runner.invoke(command, ["list"], catch_exceptions=False).stdout
-    assert listing.splitlines()[1].split()[:3] == ["*", "7.2", "7.2.12-mptcplab"]
+    assert listing.splitlines()[1].split()[:4] == ["*", "7.2", "7.2.12-mptcplab", "250"]
     (item,) = json.loads(runner.invoke(command, ["list", "--json"], catch_exceptions=False).stdout)
-    assert item["default"] is True
+    assert (item["default"], item["hz"]) == (True, 250)
+    other = runner.invoke(command, ["build", "--source", str(tree), "--hz", "100", "--json"], catch_exceptions=False)
+    assert json.loads(other.stdout)["variant"] == "hz100"
+    refused = runner.invoke(command, ["build", "--source", str(tree), "--hz", "300"])
+    assert refused.exit_code == 2
+    assert "'300' is not one of '100', '250', '1000'" in refused.stderr
 
 
 def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,9 @@ INPUTS = Inputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"
 NOON = "2026-01-01T12:00:00+00:00"
 
 
-def fill(directory: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1") -> Path:
+def fill(
+    directory: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1", **more: str | int
+) -> Path:
     """Write an entry as a build leaves it."""
     directory.mkdir(parents=True)
     (directory / "linux").write_bytes(b"ELF")
@@ -41,15 +43,18 @@ def fill(directory: Path, *, key: str, version: str = "7.2", built: str = NOON, 
         "config_sha256": "c",
         "built": built,
         "lost_options": ["CONFIG_X=y"],
+        **more,
     }
     (directory / "entry.json").write_text(json.dumps(manifest))
     return directory
 
 
-def add(cache: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1") -> Path:
+def add(
+    cache: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1", **more: str | int
+) -> Path:
     """Write an entry into the cache."""
     place = cache / "kernels" / f"{version}-{key[:12]}"
-    return fill(place, key=key, version=version, built=built, source=source)
+    return fill(place, key=key, version=version, built=built, source=source, **more)
 
 
 def test_cache_root_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -93,6 +98,30 @@ def test_find_without_any_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(MissingError) as caught:
         find_kernel("6.12", tmp_path, inputs=INPUTS)
     assert caught.value.hint == "mptcplab kernel build 6.12"
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("7.2-hz100", "mptcplab kernel build --hz 100"),
+        ("6.12-hz250-debug", "mptcplab kernel build 6.12 --hz 250 --debug"),
+        ("7.2-hz1000", "mptcplab kernel build"),
+    ],
+)
+def test_find_knows_variants_by_name(tmp_path: Path, name: str, command: str) -> None:
+    with pytest.raises(MissingError) as caught:
+        find_kernel(name, tmp_path, inputs=INPUTS)
+    assert caught.value.hint == command
+
+
+def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
+    """The default frequency may be named, so that a sweep can list all three."""
+    add(tmp_path, key="a" * 64)
+    add(tmp_path, key="b" * 64, variant="hz100", hz=100)
+    assert find_kernel("7.2-hz1000", tmp_path, inputs=INPUTS).key == "a" * 64
+    found = find_kernel("7.2-hz100", tmp_path, inputs=INPUTS)
+    assert (found.key, found.name, found.hz) == ("b" * 64, "7.2-hz100", 100)
+    assert find_kernel("7.2", tmp_path, inputs=INPUTS).hz is None, "an entry that predates the field says nothing"
 
 
 def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:

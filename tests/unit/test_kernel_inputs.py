@@ -11,7 +11,16 @@ import pytest
 from mptcplab.errors import LabError
 from mptcplab.kernel import data
 from mptcplab.kernel.config import ESSENTIAL, check_essential, lost_options, parse_config
-from mptcplab.kernel.data import Inputs, NamedFile, load_inputs
+from mptcplab.kernel.data import (
+    DEFAULT_HZ,
+    HZ_CHOICES,
+    Inputs,
+    NamedFile,
+    build_options,
+    load_inputs,
+    usual_variant,
+    variant_of,
+)
 
 BASE = Inputs(
     fragment="CONFIG_NET=y\n",
@@ -85,10 +94,40 @@ def test_a_version_has_patches_of_its_own(tmp_path: Path) -> None:
 def test_the_debug_variant_has_other_options_and_so_another_key(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "lab.config").write_text('CONFIG_NET=y\nCONFIG_LOCALVERSION="-a"\n')
-    (tmp_path / "config" / "debug.config").write_text('CONFIG_KASAN=y\nCONFIG_LOCALVERSION="-b"')
-    usual, debug = (load_inputs("7.2", debug=debug, directory=tmp_path) for debug in (False, True))
+    (tmp_path / "config" / "debug.config").write_text("CONFIG_KASAN=y")
+    usual, debug = (load_inputs("7.2", variant=variant, directory=tmp_path) for variant in ("", "debug"))
     assert usual.digest != debug.digest
-    assert parse_config(debug.fragment) == {"CONFIG_NET": "y", "CONFIG_KASAN": "y", "CONFIG_LOCALVERSION": '"-b"'}
+    assert parse_config(debug.fragment) == {
+        "CONFIG_NET": "y",
+        "CONFIG_KASAN": "y",
+        "CONFIG_LOCALVERSION": '"-mptcplab-debug"',
+    }
+
+
+@pytest.mark.parametrize("hz", HZ_CHOICES)
+def test_a_variant_has_another_timer_frequency_and_says_so(hz: int) -> None:
+    """Exactly one frequency is asked for; the usual one has no name of its own."""
+    variant = variant_of(hz=hz)
+    options = parse_config(load_inputs("7.2", variant=variant).fragment)
+    assert [option for option in options if option.startswith("CONFIG_HZ_") and options[option] == "y"] == [
+        f"CONFIG_HZ_{hz}"
+    ]
+    assert options["CONFIG_LOCALVERSION"] == ('"-mptcplab"' if hz == DEFAULT_HZ else f'"-mptcplab-hz{hz}"')
+    assert build_options(variant) == ([] if hz == DEFAULT_HZ else ["--hz", str(hz)])
+
+
+def test_variants_combine() -> None:
+    assert variant_of(hz=100, debug=True) == "hz100-debug"
+    assert build_options("hz100-debug") == ["--hz", "100", "--debug"]
+    assert usual_variant("hz1000-debug") == variant_of(debug=True) == "debug"
+    options = parse_config(load_inputs("7.2", variant="hz100-debug").fragment)
+    wanted = {"CONFIG_HZ_100": "y", "CONFIG_HZ_1000": "n", "CONFIG_KASAN": "y"}
+    assert {name: options[name] for name in wanted} == wanted
+
+
+def test_another_frequency_than_asked_for_ends_the_build() -> None:
+    with pytest.raises(LabError, match=r"CONFIG_HZ_250$"):
+        check_essential(["CONFIG_HZ_250=y"])
 
 
 def test_what_an_editor_leaves_is_no_source(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ class Made:
         self.algorithms: dict[str, Any] | None = facts.get("algorithms")
         self.wanted: dict[str, str] = facts.get("wanted", {})
         self.complaints: str = facts.get("complaints", "")
+        self.machine: dict[str, Any] | None = facts.get("machine")
+        self.hz: int | None = facts.get("hz")
 
     def write(self) -> Recording:
         """Everything that a recording has and metrics read."""
@@ -66,6 +68,8 @@ class Made:
         samples.write(connections, self.folder / "connections.parquet")
         if self.complaints:
             (self.folder / "kernel.txt").write_text(self.complaints)
+        if self.machine is not None:
+            (self.folder / "machine.json").write_text(json.dumps(self.machine))
         (self.folder / "manifest.json").write_text(json.dumps(self._manifest()))
         return Recording(self.folder)
 
@@ -78,7 +82,7 @@ class Made:
             "seed": self.seed,
             "settings": self.settings,
             "addresses": ADDRESSES,
-            "facts": {"scenario": scenario, "kernel": {"release": "7.2.1-test"}},
+            "facts": {"scenario": scenario, "kernel": {"release": "7.2.1-test", "hz": self.hz}},
         }
 
     def _output(self, node: str) -> str:
@@ -340,3 +344,45 @@ def test_complaints_of_the_kernel_are_warnings(tmp_path: Path) -> None:
         "the kernel complained, so its results may be wrong: INFO: possible recursive locking detected "
         "(see kernel.txt of the recording)",
     )
+
+
+# -- the machine that all hosts share
+
+ACCEPTED = {"MPTcpExtMPCapableACKRX": 1}
+
+
+@pytest.mark.parametrize(
+    ("counted", "machine", "said"),
+    [
+        (
+            {"TcpExtTCPMemoryPressures": 2, "UdpMemErrors": 1},
+            None,
+            ("TCPMemoryPressures 2 (times), UdpMemErrors 1 (datagrams dropped)",),
+        ),
+        ({}, {"tcp_pages_peak": 101, "tcp_mem_pages": [75, 100, 150]}, ("used 101 pages of it: more than the 100 of",)),
+        ({}, {"tcp_pages_peak": 100, "tcp_mem_pages": [75, 100, 150]}, ()),
+        ({}, {"tcp_pages_peak": None, "tcp_mem_pages": [75, 100, 150]}, ()),
+        # A socket's own buffer was full: no sign of the machine.
+        ({"TcpExtPruneCalled": 9, "TcpExtTCPRcvCollapsed": 9, "TcpExtTCPMemoryPressures": 0}, None, ()),
+        ({}, {"softirq_rounds_delayed": 7}, ("delayed 7 rounds of softirqs by 1 ms each",)),
+        # A kernel that does not count them.
+        ({}, {"softirq_rounds_delayed": None}, ()),
+        ({}, {"softirq_rounds_delayed": 0}, ()),
+    ],
+)
+def test_what_the_machine_did_is_a_warning(
+    tmp_path: Path, counted: dict[str, int], machine: dict[str, Any] | None, said: tuple[str, ...]
+) -> None:
+    made = Made(tmp_path / "r", (9_000, 9_000), counted={**ACCEPTED, **counted}, machine=machine)
+    (measured,) = measure(made.write())
+    assert len(measured.warnings) == len(said), measured.warnings
+    for warning, text in zip(measured.warnings, said, strict=True):
+        assert text in warning
+
+
+def test_a_row_names_the_kernel_with_its_frequency(tmp_path: Path) -> None:
+    names = []
+    for hz in (None, 250):
+        (row,) = result_rows([Made(tmp_path / str(hz), (9_000, 9_000), hz=hz).write()])
+        names.append((row.kernel_name, row.to_json()["hz"]))
+    assert names == [("7.2.1-test", None), ("7.2.1-test, HZ 250", 250)]

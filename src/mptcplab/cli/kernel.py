@@ -11,7 +11,7 @@ import click
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
-from mptcplab.kernel.data import DEFAULT_VERSION
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, HZ_CHOICES
 
 
 @click.group()
@@ -30,9 +30,16 @@ def kernel() -> None:
 @click.option("--jobs", type=click.IntRange(min=1), help="Compilers at once; one per CPU by default.")
 @click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB); later builds go on in it.")
 @click.option("--debug", is_flag=True, help="With lockdep, KASAN and other checks; slow, and chosen as 7.2-debug.")
+@click.option(
+    "--hz",
+    type=click.Choice([str(hz) for hz in HZ_CHOICES]),
+    default=str(DEFAULT_HZ),
+    show_default=True,
+    help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def build(
-    version: str | None, source: Path | None, jobs: int | None, keep_tree: bool, debug: bool, as_json: bool
+    version: str | None, source: Path | None, jobs: int | None, keep_tree: bool, debug: bool, hz: str, as_json: bool
 ) -> None:
     """Build the kernel VERSION, 7.2 unless given (6.12 is the long-term one).
 
@@ -43,7 +50,7 @@ def build(
     from mptcplab.kernel.console import StderrReporter
 
     with StderrReporter() as progress:
-        built = build_kernel(version, source, jobs, keep_tree, progress, debug=debug)
+        built = build_kernel(version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz))
     if as_json:
         click.echo(json.dumps(_as_dict(built)))
         return
@@ -64,7 +71,7 @@ def list_(as_json: bool) -> None:
     if not kernels:
         click.echo("no kernel is built yet; run `mptcplab kernel build`", err=True)
         return
-    rows: list[tuple[str, ...]] = [("", "version", "release", "hash", "size", "built", "tree")]
+    rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree")]
     rows += [_row(item, default=item.path == default) for item in kernels]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -98,7 +105,8 @@ def _default_path() -> Path | None:
 def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
     size = f"{item.executable.stat().st_size / 1e6:.1f} MB"
     tree = "kept" if kept_tree(item) else ""
-    return ("*" if default else "", item.name, item.release, item.key[:12], size, item.built, tree)
+    hz = "?" if item.hz is None else str(item.hz)
+    return ("*" if default else "", item.name, item.release, hz, item.key[:12], size, item.built, tree)
 
 
 def _as_dict(item: KernelBuild) -> dict[str, object]:
@@ -106,6 +114,7 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "version": item.version,
         "variant": item.variant,
         "release": item.release,
+        "hz": item.hz,
         "key": item.key,
         "executable": str(item.executable),
         "built": item.built,

@@ -47,7 +47,12 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: d
             "mptcplab": mptcplab.__version__,
             "guest": _guest_digest(),
             "engine": engine,
-            "kernel": {"release": kernel.release, "key": kernel.key, "config_sha256": kernel.config_sha256},
+            "kernel": {
+                "release": kernel.release,
+                "key": kernel.key,
+                "config_sha256": kernel.config_sha256,
+                "hz": kernel.hz,
+            },
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
             "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_WORDS)),

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from mptcplab.guest import complaints, instants, system
+from mptcplab.guest import complaints, instants, machine, system
 from mptcplab.guest.nodes import GuestError, Nodes
 from mptcplab.guest.timeline import Timeline
 
@@ -108,6 +108,10 @@ def _leavings(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) 
         for watch in timeline.watches:
             _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
 
+    def keep_machine() -> None:
+        state = machine.state(timeline.memory)
+        system.write(f"{system.LAB}/machine.json", json.dumps(state, sort_keys=True).encode())
+
     def count(counter: dict[str, Any]) -> Callable[[], None]:
         return lambda: _count(nodes, counter)
 
@@ -117,6 +121,7 @@ def _leavings(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) 
         lambda: _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened),
         *[count(counter) for counter in counters],
         algorithms,
+        keep_machine,
         _keep_kernel_log,
     ]
 

@@ -13,6 +13,7 @@ import time
 
 from mptcplab.guest import instants, system
 from mptcplab.guest.changes import Changes
+from mptcplab.guest.machine import Memory
 from mptcplab.guest.nodes import GuestError, Nodes
 
 TYPE_CHECKING = False
@@ -74,6 +75,7 @@ class Timeline:
         self.zero_ns = 0
         self._programs: list[_Running] = []
         self.samples: list[dict[str, Any]] = []
+        self.memory = Memory()
         self._samplers: list[SocketSampler] = []
         for node in plan["sampled"]:
             from mptcplab.guest.sockets import SocketSampler  # only now, because most plans need none
@@ -158,6 +160,7 @@ class Timeline:
                     watch.look()
 
     def _sample(self, instant_ns: int) -> None:
+        self.memory.look()
         for sampler in self._samplers:
             self.samples.extend(sampler.sample(instant_ns))
         for queues in self._queues:

@@ -25,7 +25,8 @@ from mptcplab.kernel.cache import (
     locked,
     work_dir,
 )
-from mptcplab.kernel.data import DEBUG, DEFAULT_VERSION, Inputs, load_inputs
+from mptcplab.kernel.config import timer_frequency
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter, Silent
@@ -47,6 +48,7 @@ def build_kernel(
     progress: Reporter | None = None,
     *,
     debug: bool = False,
+    hz: int = DEFAULT_HZ,
     cache: Path | None = None,
     inputs: Inputs | None = None,
 ) -> KernelBuild:
@@ -55,8 +57,9 @@ def build_kernel(
     `source` is a tarball or a tree to take instead of Debian's package; `jobs` is how many
     compilers run at once (None: one per CPU of this process); `keep_tree` leaves the patched
     and built tree in `kept_tree()`, where later builds go on; `debug` makes the variant that
-    checks itself. Raises MissingError when tools or the source are missing, InputError for a bad
-    version or source, LabError when the build fails.
+    checks itself, and `hz` one with another timer frequency (one of HZ_CHOICES). Raises
+    MissingError when tools or the source are missing, InputError for a bad version or source,
+    LabError when the build fails.
     """
     if version is not None and not VERSION_PATTERN.match(version):
         raise InputError(
@@ -70,9 +73,9 @@ def build_kernel(
         origin = _origin(version, source, cache, progress)
         actual = source_version(origin)
         _check_version(actual, version)
-        inputs = inputs or load_inputs(actual, debug=debug)
+        variant = variant_of(hz=hz, debug=debug)
+        inputs = inputs or load_inputs(actual, variant=variant)
         key = inputs.key(source_sha256=origin.sha256, compiler=compiler)
-        variant = DEBUG if debug else ""
         kept = tree_for(
             inputs, source_sha256=origin.sha256, compiler=compiler, version=actual, variant=variant, cache=cache
         )
@@ -171,6 +174,7 @@ def _assemble(job: Job, kept: KeptTree) -> Path:
         "overlay": {file.name: file.sha256 for file in job.inputs.overlay},
         "compiler": job.compiler,
         "config_sha256": _sha256(entry / "config"),
+        "hz": timer_frequency((entry / "config").read_text()),
         "executable_sha256": _sha256(entry / "linux"),
         "executable_bytes": (entry / "linux").stat().st_size,
         "lost_options": list(job.lost),

@@ -26,13 +26,20 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError, MissingError
-from mptcplab.kernel.data import DEBUG, DEFAULT_VERSION, Inputs, load_inputs
+from mptcplab.kernel.data import (
+    DEFAULT_VERSION,
+    VARIANT_PATTERN,
+    Inputs,
+    build_options,
+    load_inputs,
+    usual_variant,
+)
 
 FORMAT = 1
 KEY_CHARS = 12
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
-#: A version, or one with the variant behind it: 7.2-debug.
-_NAME_PATTERN = re.compile(rf"^(\d+\.\d+)(?:-({DEBUG}))?$")
+#: A version, or one with the variant behind it: 7.2-debug, 7.2-hz100.
+_NAME_PATTERN = re.compile(rf"^(\d+\.\d+)(?:-({VARIANT_PATTERN}))?$")
 
 
 @dataclass(frozen=True)
@@ -58,13 +65,15 @@ class KernelBuild:
     lost_options: tuple[str, ...] = ()
     """Options that this version did not take, as CONFIG_X=value."""
     variant: str = ""
-    """"debug" if it was built to check itself, else empty."""
+    """`hz100` with another timer frequency, `debug` if it was built to check itself, or both; else empty."""
     tree: str = ""
     """Name of the tree that it can be built in again, if that was kept."""
+    hz: int | None = None
+    """Ticks of its timers per second (CONFIG_HZ); None for entries that predate this field."""
 
     @property
     def name(self) -> str:
-        """What a user asks for to have this variant of this version: 7.2 or 7.2-debug."""
+        """What a user asks for to have this variant of this version: 7.2, 7.2-hz100 or 7.2-debug."""
         return variant_name(self.version, self.variant)
 
     @property
@@ -87,7 +96,7 @@ def cache_root() -> Path:
 
 
 def variant_name(version: str, variant: str) -> str:
-    """`7.2`, or `7.2-debug`."""
+    """`7.2`, `7.2-debug` or `7.2-hz100`."""
     return f"{version}-{variant}" if variant else version
 
 
@@ -114,6 +123,7 @@ def read_entry(directory: Path) -> KernelBuild | None:
             lost_options=tuple(entry["lost_options"]),
             variant=entry.get("variant", ""),
             tree=entry.get("tree", ""),
+            hz=entry.get("hz"),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -135,21 +145,23 @@ def find_kernel(
 ) -> KernelBuild:
     """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 
-    "7.2-debug" is the one built with `--debug`. Only a kernel built from the present options and patches will do. Of
-    several, one from the source that `build_kernel` would take by itself comes first, then the newest. An entry's name
-    in the cache, its directory or its `linux` file may be given instead of a version; that one is taken as it is.
+    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`. Only a kernel built from the present
+    options and patches will do. Of several, one from the source that `build_kernel` would take by itself comes first,
+    then the newest. An entry's name in the cache, its directory or its `linux` file may be given instead of a version;
+    that one is taken as it is.
     Raises MissingError when there is none, InputError for a wrong `version`.
     """
     cache = cache or cache_root()
-    name = version or DEFAULT_VERSION
-    asked = _NAME_PATTERN.match(name)
+    asked = _NAME_PATTERN.match(version or DEFAULT_VERSION)
     if not asked:
-        return _kernel_at(name, cache)
+        return _kernel_at(version or DEFAULT_VERSION, cache)
+    variant = usual_variant(asked[2] or "")
+    name = variant_name(asked[1], variant)
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
-    command = _build_command(asked[1], asked[2] or "")
+    command = _build_command(asked[1], variant)
     if not entries:
         raise MissingError(f"the lab kernel {name} is not built on this machine", hint=command)
-    digest = (inputs or load_inputs(asked[1], debug=asked[2] == DEBUG)).digest
+    digest = (inputs or load_inputs(asked[1], variant=variant)).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         raise MissingError(
@@ -162,7 +174,7 @@ def find_kernel(
 
 def _build_command(version: str, variant: str) -> str:
     words = ["mptcplab kernel build", *([] if version == DEFAULT_VERSION else [version])]
-    return " ".join([*words, *([f"--{variant}"] if variant else [])])
+    return " ".join([*words, *build_options(variant)])
 
 
 def find_by_key(key: str, cache: Path) -> KernelBuild | None:

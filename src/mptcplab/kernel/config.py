@@ -30,6 +30,7 @@ ESSENTIAL = frozenset(
         "CONFIG_TIMERFD",
         "CONFIG_NET_NS",
         "CONFIG_HIGH_RES_TIMERS",
+        "CONFIG_HZ_1000",
     }
 )
 
@@ -48,6 +49,12 @@ def parse_config(text: str) -> dict[str, str]:
     return options
 
 
+def timer_frequency(config: str) -> int | None:
+    """Return the ticks per second of a final configuration (CONFIG_HZ); None if it does not say."""
+    value = parse_config(config).get("CONFIG_HZ")
+    return int(value) if value is not None else None
+
+
 def lost_options(wanted: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
     """What was asked for and is not so in the final configuration, as `CONFIG_X=value`, sorted."""
     return tuple(sorted(f"{name}={value}" for name, value in wanted.items() if final.get(name, "n") != value))
@@ -55,9 +62,14 @@ def lost_options(wanted: Mapping[str, str], final: Mapping[str, str]) -> tuple[s
 
 def check_essential(lost: Sequence[str]) -> None:
     """Raise LabError when an option was lost without which there is no lab."""
-    names = sorted(name for name in (option.partition("=")[0] for option in lost) if name in ESSENTIAL)
+    names = sorted(name for name in (option.partition("=")[0] for option in lost) if _is_essential(name))
     if names:
         raise LabError(
             f"this kernel cannot be configured for the lab: it does not take {', '.join(names)}",
             hint="choose another version, or look for a dependency that kernel/config/lab.config misses",
         )
+
+
+def _is_essential(name: str) -> bool:
+    """A lab with another timer frequency than asked for would measure something else as well."""
+    return name in ESSENTIAL or name.startswith("CONFIG_HZ_")

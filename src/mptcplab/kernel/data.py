@@ -2,7 +2,8 @@
 """What this project adds to Linux: options, patches, source files.
 
 kernel/config/lab.config     options of every lab kernel
-       config/debug.config   laid over them by `mptcplab kernel build --debug`
+       config/hz100.config   laid over them by `mptcplab kernel build --hz 100`; hz250.config likewise
+       config/debug.config   laid over these by `mptcplab kernel build --debug`
        patches/*.patch       for every version, in the order of their names
        patches/7.2/*.patch   only for that version, after the others
        net/                  files that are copied into the tree
@@ -24,8 +25,14 @@ DEFAULT_VERSION = "7.2"
 # stripping change, so that kernels built the old way are not mistaken for new.
 RECIPE = 2
 
-#: The variant of a kernel that is built with checks of itself.
-DEBUG = "debug"
+#: Timer frequencies that the lab kernel can have, in Hz (patches/0011).
+HZ_CHOICES = (100, 250, 1000)
+#: What lab.config asks for.
+DEFAULT_HZ = 1000
+
+_DEBUG = "debug"
+#: Variants as a user names them behind a version, see :func:`variant_of`.
+VARIANT_PATTERN = rf"{_DEBUG}|hz(?:{'|'.join(map(str, HZ_CHOICES))})(?:-{_DEBUG})?"
 
 
 @dataclass(frozen=True)
@@ -92,18 +99,40 @@ def data_dir() -> Path:
     return folder
 
 
-def load_inputs(version: str, *, debug: bool = False, directory: Path | None = None) -> Inputs:
+def variant_of(*, hz: int = DEFAULT_HZ, debug: bool = False) -> str:
+    """Return the name of the variant with timer frequency `hz`: `hz100`, `hz250-debug`, empty for the usual kernel."""
+    return "-".join([*([f"hz{hz}"] if hz != DEFAULT_HZ else []), *([_DEBUG] if debug else [])])
+
+
+def usual_variant(variant: str) -> str:
+    """Return `variant` without the default frequency, which may be named: `hz1000-debug` is `debug`."""
+    return "-".join(part for part in variant.split("-") if part != f"hz{DEFAULT_HZ}")
+
+
+def build_options(variant: str) -> list[str]:
+    """Return the options of `mptcplab kernel build` that make `variant`."""
+    return [option for part in variant.split("-") if part for option in _build_option(part)]
+
+
+def _build_option(part: str) -> list[str]:
+    return ["--hz", part.removeprefix("hz")] if part.startswith("hz") else [f"--{part}"]
+
+
+def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> Inputs:
     """What goes into a kernel of `version` (such as "7.2"), and nothing that only concerns others.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
-    Makefile lines that name it come from a patch. With `debug`, the options of
-    `debug.config` come on top.
+    Makefile lines that name it come from a patch. For a `variant`, the options of
+    a file for each of its parts come on top, and its release is called after it.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
-    fragments = ["lab.config", *(["debug.config"] if debug else [])]
+    parts = [part for part in variant.split("-") if part]
+    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *parts)]
+    if variant:
+        fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return Inputs(
-        fragment="\n".join((directory / "config" / name).read_text() for name in fragments),
+        fragment="\n".join(fragments),
         patches=tuple(_named(path, patches) for path in [*_patches(patches), *_patches(patches / version)]),
         overlay=tuple(_named(path, directory) for path in sorted((directory / "net").rglob("*")) if _is_source(path)),
     )

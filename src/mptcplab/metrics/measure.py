@@ -19,6 +19,7 @@ from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.derived import derived_figures
 from mptcplab.metrics.ends import BULK, Ends, ends_of_workload, server_ports
+from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.reading import events, read
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
@@ -79,6 +80,7 @@ def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Meas
             *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
+            *machine_warnings(recording),
         ),
         figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},
     )

@@ -45,6 +45,8 @@ class RunResult:
     measured: tuple[Measured, ...]
     jain: float | None = None
     jain_1s: float | None = None
+    hz: int | None = None
+    """Ticks of the kernel's timers per second; None if the recording predates this field."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,12 @@ class ResultRow:
     runs: tuple[str, ...] = ()
     figures: Mapping[str, Interval] = field(default_factory=dict)
     figure_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    hz: int | None = None
+
+    @property
+    def kernel_name(self) -> str:
+        """The release with the frequency of its timers, as people read it."""
+        return kernel_text(self.kernel, self.hz)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with units in the names."""
@@ -87,6 +95,7 @@ class ResultRow:
             "congestion_control": self.congestion,
             "scheduler": self.scheduler,
             "kernel": self.kernel,
+            "hz": self.hz,
             "seeds": list(self.seeds),
             "runs": list(self.runs),
             "warnings": list(self.warnings),
@@ -120,6 +129,11 @@ class FairnessRow:
         return document | ({"jain_index_1s": _interval_json(self.jain_1s)} if self.jain_1s is not None else {})
 
 
+def kernel_text(release: str, hz: int | None) -> str:
+    """Return a kernel's release and timer frequency in one text: ``7.2.13-mptcplab, HZ 1000``."""
+    return release if hz is None else f"{release}, HZ {hz}"
+
+
 def _interval_json(interval: Interval) -> dict[str, Any]:
     return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
 
@@ -150,6 +164,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         measured=measured,
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording) if together else None,
+        hz=manifest["facts"]["kernel"].get("hz"),
     )
 
 
@@ -210,6 +225,7 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),
         kernel=first.kernel,
+        hz=first.hz,
         seeds=tuple(result.seed for result, _ in members),
         warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
         samples=samples | figures,

@@ -9,6 +9,7 @@
         out/NAME.out, .err    what each program wrote, as it wrote it
         captures/NODE-LINK.pcap   packets, where the scenario asks for them
         counters/NODE/        what the kernel counted: nstat, tc -s, ip -s link, ip mptcp
+        machine.json          what all hosts share: TCP's memory and its limits, softirq rounds that were given time
         console.txt           what the lab kernel printed
 
 A failed run leaves as much of that as there was, in another place and without a manifest, and ``error.txt``.

@@ -131,6 +131,13 @@ class Recording:
         text = (self.folder / "counters" / node / name).read_text()
         return json.loads(text or "null") if name.endswith(".json") else text
 
+    @cached_property
+    def machine(self) -> dict[str, Any]:
+        """The state of the machine that the hosts share, see :mod:`mptcplab.guest.machine`; empty if the recording
+        predates it."""
+        file = self.folder / "machine.json"
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
     @property
     def captures(self) -> dict[str, Path]:
         """The captures of the run by ``NODE-LINK``, as files that any tool reads."""

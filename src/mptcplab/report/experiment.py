@@ -83,4 +83,4 @@ def _note(rows: Sequence[ResultRow]) -> str:
     counts = sorted({row.goodput_mbps.n for row in rows})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run each"
-    return f"{bars}; kernel {rows[0].kernel}, virtual time"
+    return f"{bars}; kernel {rows[0].kernel_name}; virtual time"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.metrics.compare import paired_rows
-from mptcplab.metrics.rows import ResultRow, Settings
+from mptcplab.metrics.rows import ResultRow, Settings, kernel_text
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
@@ -234,8 +234,7 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     identities = {recording.manifest["identity"] for recording in results.recordings}
     log = [line for line in results.log if line.get("run") in identities]
     yield "mptcplab", _different(fact["mptcplab"] for fact in facts)
-    kernels = (f"{fact['kernel']['release']}, build {fact['kernel']['key'][:16]}" for fact in facts)
-    yield "Lab kernel", _different(kernels)
+    yield "Lab kernel", _different(_kernel(fact["kernel"]) for fact in facts)
     yield "Engine", _different(f"{fact['engine']}: the lab kernel, in virtual time" for fact in facts)
     programs = (f"{name} {digest}" for fact in facts for name, digest in fact["programs"].items())
     yield "Programs (name, digest of the file)", _different(programs)
@@ -250,6 +249,10 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     virtual = sum(one.manifest["virtual_ns"] - one.manifest["zero_ns"] for one in results.recordings) / 1e9
     runs = len(results.recordings)
     yield "Time", (f"{runs} runs, {virtual:.1f} s of virtual time, {wall:.1f} s of wall time (sum over runs)",)
+
+
+def _kernel(fact: dict[str, Any]) -> str:
+    return f"{kernel_text(fact['release'], fact.get('hz'))}, build {fact['key'][:16]}"
 
 
 def _different(values: Iterable[Any]) -> tuple[str, ...]:

@@ -203,6 +203,6 @@ def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(one.is_identical for row in rows for one in (row.goodput_mbps, *row.figures.values())):
         notes.append(IDENTICAL_NOTE)
-    kernels = sorted({row.kernel for row in rows})
-    notes.append(f"Goodput is payload at the receiver. Lab kernel {', '.join(kernels)}, virtual time.")
+    kernels = sorted({row.kernel_name for row in rows})
+    notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
     return notes

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""The state of the machine that all hosts of a lab share: TCP's memory, and time that the kernel made up."""
+
+from __future__ import annotations
+
+import os
+
+from mptcplab.guest import system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+#: See kernel/patches/0009.
+_ROUNDS = "/proc/sys/kernel/um_softirq_rounds_delayed"
+_LIMITS = "/proc/sys/net/ipv4/tcp_mem"
+_SOCKETS = "/proc/net/sockstat"
+_LONGEST = 4096
+
+
+class Memory:
+    """The memory of all TCP sockets of the machine, in pages, seen from time to time."""
+
+    def __init__(self) -> None:
+        self._file = os.open(_SOCKETS, os.O_RDONLY | os.O_CLOEXEC)
+        self.peak: int | None = None
+
+    def look(self) -> None:
+        """Note the memory in use now, if it is more than before."""
+        used = tcp_pages(os.pread(self._file, _LONGEST, 0).decode())
+        if used is not None:
+            self.peak = max(used, self.peak or 0)
+
+
+def tcp_pages(sockstat: str) -> int | None:
+    """Return ``mem`` of the line ``TCP:`` of /proc/net/sockstat (net/ipv4/proc.c); None without one."""
+    for line in sockstat.splitlines():
+        words = line.split()
+        if words[:1] == ["TCP:"] and "mem" in words:
+            return int(words[words.index("mem") + 1])
+    return None
+
+
+def state(memory: Memory) -> dict[str, Any]:
+    """Return what is kept of the machine. A value that this kernel does not report is None, never 0."""
+    return {
+        "softirq_rounds_delayed": _number(_ROUNDS),
+        "tcp_mem_pages": [int(word) for word in system.read(_LIMITS).split()],
+        "tcp_pages_peak": memory.peak,
+        "page_bytes": os.sysconf("SC_PAGE_SIZE"),
+    }
+
+
+def _number(file: str) -> int | None:
+    try:
+        return int(system.read(file))
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What the machine did to a run: all hosts of a lab share one kernel, its memory for sockets and its only CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from mptcplab.recording.record import Recording
+
+FILE = "machine.json"
+#: Counters of ``nstat`` that grow only when the whole machine is short of memory for sockets, which separate hosts
+#: would not share. A receive buffer that is full is another matter: its limit belongs to one socket, is set by the
+#: scenario or by autotuning, and acts alike on a machine of its own. So PruneCalled, RcvPruned, OfoPruned,
+#: TCPRcvCollapsed, TCPRcvQDrop and TCPBacklogDrop are not among these.
+PRESSURE: Mapping[str, str] = {
+    # tcp_enter_memory_pressure(): more than tcp_mem[1] is in use, or a segment cannot be allocated.
+    "TcpExtTCPMemoryPressures": "times",
+    # tcp_check_oom(): more than tcp_mem[2], or more orphans than tcp_max_orphans, which follows the memory's size.
+    "TcpExtTCPAbortOnMemory": "connections aborted",
+    # __sk_mem_raise_allocated() refuses: more than udp_mem[2].
+    "UdpMemErrors": "datagrams dropped",
+    "Udp6MemErrors": "datagrams dropped",
+    # sk_filter_trim_cap(): a packet that came out of the kernel's last reserves.
+    "TcpExtPFMemallocDrop": "packets dropped",
+}
+
+
+def machine_warnings(recording: Recording) -> Iterator[str]:
+    """Yield a sentence for each way in which the machine, and not the network, may have made the result."""
+    yield from _pressure(recording)
+    rounds = recording.machine.get("softirq_rounds_delayed")
+    if rounds:
+        yield (
+            f"the kernel delayed {rounds} rounds of softirqs by 1 ms each, since they raised each other without end "
+            f"(see {FILE} of the recording)"
+        )
+
+
+def _pressure(recording: Recording) -> Iterator[str]:
+    counted = pressure_counts(recording)
+    if counted:
+        total = ", ".join(f"{name} {count} ({PRESSURE[name]})" for name, count in counted.items())
+        yield f"the hosts share the memory of one machine, and it was short of memory for sockets: {total}"
+        return
+    peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
+    # MPTCP's own memory is part of the sum, but only a TCP socket that asks for more notices the limit.
+    if peak is not None and limits and peak > limits[1]:
+        yield (
+            f"the hosts share the memory of one machine, and their sockets used {peak} pages of it: more than the "
+            f"{limits[1]} of tcp_mem from which on TCP saves memory"
+        )
+
+
+def pressure_counts(recording: Recording) -> dict[str, int]:
+    """Return those counters of memory pressure that are not zero, summed over all hosts of the run.
+
+    The kernel counts on the host whose socket noticed first, and all others are under the same pressure.
+    """
+    found: dict[str, int] = {}
+    for file in sorted((recording.folder / "counters").glob("*/nstat.json")):
+        counters = recording.counter(file.parent.name, file.name)["kernel"]
+        for name in PRESSURE:
+            if counters.get(name):
+                found[name] = found.get(name, 0) + counters[name]
+    return found
