@@ -35,7 +35,7 @@ class Column(Part):
     """
 
     title: str
-    where: dict[str, str] = {}
+    where: dict[str, str] = Field(default_factory=dict)
     ratio: tuple[str, str] | None = None
     value: ValueName | None = None
     drawn: bool = True
@@ -60,7 +60,7 @@ class Quick(Part):
 
     rows: tuple[str, ...] = ()
     repeats: int = 1
-    change: dict[str, str] = {}
+    change: dict[str, str] = Field(default_factory=dict)
 
 
 class PublishedTable(Part):
@@ -88,7 +88,7 @@ class PublishedTable(Part):
     unit: str
     tolerance: Percent = 0
     why_tolerance: str = Field(default="", description="why that much, said before measuring")
-    published: dict[str, dict[str, PublishedValue]] = {}
+    published: dict[str, dict[str, PublishedValue]] = Field(default_factory=dict)
     same_as: tuple[CellMap, ...] = ()
     rows: tuple[str, ...] = ()
     quick: Quick = Quick()
@@ -242,6 +242,8 @@ class Study(Part):
         )
 
     def _check_quote(self, quote: Quote) -> None:
+        if quote.table not in self.tables:
+            raise ValueError(f"{quote} quotes a table that the study does not have")
         for row in quote.rows:
             for column in quote.columns:
                 self._check_cell(f"{quote}", quote.table, row, column)
