@@ -22,9 +22,9 @@ from mptcplab.report.files import write_json
 from mptcplab.scenario.load import Run, load
 from mptcplab.study.document import study_document
 from mptcplab.study.forms import digest, file_stem, short_changes
+from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import select
 from mptcplab.study.measured import index_rows
-from mptcplab.study.present import Judged, judge
 
 SCENARIO = """
 title = "made"
@@ -45,7 +45,9 @@ where = "w"
 test_bed = "b"
 [tables.1]
 title = "first"
+place = "Table 1, p. 2"
 tolerance = "5%"
+why_tolerance = "as made"
 published = { "8 Mbit/s" = { tcp = 45, mptcp = 70 }, "16 Mbit/s" = { tcp = 45, mptcp = 60 } }
 because = [{ columns = ["mptcp"], rows = ["8 Mbit/s"], reason = "r" }]
 [tables.more]

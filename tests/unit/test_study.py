@@ -19,9 +19,11 @@ from mptcplab.scenario.load import Point, load
 from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
+from mptcplab.study.figures import study_figures
+from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import fits, index_results, index_rows
-from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.present import study_table
 from mptcplab.study.schema import Claim, Study
 from mptcplab.study.verdict import is_good, judge_cells
 
@@ -139,12 +141,14 @@ STUDY: dict[str, Any] = {
     "tables": {
         "1": {
             "title": "t",
+            "place": "p",
             "scenario": "s.toml",
             "along": "rate",
             "along_label": "rate",
             "columns": {"tcp": "TCP", "mptcp": "MPTCP"},
             "unit": "Mbit/s",
             "tolerance": "5%",
+            "why_tolerance": "w",
             "published": {
                 "1": {"tcp": 10.0, "mptcp": 20.0},
                 "2": {"tcp": 20.0, "mptcp": 40.0},
@@ -166,7 +170,7 @@ def _selected(*, because: list[dict[str, Any]] | None = None) -> Selected:
 
 
 def _row(rate: str, protocol: str, mbps: float) -> ResultRow:
-    interval = mean_interval([mbps])
+    interval = mean_interval([0.999 * mbps, mbps, 1.001 * mbps])
     values: dict[str, Any] = dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), interval)
     values |= {"settings": {"rate": rate, "transport.protocol": protocol}, "workload": "bulk", "mptcp": "no"}
     values |= {"counts": (), "shares": {}, "congestion": "cubic", "scheduler": "", "kernel": "k", "seeds": (1,)}
@@ -188,19 +192,14 @@ TCP = (10, 20, 30)
         ((20, 40, 60), [], ["agrees"] * 3),
         ((20.9, 38.1, 60), [], ["agrees"] * 3),
         ((21.1, 40, 60), [], ["unexplained", "agrees", "agrees"]),
-        ((20, 43, 60), [BECAUSE], ["agrees", "same shape", "agrees"]),
-        ((20, 19, 60), [BECAUSE], ["agrees", "differs", "agrees"]),
+        ((20, 43, 60), [BECAUSE], ["agrees", "differs, supposed", "agrees"]),
+        ((20, 19, 60), [BECAUSE], ["agrees", "differs, supposed", "agrees"]),
         ((20, 40, 60), [BECAUSE], ["agrees"] * 3),
         ((30, 40, 60), [BECAUSE], ["unexplained", "agrees", "agrees"]),
     ],
 )
 def test_verdicts(mptcp: tuple[float, ...], because: list[dict[str, Any]], expected: list[str]) -> None:
     assert _verdicts(_selected(because=because), TCP, mptcp) == expected
-
-
-def test_shape_needs_three_rows() -> None:
-    """Two points always lie on a line."""
-    assert _verdicts(_selected(because=[BECAUSE]), TCP, (20, 43)) == ["agrees", "differs", "not measured"]
 
 
 @pytest.mark.parametrize(
@@ -224,8 +223,8 @@ def test_reasons_stand_below_the_table() -> None:
     rows += [_row(n, "mptcp", value) for n, value in (("1", 20.0), ("2", 43.0), ("3", 60.0))]
     judged = judge(selected, index_rows(selected, rows))
     table = study_table(judged)
-    assert any("same shape [1]" in row for row in table.rows), table.rows
-    assert "[1] r e" in table.notes
+    assert any("differs, supposed [1]" in row for row in table.rows), table.rows
+    assert "[1] Supposed: r e" in table.notes
     document = study_document(judged)
     cells = {(cell["row"], cell["column"]): cell for cell in document["cells"]}
     assert [place for place, cell in cells.items() if cell["because"] == "r"] == [("2", "mptcp")]
@@ -238,6 +237,7 @@ USERS: dict[str, Any] = {
     "tables": {
         "1": {
             "title": "t",
+            "place": "p",
             "kind": "Figures",
             "scenario": "s.toml",
             "along": "rtt",
@@ -329,7 +329,7 @@ def test_a_claim_that_fails_needs_a_reason() -> None:
     assert not is_good(alone.cells, alone.claims)
     explained = _users({**claim, "because": {"reason": "the coupling", "evidence": "see there"}})
     assert is_good(explained.cells, explained.claims)
-    assert "[1] the coupling see there" in study_table(explained).notes
+    assert "[1] Supposed: the coupling see there" in study_table(explained).notes
 
 
 def test_figures_without_published_values() -> None:

@@ -21,9 +21,10 @@ from mptcplab.stats import Interval, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
 from mptcplab.study.forms import read_documents
+from mptcplab.study.judged import judge
 from mptcplab.study.load import Selected, select
 from mptcplab.study.measured import Value
-from mptcplab.study.present import judge, study_table
+from mptcplab.study.present import study_table
 from mptcplab.study.quote import Quote, quoted_text, quotes_of, replace_quotes
 from mptcplab.study.schema import Study
 from mptcplab.study.source import Source, fill, in_measuring_order, needs, read_sources
@@ -120,6 +121,7 @@ duration = "5 s"
 """
 _TABLE = """
 title = "t"
+place = "p"
 scenario = "s.toml"
 along = "links.line*.rate"
 along_label = "rate"
@@ -237,7 +239,7 @@ _edges = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
 def _graph(edges: set[tuple[int, int]]) -> list[Selected]:
     """Tables 0 to 5, of which the first of an edge quotes the second."""
-    table: dict[str, Any] = {"title": "t", "scenario": "s.toml", "along": "rate", "along_label": "r"}
+    table: dict[str, Any] = {"title": "t", "place": "p", "scenario": "s.toml", "along": "rate", "along_label": "r"}
     table |= {"columns": {"tcp": "TCP"}, "rows": ["1"], "unit": "Mbit/s"}
     notes = {str(n): " ".join(f"{{{b}: tcp @ 1}}" for a, b in sorted(edges) if a == n) for n in range(6)}
     head = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}

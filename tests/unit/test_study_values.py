@@ -20,9 +20,11 @@ from mptcplab.metrics.rows import METRICS, RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.scenario.load import load
 from mptcplab.study.document import study_document
+from mptcplab.study.figures import study_figures
+from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select
 from mptcplab.study.measured import index_results
-from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.source import fill
 from mptcplab.study.values import KINDS, check_value, kind_of, line_of
@@ -54,7 +56,9 @@ def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> Selec
         "columns": COLUMNS,
         "value": "recovery_after_restoration_s",
         "unit": "s",
+        "place": "p",
         "tolerance": "5%",
+        "why_tolerance": "w",
         "published": PUBLISHED,
     }
     described |= table
@@ -146,7 +150,7 @@ def test_every_value_has_its_unit() -> None:
         ("mptcp", "line 1", "-", "30.00 ± 63.53 %"),
         ("mptcp", "line 2", "-", "70.00 ± 63.53 %"),
     ]
-    assert [row[8] for row in table.rows] == ["2"] * 5 + ["1 of 2", "2", "2"]
+    assert [row[9] for row in table.rows] == ["2"] * 5 + ["1 of 2", "2", "2"]
     figures = dict(study_figures(judged))
     assert {name: figure.y_label for name, figure in figures.items()} == {
         "": "goodput, Mbit/s",
@@ -188,7 +192,7 @@ def test_a_published_value_that_was_not_measured() -> None:
     explained = _judged(runs, because=[{"columns": ["back"], "reason": "r", "evidence": "e"}])
     assert is_good(explained.cells, explained.claims)
     assert study_table(explained).rows[5][5] == "not measured [1]"
-    assert "[1] r e" in study_table(explained).notes
+    assert "[1] Supposed: r e" in study_table(explained).notes
 
     only_tcp = _judged(RUNS[:2])
     assert is_good(only_tcp.cells, only_tcp.claims)

@@ -24,11 +24,15 @@ from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
 from mptcplab.report.scoreboard import scoreboard_table
 from mptcplab.scenario.load import Run
+from mptcplab.study.chosen import parameters_table
 from mptcplab.study.document import study_document
+from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import digest, file_stem, read_documents
 from mptcplab.study.full import full_form
-from mptcplab.study.load import select
-from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.judged import Judged, judge
+from mptcplab.study.load import Selected, select
+from mptcplab.study.parameters import check
+from mptcplab.study.present import study_table
 from mptcplab.study.recorded import cpu_seconds, unrecorded
 from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
 from mptcplab.study.source import Sources, read_sources
@@ -43,8 +47,8 @@ Examples:
   mptcplab reproduce --all --list           what there is, how much is recorded, about how long the rest takes
 
 \b
-Exit status 1 says that a value differs without an explanation, that a claim does not hold without one, or that a run
-failed; 3 that a table was not measured, because this machine lacks something.
+Exit status 1 says that a value differs or a claim does not hold without a reason in the study's data, or that a run
+failed; a reason that no run shows is counted as supposed, and is none for status 1. 3 says that a table was not measured, because this machine lacks something.
 """
 
 
@@ -76,10 +80,12 @@ def reproduce(
     """
     if everything and wanted is not None:
         raise InputError(f"--all and {wanted} are two different wishes", hint="leave one of them out")
-    works = [work_on(selected, overrides, quick=quick) for selected in select(wanted)]
+    tables = select(wanted)
+    works = [work_on(selected, overrides, quick=quick) for selected in tables]
     if only_list:
         _show_list(works, out, as_json=as_json)
         return Exit.DONE
+    check(tables)
     shown = _Shown(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
     try:
         for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster)):
@@ -100,6 +106,7 @@ class _Shown:
         self._documents: list[dict[str, Any]] = []
         self._good = True
         self._told: set[str] = set()
+        self._with_parameters: set[str] = set()
 
     def add(self, outcome: Outcome, found: Sources) -> None:
         """One table. What went wrong with several is told once. :raises LabError: when its files cannot be written."""
@@ -117,6 +124,19 @@ class _Shown:
             tell(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
         if self._is_all and self._documents:
             self._write_scoreboard()
+
+    def _add_parameters(self, selected: Selected) -> None:
+        """The parameters of a study, before the first of its tables."""
+        study = selected.folder.name
+        if study in self._with_parameters or not selected.study.parameters:
+            return
+        self._with_parameters.add(study)
+        table = parameters_table(select(study))
+        with writing(self._out / study):
+            write_table(table, self._out / study, "parameters")
+        if not self._quiet:
+            print_table(table)
+            console().print()
 
     def _judged(self, outcome: Outcome, found: Sources) -> Judged:
         """The table with its files written. Texts also quote tables that were measured into this folder before."""
@@ -140,6 +160,7 @@ class _Shown:
                 for more, figure in study_figures(judged)
                 for file in save(figure, folder, file_stem(f"table-{selected.number}{more}", quick=work.is_quick))
             ]
+        self._add_parameters(selected)
         self._documents.append(document)
         if not self._quiet:
             print_table(table)

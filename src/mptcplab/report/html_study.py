@@ -18,11 +18,13 @@ from mptcplab.report.html_model import Command, Experiment
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.table import Table, result_table
 from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
 from mptcplab.study.full import Full, full_form
+from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import index_results
-from mptcplab.study.present import Judged, judge, study_figures, study_table
+from mptcplab.study.present import study_table
 from mptcplab.study.scoreboard import Line, line_of
 from mptcplab.study.source import read_sources
 

@@ -7,19 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.report.table import Table
-from mptcplab.study.claims import FAILS, HOLDS, OPEN, UNCERTAIN
-from mptcplab.study.scoreboard import CLAIMS, VALUES, Line, Score, by_study, total
-from mptcplab.study.verdict import AGREES, DIFFERS, SAME_SHAPE, UNEXPLAINED
+from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
+from mptcplab.study.scoreboard import Line, Score, by_study, total
 
-#: Heads of columns.
-_VALUE_HEADS = dict(zip(VALUES, ("agree", "same shape", "differ", "unexplained", "not measured"), strict=True))
-_CLAIM_HEADS = dict(zip(CLAIMS, ("claims hold", "do not hold", "no reason", "not certain", "not judged"), strict=True))
-_STYLES = {AGREES: "green", HOLDS: "green", UNEXPLAINED: "bold red"}
+#: Columns that stay when they are empty.
+_STAY = (AGREES, HOLDS, UNEXPLAINED)
 _MEANINGS = (
-    "Values that a study prints: agree (within the tolerance of their table), have the same shape or differ (outside "
-    "it; the mechanism and a run that isolates it stand below the table), are unexplained, or were not measured.",
-    "Claims of a study: hold, do not hold (for a reason that stands below the table, or for no reason that is known), "
-    "are not certain (an interval reaches over a bound), or were not judged, because their rows were not measured.",
+    "Values that a study prints, each counted once. They agree if the measured 95 % interval overlaps the tolerance "
+    "and is narrower; they are too uncertain if it overlaps and is not narrower, as every single run is. Fitted: a "
+    "parameter was fitted to them. Of those outside the tolerance, the reason is shown if the run that isolates it "
+    "lands within the tolerance or leaves at most half of the difference, else supposed. At half: how many agree with "
+    "half of the tolerance, too.",
+    "Same shape: columns that rise and fall as published, within the factor that their table prints. It is no verdict.",
+    "Claims of a study: hold, do not hold (for a reason that is shown, that is supposed, or for no reason that is "
+    "known), are not certain (an interval reaches over a bound), or were not judged, because their rows were not "
+    "measured.",
 )
 
 
@@ -95,20 +97,23 @@ def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
     yield _Column("table", tuple(row.name for row in rows), stays=True)
     yield _Column("about", tuple(row.about for row in rows))
     yield _Column("form", tuple(row.form for row in rows))
-    for verdict, head in _VALUE_HEADS.items():
-        yield _counts(head, verdict, [row.score.values for row in rows])
-    for verdict, head in _CLAIM_HEADS.items():
-        yield _counts(head, verdict, [row.score.claims for row in rows])
+    for one in VALUE_CLASSES:
+        yield _counts(one, [row.score.values for row in rows])
+        if one.name == AGREES:
+            yield _Column("at half", tuple(str(row.score.at_half or "") for row in rows), is_number=True)
+    shapes = [f"{row.score.shapes} of {row.score.columns}" if row.score.columns else "" for row in rows]
+    yield _Column("same shape", tuple(shapes), is_number=True)
+    for one in CLAIM_CLASSES:
+        yield _counts(one, [row.score.claims for row in rows])
     beside = [f"{row.score.outside} of {row.score.compared}" if row.score.compared else "" for row in rows]
     yield _Column("outside full", tuple(beside), is_number=True)
     yield _Column("remark", tuple(row.remark for row in rows))
 
 
-def _counts(head: str, verdict: str, counts: Sequence[Mapping[str, int]]) -> _Column:
+def _counts(one: Class, counts: Sequence[Mapping[str, int]]) -> _Column:
     """Nothing where there is nothing to count."""
-    cells = tuple(str(one.get(verdict, 0) or "") for one in counts)
-    stays = verdict in (AGREES, HOLDS, UNEXPLAINED)
-    return _Column(head, cells, _STYLES.get(verdict, "yellow"), is_number=True, stays=stays)
+    cells = tuple(str(count.get(one.name, 0) or "") for count in counts)
+    return _Column(one.head, cells, one.style, is_number=True, stays=one.name in _STAY)
 
 
 def _rows(lines: Sequence[Line]) -> list[_Row]:
@@ -124,7 +129,8 @@ def _rows(lines: Sequence[Line]) -> list[_Row]:
 def _row(line: Line) -> _Row:
     selected, score = line.selected, line.score
     nothing = not (score.values or score.claims or line.remark)
-    remark = selected.table.kind.lower() if nothing else line.remark
+    counted = [f"{score.repeated} counted elsewhere"] if score.repeated else []
+    remark = selected.table.kind.lower() if nothing else ", ".join([*counted, *([line.remark] if line.remark else [])])
     return _Row(selected.name, selected.table.title, line.form, score, remark)
 
 
@@ -133,34 +139,29 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """All of it in two sentences."""
+    """All of it in a few sentences."""
     score = total(lines)
-    values, claims = score.values, score.claims
-    of_values = {
-        AGREES: "agree",
-        SAME_SHAPE: "same shape",
-        DIFFERS: "differ with a reason",
-        UNEXPLAINED: "unexplained",
-        OPEN: "not measured",
-    }
-    of_claims = {
-        HOLDS: "hold",
-        FAILS: "do not hold with a reason",
-        UNEXPLAINED: "do not hold without one",
-        UNCERTAIN: "not certain",
-        OPEN: "not judged",
-    }
-    said = [("published values", values, of_values), ("claims", claims, of_claims)]
-    sentences = [f"Of {sum(counts.values())} {what}: {_listed(counts, words)}." for what, counts, words in said]
-    return " ".join(text for text, (_, counts, _) in zip(sentences, said, strict=True) if counts)
+    sentences = [
+        f"Of {sum(counts.values())} {what}: {_listed(counts, classes)}."
+        for what, counts, classes in (
+            ("published values", score.values, VALUE_CLASSES),
+            ("claims", score.claims, CLAIM_CLASSES),
+        )
+        if counts
+    ]
+    if score.values.get(AGREES):
+        sentences.insert(1, f"With half of the tolerance {score.at_half} of {score.values[AGREES]} still agree.")
+    if score.fitted_outside:
+        sentences.insert(1, f"Of the fitted ones {score.fitted_outside} lie outside the tolerance.")
+    if score.columns:
+        sentences.append(f"Of {score.columns} columns {score.shapes} have the published shape.")
+    return " ".join(sentences)
 
 
-def _listed(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+def _listed(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
     """What is unexplained is named also when it is nothing."""
     return ", ".join(
-        f"{text} {counts.get(verdict, 0)}"
-        for verdict, text in words.items()
-        if counts.get(verdict) or verdict == UNEXPLAINED
+        f"{one.words} {counts.get(one.name, 0)}" for one in classes if counts.get(one.name) or one.name == UNEXPLAINED
     )
 
 

@@ -4,23 +4,31 @@
 A claim *holds* or *does not hold* when the 95 % confidence intervals leave no doubt, and is *not certain* otherwise.
 A ratio is formed seed by seed, because both of its parts come from the same run or from runs with the same losses.
 Where there is one run only, its value decides. What not all runs have is not certain at best.
+
+The reason of a claim that does not hold is *shown* if the claim, judged again with the cells of the runs that the
+study's data names, holds, or if the largest distance from its bounds is at most half as large there; else *supposed*.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mptcplab.stats import Interval
+from mptcplab.study.classes import FAILS, FAILS_SHOWN, FAILS_SUPPOSED, HOLDS, OPEN, UNCERTAIN, UNEXPLAINED
+from mptcplab.study.evidence import measured_of
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured, Value, combined, ratio
+from mptcplab.study.parts import ClaimReason
 from mptcplab.study.schema import Claim
+from mptcplab.study.source import Sources
 
-HOLDS, FAILS, UNCERTAIN, OPEN = "holds", "does not hold", "not certain", "not measured"
 #: Changes smaller than this, relative to the quantity, are no trend and break none.
 _PLATEAU = 0.02
+#: Of the largest distance from the bounds, what evidence leaves at most.
+_MOST_LEFT = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,20 +47,71 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim, and the quantities that it was judged by."""
+    """A claim, and the quantities that it was judged by.
+
+    ``evidence`` is the claim judged with the cells of its evidence; None if the study names none, or if it holds.
+    """
 
     claim: Claim
     quantities: tuple[Quantity, ...]
     verdict: str
+    evidence: ClaimVerdict | None = None
+
+    @property
+    def why(self) -> ClaimReason | None:
+        """The reason, if one is needed."""
+        return self.claim.because if self.verdict == FAILS else None
+
+    @property
+    def counted_as(self) -> str:
+        """The class of the claim: of one that does not hold, the class of its reason."""
+        if self.verdict != FAILS:
+            return self.verdict
+        if self.claim.because is None:
+            return UNEXPLAINED
+        return FAILS_SHOWN if self.evidence is not None and _moves(self, self.evidence) else FAILS_SUPPOSED
+
+    @property
+    def distance(self) -> float | None:
+        """The largest distance of a mean from the bounds, or the smallest with ``some``; None without bounds."""
+        least = -math.inf if self.claim.least is None else self.claim.least
+        most = math.inf if self.claim.most is None else self.claim.most
+        apart = [max(least - one.interval.mean, one.interval.mean - most, 0.0) for one in self.quantities]
+        if not apart or (self.claim.least is None and self.claim.most is None):
+            return None
+        return min(apart) if self.claim.some else max(apart)
 
 
-def judge_claims(selected: Selected, measured: Measured) -> list[ClaimVerdict]:
-    """The study's claims that are about this table."""
-    return [_judge(claim, selected, measured) for claim in selected.study.claims if claim.table == selected.number]
+def judge_claims(selected: Selected, measured: Measured, sources: Sources) -> list[ClaimVerdict]:
+    """Return the study's claims that are about this table. ``sources`` have the evidence."""
+    return [
+        _with_evidence(_judge(claim, selected.table.all_rows, measured), selected, sources)
+        for claim in selected.study.claims
+        if claim.table == selected.number
+    ]
 
 
-def _judge(claim: Claim, selected: Selected, measured: Measured) -> ClaimVerdict:
-    rows = claim.rows or selected.table.all_rows
+def _with_evidence(found: ClaimVerdict, selected: Selected, sources: Sources) -> ClaimVerdict:
+    """The claim with its evidence, if that is needed."""
+    shown = found.why.shown_by if found.why is not None else None
+    if shown is None:
+        return found
+    given = shown.model_dump(exclude_none=True)
+    claim = found.claim.model_copy(update=given)
+    rows = selected.study.tables[shown.table].all_rows
+    return replace(found, evidence=_judge(claim, rows, measured_of(selected, sources, shown.table)))
+
+
+def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
+    before, after = found.distance, evidence.distance
+    if evidence.verdict == HOLDS:
+        return True
+    # A trend is there or not. Nothing moved where the claim itself lies within its bounds.
+    return found.claim.trend is None and bool(before) and after is not None and after <= _MOST_LEFT * (before or 0.0)
+
+
+def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured) -> ClaimVerdict:
+    rows = claim.rows or all_rows
     quantities = tuple(found for row in rows for found in _quantities(claim, measured, row))
     if not quantities:
         return ClaimVerdict(claim, (), OPEN)

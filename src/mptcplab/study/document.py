@@ -6,10 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from mptcplab.stats import Interval
-from mptcplab.study.claims import FAILS, ClaimVerdict
+from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.full import excludes
-from mptcplab.study.present import Judged, asked
-from mptcplab.study.schema import Because
+from mptcplab.study.judged import Judged
+from mptcplab.study.load import Selected
+from mptcplab.study.notes import asked
+from mptcplab.study.parameters import parameters_of
+from mptcplab.study.parts import Reason
 from mptcplab.study.verdict import Cell
 
 
@@ -21,7 +24,9 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
         "table": selected.number,
         "title": selected.table.title,
         "unit": selected.table.unit,
+        "place": selected.table.place,
         "tolerance_percent": selected.table.tolerance,
+        "why_tolerance": " ".join(selected.table.why_tolerance.split()),
         "quick": quick,
         "changed": list(judged.changes),
         "note": judged.filled(selected.table.note),
@@ -33,6 +38,10 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
             for (row, column), value in judged.measured.items()
         ],
         "cells": [_cell_document(cell, judged) for cell in judged.cells],
+        "shapes": [
+            {"column": one.column, "same": one.is_same, "factor": one.factor, "why": one.why} for one in judged.shapes
+        ],
+        "parameters": parameters_document(selected),
         "claims": [_claim_document(one, judged) for one in judged.claims],
     }
 
@@ -49,7 +58,7 @@ def _interval(value: Interval) -> dict[str, Any]:
     return {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
 
 
-def _why(because: Because | None, judged: Judged) -> dict[str, str | None]:
+def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
     if because is None:
         return {"because": None, "evidence": None}
     return {"because": judged.filled(because.reason), "evidence": judged.filled(because.evidence)}
@@ -65,17 +74,52 @@ def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
         "measured": _interval(cell.measured) if cell.measured else None,
         "difference_percent": cell.difference_percent,
         "verdict": cell.verdict,
+        "at_half_tolerance": cell.at_half or None,
+        "outside_tolerance": cell.outside,
+        "fitted_by": [one.name for one in cell.fitted],
+        "counted_at": list(cell.first) if cell.first else None,
+        "shown_by": _evidence_document(cell),
         **_why(cell.because, judged),
         "mptcp": cell.mptcp,
         "warnings": list(cell.warnings),
     }
 
 
+def _evidence_document(cell: Cell) -> dict[str, Any] | None:
+    """Return both numbers: the evidence cell, and how far it moves the measured value to the published one."""
+    one = cell.evidence
+    if one is None:
+        return None
+    place = {"table": one.table, "row": one.row, "column": one.column}
+    return place | {"value": _interval(one.value) if one.value else None, "moved": one.moved, "shown": one.is_shown}
+
+
 def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
     return {
         "text": one.claim.text,
-        "verdict": one.verdict,
+        "place": one.claim.place or judged.selected.table.place,
+        "verdict": one.counted_as,
         "asked": asked(one, judged.selected.table),
-        "quantities": [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities],
-        **_why(one.claim.because if one.verdict == FAILS else None, judged),
+        "quantities": _quantities(one),
+        **_why(one.why, judged),
+        "shown_by": _claim_evidence(one.evidence) if one.evidence else None,
     }
+
+
+def _claim_evidence(one: ClaimVerdict) -> dict[str, Any]:
+    return {"verdict": one.verdict, "quantities": _quantities(one)}
+
+
+def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
+    return [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities]
+
+
+def parameters_document(selected: Selected) -> list[dict[str, Any]]:
+    """Return the parameters of a table: what the study says and where, and the value that the table has."""
+    found = []
+    for one in parameters_of(selected):
+        choice = one.choice(selected.number)
+        own = {"name": one.name, "key": one.key, "says": one.says, "place": one.place, "value": choice.value}
+        fitted = [cells.model_dump() for cells in choice.fitted_to]
+        found.append(own | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
+    return found

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from mptcplab.study.parts import Because, CellMap, ClaimReason, Parameter, Part
 from mptcplab.study.quote import Quote, quotes_of
 from mptcplab.study.values import check_value, kind_name, kind_of
 
@@ -25,28 +26,7 @@ WORKLOAD = "workload"
 ROW = "@row"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Because(_Part):
-    """Why cells differ from the published ones: a mechanism, and how it was shown.
-
-    ``rows`` and ``columns`` say which cells; left out, all. ``evidence`` names a run or a calculation that isolates
-    the mechanism. Both texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
-    """
-
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    reason: str
-    evidence: str = ""
-
-    def covers(self, row: str, column: str) -> bool:
-        """Whether this explains the cell."""
-        return (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
-
-
-class Column(_Part):
+class Column(Part):
     """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
     value ``@row`` is that of the row.
 
@@ -55,13 +35,13 @@ class Column(_Part):
     """
 
     title: str
-    where: dict[str, str] = {}
+    where: dict[str, str] = Field(default_factory=dict)
     ratio: tuple[str, str] | None = None
     value: ValueName | None = None
     drawn: bool = True
 
 
-class Published(_Part):
+class Published(Part):
     """A published value, and the half width of its 95 % confidence interval where the study gives one."""
 
     mean: float
@@ -75,24 +55,29 @@ def _as_published(value: Any) -> Any:
 PublishedValue = Annotated[Published, BeforeValidator(_as_published)]
 
 
-class Quick(_Part):
+class Quick(Part):
     """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
 
     rows: tuple[str, ...] = ()
     repeats: int = 1
-    change: dict[str, str] = {}
+    change: dict[str, str] = Field(default_factory=dict)
 
 
-class PublishedTable(_Part):
+class PublishedTable(Part):
     """One published table or figure, or a table of our own that isolates a mechanism.
 
     ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
     numbers there are only ``rows``. ``unit`` is that of the table's own ``value``; columns with another value have
     the unit of that. ``note`` may quote measured values, as reasons do.
+
+    ``place`` is where the source has the table, ``tolerance`` what a measured value may differ by, in percent of the
+    published one; it and ``why_tolerance`` are settled before anything is measured. ``same_as`` names published values
+    that the source prints again: they count only where they stand first.
     """
 
     title: str
     kind: Literal["Table", "Figures", "Experiment", "Question", "Evidence"] = "Table"
+    place: str = Field(default="", description="section, table or figure, and page of the source")
     scenario: str = Field(description="file beside study.toml")
     along: str = Field(description="the swept key whose values are the rows")
     along_label: str
@@ -102,7 +87,9 @@ class PublishedTable(_Part):
     value: ValueName = "goodput_mbps"
     unit: str
     tolerance: Percent = 0
-    published: dict[str, dict[str, PublishedValue]] = {}
+    why_tolerance: str = Field(default="", description="why that much, said before measuring")
+    published: dict[str, dict[str, PublishedValue]] = Field(default_factory=dict)
+    same_as: tuple[CellMap, ...] = ()
     rows: tuple[str, ...] = ()
     quick: Quick = Quick()
     note: str = ""
@@ -125,6 +112,10 @@ class PublishedTable(_Part):
     def _some_rows(self) -> PublishedTable:
         if bool(self.rows) == bool(self.published):
             raise ValueError("a table has either published values or rows")
+        if self.published and not (self.tolerance and self.why_tolerance):
+            raise ValueError("published values need a tolerance above 0 and why_tolerance")
+        if self.is_of_the_source and not self.place:
+            raise ValueError(f"a table of kind {self.kind} needs the place in the source")
         parts = {name for column in self.columns.values() if column.ratio for name in column.ratio}
         if any(name not in self.columns or self.columns[name].ratio for name in parts):
             raise ValueError("a ratio is that of two columns that are none")
@@ -133,9 +124,19 @@ class PublishedTable(_Part):
         return self
 
     @property
+    def is_of_the_source(self) -> bool:
+        """Whether the study has this table; the others isolate a mechanism or answer a question of ours."""
+        return self.kind in ("Table", "Figures", "Experiment")
+
+    @property
     def all_rows(self) -> tuple[str, ...]:
         """Positions of ``along``, in the table's order."""
         return self.rows or tuple(self.published)
+
+    def first_of(self, row: str, column: str) -> tuple[str, str, str] | None:
+        """Return table, row and column of the published value that this one repeats; None if it stands first."""
+        found = ((same.table, same.of(row, column)) for same in self.same_as)
+        return next(((table, *place) for table, place in found if place is not None), None)
 
     def value_of(self, column: str) -> ValueName:
         """What the column's cells are."""
@@ -147,13 +148,14 @@ class PublishedTable(_Part):
         return kind_of(self.value_of(column)).unit
 
 
-class Claim(_Part):
+class Claim(Part):
     """Something that a study says of a quantity: ``of``, or ``of`` divided by the sum of ``to``.
 
     ``of`` and ``to`` are columns of the same row, or ``column@row`` for a fixed one. With ``each``, ``of`` is divided
     by every one of ``to`` instead of their sum, and all have to fit. The quantity lies between ``least`` and ``most``
     in every one of ``rows`` (default all; with ``some``, in at least one), and from the first of them to the last it
-    has the ``trend``. ``mark`` is what figures say above the rows.
+    has the ``trend``. ``place`` is where the source says it, default the place of the table. ``mark`` is what figures
+    say above the rows.
     """
 
     text: str
@@ -168,7 +170,8 @@ class Claim(_Part):
     trend: Literal["rises", "falls"] | None = None
     why_bounds: str = Field(description="why these bounds mean that the claim holds")
     mark: str = ""
-    because: Because | None = None
+    place: str = ""
+    because: ClaimReason | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Claim:
@@ -177,7 +180,7 @@ class Claim(_Part):
         return self
 
 
-class Study(_Part):
+class Study(Part):
     """One published study."""
 
     name: str
@@ -187,32 +190,131 @@ class Study(_Part):
     where: str
     test_bed: str
     tables: dict[str, PublishedTable]
+    parameters: tuple[Parameter, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     @model_validator(mode="after")
-    def _quotes_are_cells(self) -> Study:
-        """What a text quotes can be measured."""
-        for number in self.tables:
+    def _references_are_there(self) -> Study:
+        """Everything that a part refers to is in the study, so that it can be measured."""
+        for number, table in self.tables.items():
             for quote in self.quotes(number):
-                self._check(quote)
+                self._check_quote(quote)
+            for same in table.same_as:
+                self._check_same(number, same)
+            for because in table.because:
+                if because.shown_by is not None:
+                    self._check_map(f"table {number}, shown_by", table, because.shown_by)
+        for claim in self.claims:
+            self._check_claim(claim)
+        for parameter in self.parameters:
+            self._check_parameter(parameter)
         return self
 
-    def quotes(self, number: str) -> Iterator[Quote]:
-        """Of the texts that can stand below a table. :raises ValueError: for braces that are no quote."""
+    def texts(self, number: str) -> Iterator[str]:
+        """Yield the texts that can stand below a table."""
         table = self.tables[number]
         reasons = [*table.because, *(one.because for one in self.claims if one.table == number and one.because)]
-        for text in (table.note, *(text for because in reasons for text in (because.reason, because.evidence))):
+        yield table.note
+        for because in reasons:
+            yield from (because.reason, because.evidence)
+
+    def quotes(self, number: str) -> Iterator[Quote]:
+        """Yield what texts of a table quote. :raises ValueError: for braces that are no quote."""
+        for text in self.texts(number):
             yield from quotes_of(text)
 
-    def _check(self, quote: Quote) -> None:
-        table = self.tables.get(quote.table)
-        if table is None:
+    def sources(self, number: str) -> set[str]:
+        """Return the tables whose measured values a table needs: those that its texts quote, and its evidence."""
+        table = self.tables[number]
+        shown = [because.shown_by for because in table.because]
+        claims = [one.because.shown_by for one in self.claims if one.table == number and one.because]
+        return {quote.table for quote in self.quotes(number)} | {one.table for one in (*shown, *claims) if one}
+
+    def fitted(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
+        """Return the parameters that were fitted to a published cell, or to one that it repeats."""
+        places = [(number, row, column)]
+        if (first := self.tables[number].first_of(row, column)) is not None:
+            places.append(first)
+        return tuple(
+            one
+            for one in self.parameters
+            if any(cells.covers(*at) for choice in one.choices for cells in choice.fitted_to for at in places)
+        )
+
+    def _check_quote(self, quote: Quote) -> None:
+        if quote.table not in self.tables:
             raise ValueError(f"{quote} quotes a table that the study does not have")
         for row in quote.rows:
-            if row not in table.all_rows:
-                raise ValueError(f"{quote}: table {quote.table} has no row '{row}'")
-        for column in quote.columns:
-            if column not in table.columns:
-                raise ValueError(f"{quote}: table {quote.table} has no column '{column}'")
+            for column in quote.columns:
+                self._check_cell(f"{quote}", quote.table, row, column)
+        table = self.tables[quote.table]
         if len({kind_name(table.value_of(column)) for column in quote.columns}) > 1:
             raise ValueError(f"{quote} divides values of different kinds")
+
+    def _check_cell(self, where: str, number: str, row: str, column: str) -> None:
+        table = self.tables.get(number)
+        if table is None:
+            raise ValueError(f"{where} names table {number}, which the study does not have")
+        if row not in table.all_rows:
+            raise ValueError(f"{where}: table {number} has no row '{row}'")
+        if column not in table.columns:
+            raise ValueError(f"{where}: table {number} has no column '{column}'")
+
+    def _check_map(self, where: str, table: PublishedTable, cells: CellMap) -> None:
+        for name in (*cells.rows, *cells.columns):
+            if name not in table.all_rows and name not in table.columns:
+                raise ValueError(f"{where}: the table has no '{name}'")
+        other = self.tables.get(cells.table)
+        if other is None:
+            raise ValueError(f"{where} names table {cells.table}, which the study does not have")
+        for row in cells.rows.values():
+            self._check_cell(where, cells.table, row, next(iter(other.columns)))
+        for column in cells.columns.values():
+            self._check_cell(where, cells.table, other.all_rows[0], column)
+        mapped = [place for row in table.all_rows for column in table.columns if (place := cells.of(row, column))]
+        if not any(row in other.all_rows and column in other.columns for row, column in mapped):
+            raise ValueError(f"{where}: table {cells.table} has none of these rows and columns")
+
+    def _check_same(self, number: str, same: CellMap) -> None:
+        """A cell that the source prints twice has the same value twice, and one of them comes first."""
+        where, table = f"table {number}, same_as", self.tables[number]
+        self._check_map(where, table, same)
+        if same.table == number:
+            raise ValueError(f"{where} names its own table")
+        other = self.tables[same.table]
+        for row, columns in table.published.items():
+            for column, value in columns.items():
+                place = same.of(row, column)
+                if place is None:
+                    continue
+                if other.published.get(place[0], {}).get(place[1]) != value:
+                    raise ValueError(f"{where}: {column} at {row} is not the published value of {place}")
+                if other.first_of(*place) is not None:
+                    raise ValueError(f"{where}: {place} of table {same.table} is itself the same as another cell")
+
+    def _check_claim(self, claim: Claim) -> None:
+        shown = claim.because.shown_by if claim.because else None
+        if shown is None:
+            return
+        where = f"claim '{claim.text}', shown_by"
+        of, to = shown.of or claim.of, claim.to if shown.to is None else shown.to
+        rows = claim.rows if shown.rows is None else shown.rows
+        for column in (of, *to):
+            name, _, fixed = column.partition("@")
+            for row in (fixed,) if fixed else rows or ("",):
+                there = row or next(iter(self.tables[shown.table].all_rows)) if shown.table in self.tables else row
+                self._check_cell(where, shown.table, there, name)
+
+    def _check_parameter(self, parameter: Parameter) -> None:
+        where = f"parameter '{parameter.name}'"
+        named = [*parameter.tables, *(table for other in parameter.other for table in other.tables)]
+        for number in named:
+            if number not in self.tables:
+                raise ValueError(f"{where} names table {number}, which the study does not have")
+        for cells in (cells for choice in parameter.choices for cells in choice.fitted_to):
+            table = self.tables.get(cells.table)
+            if table is None:
+                raise ValueError(f"{where} is fitted to table {cells.table}, which the study does not have")
+            for row in cells.rows or table.all_rows[:1]:
+                for column in cells.columns or tuple(table.columns)[:1]:
+                    self._check_cell(where, cells.table, row, column)

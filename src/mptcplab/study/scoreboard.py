@@ -5,44 +5,59 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mptcplab.study.claims import FAILS, HOLDS, OPEN, UNCERTAIN, ClaimVerdict
+from mptcplab.study.classes import AGREES, CLAIMS, OPEN, VALUES
 from mptcplab.study.full import outside
+from mptcplab.study.judged import Judged
 from mptcplab.study.load import Selected
-from mptcplab.study.present import Judged
-from mptcplab.study.verdict import AGREES, DIFFERS, SAME_SHAPE, UNEXPLAINED
-
-#: Verdicts of values and of claims, the best first. What is unexplained makes the command fail.
-VALUES = (AGREES, SAME_SHAPE, DIFFERS, UNEXPLAINED, OPEN)
-CLAIMS = (HOLDS, FAILS, UNEXPLAINED, UNCERTAIN, OPEN)
 
 
 @dataclass(frozen=True)
 class Score:
-    """Published values and claims by verdict.
+    """Published values and claims by class. A value that the source prints in several tables counts once.
 
-    Of a short form, ``outside`` counts the values whose mean is outside the full form's interval, among ``compared``.
+    ``at_half`` counts the agreeing values that agree with half of the tolerance, too, ``fitted_outside`` the fitted
+    ones outside the tolerance, ``shapes`` the columns of the published shape among ``columns`` that can have one, and
+    ``repeated`` the values that another table has first. Of a short form, ``outside`` counts the values whose mean is
+    outside the full form's interval, among ``compared``.
     """
 
     values: Mapping[str, int] = field(default_factory=dict)
     claims: Mapping[str, int] = field(default_factory=dict)
+    at_half: int = 0
+    fitted_outside: int = 0
+    shapes: int = 0
+    columns: int = 0
+    repeated: int = 0
     outside: int = 0
     compared: int = 0
 
     def __add__(self, other: Score) -> Score:
-        values, claims = Counter(self.values) + Counter(other.values), Counter(self.claims) + Counter(other.claims)
-        return Score(values, claims, self.outside + other.outside, self.compared + other.compared)
+        return Score(
+            Counter(self.values) + Counter(other.values),
+            Counter(self.claims) + Counter(other.claims),
+            *(getattr(self, name) + getattr(other, name) for name in _SUMS),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """All counts, also those that are zero."""
         return {
-            "values": {verdict: self.values.get(verdict, 0) for verdict in VALUES},
-            "claims": {verdict: self.claims.get(verdict, 0) for verdict in CLAIMS},
+            "values": {name: self.values.get(name, 0) for name in VALUES},
+            "claims": {name: self.claims.get(name, 0) for name in CLAIMS},
+            "agree_at_half_tolerance": self.at_half,
+            "fitted_outside_tolerance": self.fitted_outside,
+            "columns_of_same_shape": self.shapes,
+            "columns_with_shape": self.columns,
+            "counted_in_another_table": self.repeated,
             "outside_full": self.outside,
             "compared_with_full": self.compared,
         }
+
+
+#: The counts of a score that are single numbers.
+_SUMS = tuple(one.name for one in fields(Score) if one.name not in ("values", "claims"))
 
 
 @dataclass(frozen=True)
@@ -68,23 +83,31 @@ class Line:
 
 def line_of(judged: Judged, *, quick: bool, failed: int = 0, runs: int = 0) -> Line:
     """The line of a table that was measured; ``failed`` of its ``runs`` have no result."""
-    values = Counter(UNEXPLAINED if cell.is_open else cell.verdict for cell in judged.cells)
-    claims = Counter(_verdict(one) for one in judged.claims)
-    score = Score(values, claims, *outside(judged.measured, judged.full))
+    cells = judged.counted_once
+    beyond, compared = outside(judged.measured, judged.full)
+    score = Score(
+        Counter(cell.counted_as for cell in cells),
+        Counter(one.counted_as for one in judged.claims),
+        at_half=sum(cell.at_half == AGREES for cell in cells),
+        fitted_outside=sum(bool(cell.fitted) and cell.outside for cell in cells),
+        shapes=sum(one.is_same for one in judged.shapes),
+        columns=len(judged.shapes),
+        repeated=len(judged.cells) - len(cells),
+        outside=beyond,
+        compared=compared,
+    )
     remark = f"{failed} of {runs} runs failed" if failed else ""
     return Line(judged.selected, score, "short" if quick else "full", remark)
 
 
 def line_without(selected: Selected, why: str = "") -> Line:
     """The line of a table that was not measured."""
-    values = sum(len(row) for row in selected.table.published.values())
-    claims = sum(claim.table == selected.number for claim in selected.study.claims)
-    score = Score({OPEN: values} if values else {}, {OPEN: claims} if claims else {})
+    table = selected.table
+    firsts = [table.first_of(row, column) is None for row, values in table.published.items() for column in values]
+    values, claims = sum(firsts), sum(claim.table == selected.number for claim in selected.study.claims)
+    counts = ({OPEN: values} if values else {}, {OPEN: claims} if claims else {})
+    score = Score(*counts, repeated=len(firsts) - values)
     return Line(selected, score, "", OPEN, why)
-
-
-def _verdict(one: ClaimVerdict) -> str:
-    return UNEXPLAINED if one.verdict == FAILS and one.claim.because is None else one.verdict
 
 
 def total(lines: Iterable[Line]) -> Score:

@@ -78,7 +78,7 @@ def _unit(quote: Quote, study: Study) -> str:
 
 
 def in_measuring_order(wanted: Sequence[Selected]) -> list[Selected]:
-    """Every table after those that its texts quote, as far as they are among ``wanted``; otherwise as given."""
+    """Every table after those that it quotes or that are its evidence, as far as they are wanted; else as given."""
     by_name = {one.name: one for one in wanted}
     ordered: dict[str, Selected] = {}
     for one in wanted:
@@ -97,6 +97,6 @@ def _with_needs(one: Selected, by_name: Mapping[str, Selected], met: set[str]) -
 
 
 def needs(one: Selected, names: Iterable[str]) -> list[str]:
-    """Those of ``names`` (``STUDY/TABLE``) that texts of ``one`` quote."""
-    quoted = {f"{one.folder.name}/{quote.table}" for quote in one.study.quotes(one.number)}
-    return [name for name in names if name in quoted]
+    """Return those of ``names`` (``STUDY/TABLE``) that texts of ``one`` quote, or that are its evidence."""
+    wanted = {f"{one.folder.name}/{number}" for number in one.study.sources(one.number)}
+    return [name for name in names if name in wanted]

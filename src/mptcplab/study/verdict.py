@@ -1,35 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""Published values beside measured ones, and what to say of each.
+"""Published values beside measured ones, and the class of each. Nothing in a study's data sets a class.
 
-A cell *agrees* when it is within the table's stated tolerance of the published value. Otherwise, if the study's data
-explains the cell, it is *same shape* when its column still rises and falls as published, else *differs*; the reason is
-printed with it. A cell outside the tolerance without a reason is *unexplained*, and makes the command fail. A cell
-without a value is *not measured*: its row is not among those of this run, or the run has no such figure, which needs a
-reason, too.
+A cell *agrees* when its interval overlaps the published value with its tolerance and is narrower than that band; it is
+*too uncertain* when it overlaps and is not narrower (:mod:`mptcplab.study.tolerance`). A cell that a parameter was
+fitted to is *fitted*, wherever it lies. A cell outside the tolerance *differs*: the reason is *shown* if the run that
+the study's data names for it moves the value (:mod:`mptcplab.study.evidence`), else it is *supposed*. Without a reason
+the cell is *unexplained*, and makes the command fail. A cell without a value is *not measured*: its row is not among
+those of this run, or the run has no such metric, which needs a reason, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from types import MappingProxyType
 
 from mptcplab.stats import Interval
-from mptcplab.study.claims import FAILS, OPEN, ClaimVerdict
+from mptcplab.study.claims import ClaimVerdict
+from mptcplab.study.classes import AGREES, FITTED, OPEN, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
+from mptcplab.study.evidence import CellEvidence, cell_evidence
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured
-from mptcplab.study.schema import Because, Published
-
-AGREES, SAME_SHAPE, DIFFERS, UNEXPLAINED = "agrees", "same shape", "differs", "unexplained"
-#: Neighbours closer than this are a plateau, where noise decides which is larger.
-_PLATEAU = 0.02
+from mptcplab.study.parts import Because, Parameter
+from mptcplab.study.schema import Published
+from mptcplab.study.source import Sources
+from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
 
 
 @dataclass(frozen=True)
 class Cell:
     """One published value and ours, if it was measured. ``because`` explains a difference.
 
-    ``row_is_there`` says whether anything was measured in its row; ``missing`` how many runs have no such figure.
+    ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` says
+    whether the value lies outside the tolerance, ``fitted`` which parameters were fitted to it. ``first`` is table, row
+    and column where the source prints the same value first. ``row_is_there`` says whether anything was measured in its
+    row; ``missing`` how many runs have no such metric.
     """
 
     row: str
@@ -38,6 +43,11 @@ class Cell:
     measured: Interval | None
     verdict: str
     because: Because | None
+    at_half: str = ""
+    outside: bool = False
+    evidence: CellEvidence | None = None
+    fitted: tuple[Parameter, ...] = ()
+    first: tuple[str, str, str] | None = None
     row_is_there: bool = True
     missing: int = 0
     mptcp: str = ""
@@ -55,61 +65,70 @@ class Cell:
         lacking = self.verdict == OPEN and self.row_is_there and self.because is None
         return self.verdict == UNEXPLAINED or lacking
 
+    @property
+    def counted_as(self) -> str:
+        """The class that the scoreboard counts it in: what lacks without a reason is unexplained."""
+        return UNEXPLAINED if self.is_open else self.verdict
 
-def judge_cells(selected: Selected, measured: Measured) -> list[Cell]:
-    """Every published cell, in the table's order."""
+
+def judge_cells(selected: Selected, measured: Measured, sources: Sources = MappingProxyType({})) -> list[Cell]:
+    """Return every published cell, in the table's order. ``sources`` have the evidence."""
     rows = {row for row, _ in measured}
     return [
-        _cell(selected, measured, (row, column), published, row_is_there=row in rows)
+        _cell(selected, measured, sources, (row, column), row_is_there=row in rows)
         for row, values in selected.table.published.items()
-        for column, published in values.items()
+        for column in values
     ]
 
 
 def _cell(
-    selected: Selected, measured: Measured, place: tuple[str, str], published: Published, *, row_is_there: bool
+    selected: Selected, measured: Measured, sources: Sources, place: tuple[str, str], *, row_is_there: bool
 ) -> Cell:
     row, column = place
-    found = measured.get(place)
-    because = next((reason for reason in selected.table.because if reason.covers(row, column)), None)
+    table, published, found = selected.table, selected.table.published[row][column], measured.get(place)
+    because = next((reason for reason in table.because if reason.covers(row, column)), None)
+    fitted, first = selected.study.fitted(selected.number, row, column), table.first_of(row, column)
     if found is None:
-        return Cell(row, column, published, None, OPEN, because if row_is_there else None, row_is_there)
-    verdict = _verdict(selected, measured, column, published, found.interval, because)
-    kept = because if verdict != AGREES else None
-    about = (found.missing, found.mptcp, found.sockets, found.warnings)
-    return Cell(row, column, published, found.interval, verdict, kept, row_is_there, *about)
-
-
-def _verdict(
-    selected: Selected, measured: Measured, column: str, published: Published, value: Interval, because: Because | None
-) -> str:
-    if abs(value.mean / published.mean - 1) * 100 <= selected.table.tolerance:
-        return AGREES
-    if because is None:
-        return UNEXPLAINED
-    return SAME_SHAPE if _same_shape(selected, measured, column) else DIFFERS
-
-
-def _same_shape(selected: Selected, measured: Measured, column: str) -> bool:
-    """Whether the column goes up, down or level from row to row as published."""
-    table = selected.table
-    pairs = [
-        (values[column].mean, measured[row, column].interval.mean)
-        for row, values in table.published.items()
-        if column in values and (row, column) in measured
-    ]
-    return len(pairs) > 2 and all(
-        _step(left[0], right[0]) == _step(left[1], right[1]) for left, right in pairwise(pairs)
+        why = because if row_is_there else None
+        return Cell(row, column, published, None, OPEN, why, fitted=fitted, first=first, row_is_there=row_is_there)
+    evidence = cell_evidence(selected, sources, because, place, found.interval)
+    verdict = _verdict(found.interval, published, table.tolerance, because, evidence)
+    outside = verdict in (SHOWN, SUPPOSED, UNEXPLAINED)
+    half = _verdict(found.interval, published, table.tolerance / 2, because, evidence)
+    return Cell(
+        row,
+        column,
+        published,
+        found.interval,
+        FITTED if fitted else verdict,
+        because if outside else None,
+        half if verdict == AGREES and not fitted else "",
+        outside,
+        evidence if outside else None,
+        fitted,
+        first,
+        row_is_there,
+        found.missing,
+        found.mptcp,
+        found.sockets,
+        found.warnings,
     )
 
 
-def _step(left: float, right: float) -> int:
-    if abs(right - left) <= _PLATEAU * max(abs(left), abs(right)):
-        return 0
-    return 1 if right > left else -1
+def _verdict(
+    value: Interval, published: Published, tolerance: float, because: Because | None, evidence: CellEvidence | None
+) -> str:
+    where = position(value, published.mean, tolerance)
+    if where != OUTSIDE:
+        return AGREES if where == WITHIN else TOO_UNCERTAIN
+    if because is None:
+        return UNEXPLAINED
+    return SHOWN if evidence is not None and evidence.is_shown else SUPPOSED
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
-    """Whether nothing is left without an explanation: no value that differs or is missing, no claim that fails."""
-    unexplained = any(cell.is_open for cell in cells)
-    return not unexplained and all(one.verdict != FAILS or one.claim.because is not None for one in claims)
+    """Return whether nothing is left without a reason: no value that differs or is missing, no claim that fails.
+
+    A reason that is only supposed suffices: the scoreboard counts it by itself.
+    """
+    return not any(cell.is_open for cell in cells) and all(one.counted_as != UNEXPLAINED for one in claims)

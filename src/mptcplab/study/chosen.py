@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""A study's parameters as a table, the sets of values that its tables have, and what ``docs/studies.md`` says of them.
+
+For maintainers: ``python -m mptcplab.study.chosen --write docs/studies.md`` writes the part of the page between its two
+marks again; a test compares them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mptcplab.report.files import write_text
+from mptcplab.report.table import Table
+from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.parts import Choice, OtherChoice
+from mptcplab.study.words import ORIGINS, origin_text
+
+_BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
+_COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "place in the source", "why")
+
+
+def parameters_table(tables: Sequence[Selected]) -> Table:
+    """Return every parameter of a study with all its values. ``tables`` are all of the study."""
+    study = tables[0].study
+    rows = tuple(
+        (one.name, choice.value, _where(choice, one.tables), origin_text(choice), one.says, one.place, choice.why)
+        for one in study.parameters
+        for choice in one.choices
+    )
+    return Table(f"{study.name}: parameters", _COLUMNS, rows, notes=(sets_text(tables),))
+
+
+def _where(choice: Choice, tables: Sequence[str]) -> str:
+    if isinstance(choice, OtherChoice):
+        return ", ".join(choice.tables)
+    return ", ".join(tables) or "all others"
+
+
+def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
+    """Return the study's own tables, grouped by the set of values that their parameters have."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for selected in tables:
+        if selected.table.is_of_the_source:
+            values = tuple(one.choice(selected.number).value for one in selected.study.parameters)
+            groups.setdefault(values, []).append(selected.number)
+    return list(groups.values())
+
+
+def sets_text(tables: Sequence[Selected]) -> str:
+    """Return in a sentence how many sets of values there are, and which tables have which."""
+    groups = sets_of(tables)
+    if len(groups) == 1:
+        return "All tables of the study have one set of values."
+    said = "; ".join(", ".join(group) for group in groups)
+    return f"The tables of the study have {len(groups)} sets of values: {said}."
+
+
+def chosen_text() -> str:
+    """Return as Markdown what no study states: every value that is ours, by study and origin."""
+    return "\n".join(line for name in study_names() for line in _of_study(select(name)))
+
+
+def _of_study(tables: Sequence[Selected]) -> Iterator[str]:
+    study = tables[0].study
+    yield f"**`{study.name}`.** {sets_text(tables)}"
+    yield ""
+    for origin in ("fitted", "after", "before"):
+        own = [(one, choice) for one in study.parameters for choice in one.choices if choice.origin == origin]
+        if own:
+            yield f"{ORIGINS[origin].capitalize()}:"
+            yield ""
+        for one, choice in own:
+            to = origin_text(choice).removeprefix(ORIGINS[origin]).strip()
+            where = f" in {_where(choice, one.tables)}" if isinstance(choice, OtherChoice) else ""
+            yield f"- {one.name}: `{choice.value}`{where}{f', {to}' if to else ''}. {choice.why}"
+        if own:
+            yield ""
+
+
+def replaced(page: str) -> str:
+    """Return the page with the part between its marks made again."""
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    return f"{before}{_BEGIN}\n\n{chosen_text()}\n{_END}{after}"
+
+
+def main(arguments: list[str]) -> None:
+    """Write the part of the page."""
+    if arguments[:1] != ["--write"] or len(arguments) != 2:
+        sys.exit("usage: python -m mptcplab.study.chosen --write docs/studies.md")
+    file = Path(arguments[1])
+    write_text(file, replaced(file.read_text()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

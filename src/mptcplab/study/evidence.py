@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Evidence for the reason of one cell: the run in which the mechanism is changed, and whether it moves the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mptcplab.stats import Interval
+from mptcplab.study.load import Selected
+from mptcplab.study.measured import Measured
+from mptcplab.study.parts import Because
+from mptcplab.study.source import Sources
+from mptcplab.study.tolerance import isolates, moved
+
+
+@dataclass(frozen=True)
+class CellEvidence:
+    """The evidence cell for one published cell. ``value`` is None if it was not measured.
+
+    ``moved`` is the share of the way from the measured to the published value that it goes.
+    """
+
+    table: str
+    row: str
+    column: str
+    value: Interval | None
+    moved: float | None
+    is_shown: bool
+
+
+def cell_evidence(
+    selected: Selected, sources: Sources, because: Because | None, place: tuple[str, str], measured: Interval
+) -> CellEvidence | None:
+    """Return the evidence that a reason names for a cell; None if it names none."""
+    mapped = because.shown_by.of(*place) if because is not None and because.shown_by is not None else None
+    if because is None or because.shown_by is None or mapped is None:
+        return None
+    row, column = mapped
+    other = selected.study.tables[because.shown_by.table]
+    if row not in other.all_rows or column not in other.columns:
+        return None
+    found = measured_of(selected, sources, because.shown_by.table).get(mapped)
+    if found is None:
+        return CellEvidence(because.shown_by.table, row, column, None, None, is_shown=False)
+    published = selected.table.published[place[0]][place[1]].mean
+    share = moved(measured.mean, found.interval.mean, published)
+    is_shown = isolates(measured, found.interval, published, selected.table.tolerance)
+    return CellEvidence(because.shown_by.table, row, column, found.interval, share, is_shown)
+
+
+def measured_of(selected: Selected, sources: Sources, number: str) -> Measured:
+    """Return what was measured of another table of the study."""
+    source = sources.get(f"{selected.folder.name}/{number}")
+    return source.measured if source is not None else {}

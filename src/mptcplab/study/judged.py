@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""A table that was measured, with every verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from mptcplab.study.claims import ClaimVerdict, judge_claims
+from mptcplab.study.full import Full
+from mptcplab.study.load import Selected
+from mptcplab.study.measured import Measured
+from mptcplab.study.shape import Shape, shapes_of
+from mptcplab.study.source import Source, Sources, fill
+from mptcplab.study.verdict import Cell, judge_cells
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One table with all that is said of it. ``changes`` are keys that were changed for this measurement.
+
+    ``shapes`` are marks of columns, beside the verdicts of ``cells``. ``sources`` are the tables that texts can quote
+    and that are evidence, with this one. ``full`` is the full form that a short one is compared with; None when there
+    is nothing to compare.
+    """
+
+    selected: Selected
+    measured: Measured
+    cells: tuple[Cell, ...]
+    claims: tuple[ClaimVerdict, ...]
+    shapes: tuple[Shape, ...] = ()
+    changes: tuple[str, ...] = ()
+    sources: Sources = field(default_factory=dict)
+    full: Full | None = None
+
+    @property
+    def beside(self) -> Full | None:
+        """The full form, if anything is known of it."""
+        return self.full if self.full is not None and self.full.cells else None
+
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return f"{self.selected.heading}: {self.selected.table.title}"
+
+    @property
+    def counted_once(self) -> tuple[Cell, ...]:
+        """The cells whose published value does not stand in another table first."""
+        return tuple(cell for cell in self.cells if cell.first is None)
+
+    def filled(self, text: str) -> str:
+        """A text of the study with the measured values that it quotes."""
+        return fill(text, self.selected, self.sources)
+
+
+def judge(
+    selected: Selected,
+    measured: Measured,
+    changes: Sequence[str] = (),
+    others: Sources = MappingProxyType({}),
+    full: Full | None = None,
+) -> Judged:
+    """Verdicts of every cell and every claim. ``others`` are tables measured beside this one, for texts to quote."""
+    sources = {**others, selected.name: Source(measured, tuple(changes))}
+    cells, claims = judge_cells(selected, measured, sources), judge_claims(selected, measured, sources)
+    shapes = shapes_of(selected, measured)
+    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(shapes), tuple(changes), sources, full)

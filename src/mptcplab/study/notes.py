@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""What stands below a judged table: reasons with their class and evidence, claims, parameters, how it was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mptcplab.report.table import IDENTICAL_NOTE
+from mptcplab.study.claims import ClaimVerdict
+from mptcplab.study.classes import FAILS_SHOWN, OPEN
+from mptcplab.study.full import beside_note
+from mptcplab.study.judged import Judged
+from mptcplab.study.parameters import parameters_of
+from mptcplab.study.quote import quotes_of
+from mptcplab.study.schema import PublishedTable
+from mptcplab.study.source import Source
+from mptcplab.study.verdict import Cell
+from mptcplab.study.words import (
+    Marks,
+    cell_text,
+    column_text,
+    evidence_text,
+    mark_of,
+    parameter_text,
+    reason_text,
+    tolerance_text,
+    with_unit,
+)
+
+
+def notes_of(judged: Judged, marks: Marks) -> Iterator[str]:
+    """Yield everything in its order."""
+    yield from _reasons(judged, marks)
+    yield from _warnings(judged)
+    yield from _claims(judged, marks)
+    yield from _footer(judged, marks)
+
+
+def _sockets(judged: Judged) -> Iterator[str]:
+    """Congestion control and scheduler as seen on the sockets, by column, where no column of the table says it."""
+    table = judged.selected.table
+    found: dict[str, dict[str, None]] = {}
+    for (_, name), value in judged.measured.items():
+        if value.sockets and not table.published:
+            found.setdefault(name, {})[value.sockets] = None
+    if found:
+        parts = [f"{table.columns[name].title}: {' / '.join(found[name])}" for name in table.columns if name in found]
+        yield f"On the senders' sockets: {'; '.join(parts)}."
+
+
+def _reasons(judged: Judged, marks: Marks) -> Iterator[str]:
+    """Yield the reasons with their class, and behind each the numbers of its evidence."""
+    cells = [cell for cell in judged.cells if cell.because is not None]
+    for text, mark in marks.items():
+        own = [cell for cell in cells if cell.because is not None and reason_text(cell.because) == text]
+        claims = [one for one in judged.claims if one.why is not None and reason_text(one.why) == text]
+        yield f"{mark} {_reason_class(own, claims)}{judged.filled(text)}"
+        numbers = [f"{_place(cell, judged)}: {said}" for cell in own if (said := evidence_text(cell, judged))]
+        if numbers:
+            yield f"Evidence for {mark}. {'; '.join(numbers)}."
+        yield from (f"Evidence for {mark}. {said}." for one in claims if (said := claim_evidence_text(one, judged)))
+
+
+def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
+    """``Shown: `` if all that needs the reason has the run that shows it, ``Supposed: `` if nothing has."""
+    shown = [cell.evidence is not None and cell.evidence.is_shown for cell in cells]
+    shown += [one.counted_as == FAILS_SHOWN for one in claims]
+    return "Shown: " if all(shown) else "Shown in part: " if any(shown) else "Supposed: "
+
+
+def _place(cell: Cell, judged: Judged) -> str:
+    return f"{judged.selected.table.columns[cell.column].title} at {cell.row}"
+
+
+def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
+    """Return how a claim is judged with the cells of its evidence; empty if the study names none."""
+    shown = one.why.shown_by if one.why is not None else None
+    if one.evidence is None or shown is None:
+        return ""
+    table = judged.selected.study.tables[shown.table]
+    where = f'Claim "{one.claim.text}" judged with Table {shown.table}'
+    if one.evidence.verdict == OPEN:
+        return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{shown.table})"
+    said = "shown" if one.counted_as == FAILS_SHOWN else "not shown"
+    return f"{where} ({asked(one.evidence, table)}): {one.evidence.verdict}, {_values(one.evidence, table)}: {said}"
+
+
+def _warnings(judged: Judged) -> list[str]:
+    found = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
+    return [f"Warning: {warning}." for warning in found]
+
+
+def _claims(judged: Judged, reasons: Marks) -> list[str]:
+    return [_claim(one, judged.selected.table, reasons) for one in judged.claims]
+
+
+def _claim(one: ClaimVerdict, table: PublishedTable, marks: Marks) -> str:
+    said = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
+    return said if one.verdict == OPEN else f"{said} ({claim_text(one, table)})"
+
+
+def claim_text(one: ClaimVerdict, table: PublishedTable) -> str:
+    """Return what was compared with what, and the values."""
+    return f"{asked(one, table)}: {_values(one, table)}"
+
+
+def asked(one: ClaimVerdict, table: PublishedTable) -> str:
+    """What was compared with what."""
+    claim = one.claim
+    parts = [column_text(name, table) for name in claim.to]
+    to = (f" / each of {', '.join(parts)}" if claim.each else f" / {' + '.join(parts)}") if parts else ""
+    bounds = (("at least", claim.least), ("at most", claim.most))
+    wanted = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
+    wanted += [claim.trend] if claim.trend else []
+    return f"{column_text(claim.of, table)}{to} {', '.join(wanted)}{' somewhere' if claim.some else ''}"
+
+
+def _values(one: ClaimVerdict, table: PublishedTable) -> str:
+    column = one.claim.of.partition("@")[0]
+    kind = "ratio" if one.claim.to else table.value_of(column)
+    unit = "" if one.claim.to else with_unit("", table, column)
+    parts = []
+    for quantity in one.quantities:
+        to = f" / {column_text(quantity.to, table)}" if quantity.to else ""
+        parts.append(f"{quantity.row}{to} {cell_text(kind, quantity.value)}{unit}")
+    return "; ".join(parts)
+
+
+def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
+    table = judged.selected.table
+    yield from _rows_left_out(judged)
+    several = any(value.interval.half_width is not None for value in judged.measured.values())
+    spread = "mean ± half width of the 95 % confidence interval (Student's t)" if several else "one run each"
+    if table.place:
+        yield f"In the source: {table.place}."
+    if table.published:
+        yield tolerance_text(table)
+    yield f"Measured: {spread}; payload at the receiver."
+    if any(value.interval.is_identical for value in judged.measured.values()):
+        yield IDENTICAL_NOTE
+    yield from _shapes(judged)
+    yield from _repeated(judged)
+    yield from _ours(judged)
+    if judged.full is not None:
+        yield beside_note(judged.selected, judged.measured, judged.full)
+    yield from _sockets(judged)
+    if judged.changes:
+        yield f"Changed for this measurement: {', '.join(judged.changes)}."
+    if table.note:
+        yield judged.filled(table.note)
+    yield from _quoted(judged, (*marks, table.note))
+
+
+def _shapes(judged: Judged) -> Iterator[str]:
+    """Yield the mark of every column that can have one."""
+    columns = judged.selected.table.columns
+    said = [f"{columns[one.column].title}: {one.text}" for one in judged.shapes]
+    if said:
+        yield f"Shape of columns, beside the verdicts. {'; '.join(said)}."
+
+
+def _repeated(judged: Judged) -> Iterator[str]:
+    """Yield which published values stand in another table first."""
+    places: dict[str, list[str]] = {}
+    for cell in judged.cells:
+        if cell.first is not None:
+            places.setdefault(cell.first[0], []).append(_place(cell, judged))
+    for table, cells in places.items():
+        yield f"The source prints these values in Table {table}, too, where they are counted: {', '.join(cells)}."
+
+
+def _ours(judged: Judged) -> Iterator[str]:
+    """Yield the parameters that the study does not state."""
+    number = judged.selected.number
+    chosen = [one for one in parameters_of(judged.selected) if one.choice(number).origin != "stated"]
+    if chosen:
+        yield f"Parameters that the study does not state. {'; '.join(parameter_text(one, number) for one in chosen)}."
+
+
+def _rows_left_out(judged: Judged) -> Iterator[str]:
+    """Published rows that this run has nothing of."""
+    rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
+    if rows:
+        yield f"Published, and not measured here: {', '.join(rows)}."
+
+
+def _quoted(judged: Judged, texts: Sequence[str]) -> Iterator[str]:
+    """How the other tables were measured that the printed texts quote."""
+    study, own = judged.selected.folder.name, judged.selected.number
+    alike: dict[str, list[str]] = {}
+    for table in dict.fromkeys(quote.table for text in texts for quote in quotes_of(text)):
+        source = judged.sources.get(f"{study}/{table}")
+        if source is not None and table != own:
+            alike.setdefault(_how(source), []).append(table)
+    for how, tables in alike.items():
+        yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {how}."
+
+
+def _how(source: Source) -> str:
+    runs = sorted({value.interval.n for value in source.measured.values()})
+    changed = f"; changed: {', '.join(source.changes)}" if source.changes else ""
+    return f"n = {' or '.join(map(str, runs))}{changed}"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""A study's parameters against its scenarios: every table has the value that the study's data names, or varies it.
+
+A scenario is compared as resolved, with defaults and presets, so that it does not matter how a file writes a value.
+``transport.X`` is that of every host, and a key of a link that of both directions.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from mptcplab.errors import LabError
+from mptcplab.scenario.document import split_key
+from mptcplab.scenario.load import Experiment, load
+from mptcplab.scenario.schema import Scenario
+from mptcplab.study.load import Selected
+from mptcplab.study.parts import Choice, Parameter
+
+#: A key of the file as a whole, which no resolved scenario has.
+REPEATS = "repeats"
+#: A value that scenarios leave to the kernel.
+DEFAULT = "default"
+_LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu")
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Use:
+    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is no scenario key.
+
+    ``is_varied``: the points of the table, or the links and hosts that the key matches, have several values.
+    """
+
+    parameter: Parameter
+    choice: Choice
+    values: tuple[str, ...]
+    as_said: bool
+
+    @property
+    def is_varied(self) -> bool:
+        """Whether the table varies the parameter."""
+        return len(self.values) > 1
+
+
+def parameters_of(selected: Selected) -> list[Parameter]:
+    """Return the parameters that are about a table: of the study's own tables those that do not exclude it."""
+    own = selected.table.is_of_the_source
+    return [one for one in selected.study.parameters if selected.number in one.tables or (own and not one.tables)]
+
+
+def uses(selected: Selected) -> list[Use]:
+    """Compare every parameter of a table with its scenarios. :raises LabError: when a scenario has no such key."""
+    experiment = load(selected.scenario)
+    dumped = [_plain(point.scenario) for point in experiment.points]
+    return [_use(selected, one, experiment, dumped) for one in parameters_of(selected)]
+
+
+def check(tables: Sequence[Selected]) -> None:
+    """Compare the study's parameters with the scenarios of ``tables``.
+
+    :raises LabError: when a table has another value than the study's data says.
+    """
+    for selected in tables:
+        for use in uses(selected):
+            if not use.as_said:
+                raise _damaged(
+                    selected, f"{use.parameter.name} is said to be {use.choice.value}, and is {use.values[0]}"
+                )
+
+
+def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumped: Sequence[dict[str, Any]]) -> Use:
+    choice = parameter.choice(selected.number)
+    if not parameter.key:
+        return Use(parameter, choice, (), as_said=True)
+    if parameter.key == REPEATS:
+        return Use(parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats))
+    key = split_key(parameter.key) or ()
+    paths = list(_paths(dumped[0], _spread(key)))
+    if not paths:
+        raise _damaged(selected, f"its scenario has no key {parameter.key}, which parameter {parameter.name} names")
+    found = {_text(_at(one, path)): None for one in dumped for path in paths}
+    values = tuple(DEFAULT if text == "null" else text for text in found)
+    # What a table varies is not compared: the parameter's value need not even be possible there.
+    as_said = len(found) > 1 or all(
+        _text(_canonical(selected, dumped[0], path, choice.value)) in found for path in paths
+    )
+    return Use(parameter, choice, values, as_said)
+
+
+def _damaged(selected: Selected, what: str) -> LabError:
+    hint = f"see [[parameters]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
+    return LabError(
+        f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {what}", hint=hint
+    )
+
+
+def _plain(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", by_alias=True)
+
+
+def _spread(key: Sequence[str | int]) -> Path:
+    """The key as a resolved scenario has it."""
+    if key and key[0] == "transport":
+        return ("hosts", "*", *key)
+    if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
+        return (*key[:2], "*ward", *key[2:])
+    return tuple(key)
+
+
+def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:
+    """Yield the paths that a key with wildcards matches."""
+    if not key:
+        yield before
+    elif isinstance(values, dict):
+        for name in values:
+            if fnmatch.fnmatchcase(name, str(key[0])):
+                yield from _paths(values[name], key[1:], (*before, name))
+    elif isinstance(values, list) and str(key[0]).isdigit() and int(key[0]) < len(values):
+        yield from _paths(values[int(key[0])], key[1:], (*before, int(key[0])))
+
+
+def _at(values: Any, path: Path) -> Any:
+    for part in path:
+        values = values[part]
+    return values
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _canonical(selected: Selected, dumped: dict[str, Any], path: Path, value: str) -> Any:
+    """Return the value as a resolved scenario writes it."""
+    changed = json.loads(json.dumps(dumped))
+    _at(changed, path[:-1])[path[-1]] = None if value == DEFAULT else _literal(value)
+    try:
+        return _at(_plain(Scenario.model_validate(changed)), path)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({said})") from error
+
+
+def _literal(text: str) -> Any:
+    """Numbers, true, false and lists as in TOML; everything else is text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        return text

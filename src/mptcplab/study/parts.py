@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Parts of ``study.toml`` that refer to other parts: cells of another table, reasons, evidence, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Part(BaseModel):
+    """A table of ``study.toml``: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CellMap(Part):
+    """Cells of another table of the study, one for each cell of this one.
+
+    ``rows`` and ``columns`` map names of this table to names of the other one. If a mapping is given, only what it
+    names is mapped; if it is left out, the names are the same in both tables.
+    """
+
+    table: str
+    rows: dict[str, str] = {}
+    columns: dict[str, str] = {}
+
+    def of(self, row: str, column: str) -> tuple[str, str] | None:
+        """Return row and column in the other table; None if the cell is not mapped."""
+        there = self.rows.get(row) if self.rows else row
+        across = self.columns.get(column) if self.columns else column
+        return None if there is None or across is None else (there, across)
+
+
+class Reason(Part):
+    """A mechanism, and in words how it was isolated.
+
+    Both texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
+    """
+
+    reason: str
+    evidence: str = ""
+
+
+class Because(Reason):
+    """The reason why cells differ from the published ones.
+
+    ``rows`` and ``columns`` say which cells; left out, all. ``shown_by`` names the runs in which the mechanism is
+    changed. They decide whether the reason is shown or only supposed (:mod:`mptcplab.study.evidence`).
+    """
+
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    shown_by: CellMap | None = None
+
+    def covers(self, row: str, column: str) -> bool:
+        """Return whether this explains the cell."""
+        return (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
+
+
+class ClaimEvidence(Part):
+    """The runs in which the mechanism behind a failed claim is changed: the claim is judged again with their cells.
+
+    ``of``, ``to`` and ``rows`` are those of the claim unless given.
+    """
+
+    table: str
+    of: str | None = None
+    to: tuple[str, ...] | None = None
+    rows: tuple[str, ...] | None = None
+
+
+class ClaimReason(Reason):
+    """The reason why a claim does not hold."""
+
+    shown_by: ClaimEvidence | None = None
+
+
+class Cells(Part):
+    """Cells of a table. Left out, ``rows`` are all rows, and ``columns`` all columns."""
+
+    table: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def covers(self, table: str, row: str, column: str) -> bool:
+        """Return whether the cell is one of these."""
+        alike = (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
+        return table == self.table and alike
+
+    def __str__(self) -> str:
+        of = [", ".join(names) for names in (self.columns, self.rows) if names]
+        return f"Table {self.table}" + (f" ({'; '.join(of)})" if of else "")
+
+
+#: How a parameter's value came about. ``stated``: the study says it. ``before``: chosen before anything was measured
+#: with it. ``after``: chosen when results were known, without making a column come out. ``fitted``: chosen so that
+#: published cells come out.
+Origin = Literal["stated", "before", "after", "fitted"]
+
+
+class Choice(Part):
+    """A value of a parameter: what a scenario sets, and how the value came about."""
+
+    value: str = Field(description="as a scenario writes it; `default` if scenarios leave it to the kernel")
+    origin: Origin
+    why: str = Field(default="", description="why this value; required unless the study states it")
+    fitted_to: tuple[Cells, ...] = Field(default=(), description="published cells that it was fitted to")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Choice:
+        if bool(self.fitted_to) != (self.origin == "fitted"):
+            raise ValueError("fitted_to names the cells of a fitted value, and only of one")
+        if self.origin != "stated" and not self.why:
+            raise ValueError(f"the value {self.value} is ours, and needs a `why`")
+        return self
+
+
+class OtherChoice(Choice):
+    """A value that some tables have instead of the parameter's own."""
+
+    tables: tuple[str, ...] = Field(min_length=1)
+
+
+class Parameter(Choice):
+    """A free parameter of the test bed: what the study says of it and where, and what the scenarios set.
+
+    ``key`` is the scenario key, which may have wildcards; :mod:`mptcplab.study.parameters` compares it with the
+    resolved scenarios. Without ``key`` the parameter is something that no scenario key expresses. ``tables`` are the
+    tables that it is about, default all of the study's own.
+    """
+
+    name: str
+    says: str = Field(description="what the study says of it, in our words; `nothing` if it does not")
+    place: str = Field(description="where the study says it, or would: section, table, page")
+    key: str = ""
+    tables: tuple[str, ...] = ()
+    other: tuple[OtherChoice, ...] = ()
+
+    @property
+    def choices(self) -> Iterator[Choice]:
+        """The parameter's own value and the others."""
+        yield self
+        yield from self.other
+
+    def choice(self, table: str) -> Choice:
+        """Return the value that the table is said to have."""
+        return next((one for one in self.other if table in one.tables), self)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Values, columns and reasons of a study as text, for its tables, notes and sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mptcplab.report.table import interval_text, number, spread_text
+from mptcplab.stats import Interval
+from mptcplab.study.classes import FITTED, TOO_UNCERTAIN
+from mptcplab.study.judged import Judged
+from mptcplab.study.measured import Value
+from mptcplab.study.parts import Choice, Parameter, Reason
+from mptcplab.study.schema import Published, PublishedTable
+from mptcplab.study.values import kind_of
+from mptcplab.study.verdict import Cell
+
+#: In a cell that has no value.
+NONE = "-"
+#: Reasons by their words, and what each is called by: ``[1]``.
+Marks = Mapping[str, str]
+ORIGINS = {
+    "stated": "stated by the study",
+    "before": "chosen before measuring",
+    "after": "chosen after measuring",
+    "fitted": "fitted",
+}
+
+
+def reasons_of(judged: Judged) -> Marks:
+    """Return the reasons that are needed, by the number that they are called by."""
+    found: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
+    found += [one.why for one in judged.claims if one.why is not None]
+    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(map(reason_text, found)), start=1)}
+
+
+def reason_text(because: Reason) -> str:
+    """Return all that a reason says. The same words are the same reason, whichever cells and claims it is about."""
+    return f"{because.reason} {because.evidence}".strip()
+
+
+def mark_of(because: Reason | None, marks: Marks) -> str:
+    """Return the number of a reason, behind a verdict."""
+    return f" {marks[reason_text(because)]}" if because is not None else ""
+
+
+def verdict_text(cell: Cell) -> str:
+    """Return the verdict, with what qualifies it."""
+    if cell.verdict == FITTED and cell.outside:
+        return f"{cell.verdict}, outside"
+    if cell.verdict == TOO_UNCERTAIN and cell.measured is not None and cell.measured.half_width is None:
+        return f"{cell.verdict} (one run)"
+    return cell.verdict
+
+
+def with_unit(text: str, table: PublishedTable, column: str) -> str:
+    """Return ``text`` with its unit where that is not the one in the table's title."""
+    unit = table.unit_of(column)
+    return text if unit in ("", table.unit) else f"{text} {unit}"
+
+
+def runs_text(n: int, missing: int) -> str:
+    """``3``, or ``2 of 3`` when the others do not have such a value."""
+    return f"{n} of {n + missing}" if missing else str(n)
+
+
+def published_text(value: Published) -> str:
+    """``16.70 ± 0.30``, or only the value if the study prints no interval."""
+    return number(value.mean) if value.half_width is None else f"{number(value.mean)} ± {number(value.half_width)}"
+
+
+def value_text(kind: str, interval: Interval) -> str:
+    """Return mean and half width with the digits that this kind of value needs."""
+    digits = kind_of(kind).digits
+    if digits is None:
+        return interval_text(interval)
+    return f"{interval.mean:.{digits}f}{spread_text(interval.half_width, digits)}"
+
+
+def cell_text(kind: str, value: Value) -> str:
+    """Return a value with the number of runs that have it, where some have none."""
+    runs = f" ({runs_text(value.interval.n, value.missing)})" if value.missing else ""
+    return f"{value_text(kind, value.interval)}{runs}"
+
+
+def column_text(name: str, table: PublishedTable) -> str:
+    """Return the title of ``column`` or ``column@row``."""
+    column, at, row = name.partition("@")
+    return f"{table.columns[column].title}{f' at {row}' if at else ''}"
+
+
+def evidence_text(cell: Cell, judged: Judged) -> str:
+    """Return both numbers of a cell's evidence; empty if the study names none."""
+    evidence = cell.evidence
+    if evidence is None or cell.measured is None:
+        return ""
+    study, own = judged.selected.study, judged.selected.table
+    other = study.tables[evidence.table]
+    where = f"Table {evidence.table}, {other.columns[evidence.column].title} at {evidence.row}"
+    if evidence.value is None or evidence.moved is None:
+        return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{evidence.table})"
+    kind = own.value_of(cell.column)
+    numbers = (
+        f"measured {value_text(kind, cell.measured)}, there {value_text(kind, evidence.value)}, "
+        f"published {published_text(cell.published)}"
+    )
+    said = "shown" if evidence.is_shown else "not shown"
+    return f"{where}: {numbers}, {100 * evidence.moved:.0f} % of the way: {said}"
+
+
+def tolerance_text(table: PublishedTable) -> str:
+    """``Tolerance 5 %: REASON``."""
+    return f"Tolerance {table.tolerance:g} %: {' '.join(table.why_tolerance.split())}"
+
+
+def origin_text(choice: Choice) -> str:
+    """Return how a parameter's value came about, with the cells that it was fitted to."""
+    to = f" to {' and '.join(map(str, choice.fitted_to))}" if choice.fitted_to else ""
+    return f"{ORIGINS[choice.origin]}{to}"
+
+
+def parameter_text(parameter: Parameter, table: str) -> str:
+    """``NAME: VALUE, fitted to Table 4.6 (tcp)``, with the value that a table has."""
+    choice = parameter.choice(table)
+    return f"{parameter.name}: {choice.value}, {origin_text(choice)}"
