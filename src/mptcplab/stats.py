@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 CONFIDENCE = 0.95
+#: The probability with which an effect that is called detectable is shown.
+POWER = 0.8
 _RESAMPLES = 2000
 #: Numbers that a batch of resamples may hold: bounds the memory for many values.
 _BATCH_NUMBERS = 1_000_000
 _BOOTSTRAP_SEED = 1
+#: Relative error of a noncentrality parameter.
+_EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Difference:
 
     ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` how likely at least such a difference
     would be if there were none; both None when a set is too small to tell. ``n`` are the sizes of the sets.
+    ``standard_error`` is that of the difference and ``freedom`` the degrees of freedom of the test's t distribution,
+    None where there is no test or the values do not vary.
     """
 
     mean: float
@@ -77,6 +83,8 @@ class Difference:
     p: float | None
     test: Literal["paired t", "Welch's t"]
     n: tuple[int, int]
+    standard_error: float | None = None
+    freedom: float | None = None
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
@@ -151,9 +159,10 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
     from scipy.special import stdtr
 
     error = math.sqrt(_variance(differences, found.mean) / n)
-    certain = 1.0 if found.mean == 0 else 0.0
-    p = 2 * float(stdtr(n - 1, -abs(found.mean) / error)) if error else certain
-    return Difference(found.mean, found.half_width, p, "paired t", (n, n))
+    if not error:
+        return Difference(found.mean, found.half_width, 1.0 if found.mean == 0 else 0.0, "paired t", (n, n))
+    p = 2 * float(stdtr(n - 1, -abs(found.mean) / error))
+    return Difference(found.mean, found.half_width, p, "paired t", (n, n), error, n - 1)
 
 
 def welch_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
@@ -168,13 +177,59 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
     difference = means[1] - means[0]
     if min(n) < 2:
         return Difference(difference, None, None, "Welch's t", n)
-    if not any(_variance(values, mean) for values, mean in zip((first, second), means, strict=True)):
+    error = math.sqrt(sum(_variance(part, mean) / len(part) for part, mean in zip((first, second), means, strict=True)))
+    if not error:
         return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n)
     from scipy.stats import ttest_ind
 
     found = ttest_ind(second, first, equal_var=False)
     ends = found.confidence_interval(CONFIDENCE)
-    return Difference(difference, float(ends.high - ends.low) / 2, float(found.pvalue), "Welch's t", n)
+    half_width, p, freedom = float(ends.high - ends.low) / 2, float(found.pvalue), float(found.df)
+    return Difference(difference, half_width, p, "Welch's t", n, error, freedom)
+
+
+def detectable(difference: Difference, significance: float, *, power: float = POWER) -> float | None:
+    """Return the smallest true difference that a test like this one shows with the probability ``power``.
+
+    That is, with p below ``significance``, with as many values that vary as much. In the values' unit; None where the
+    values do not vary or are too few to tell.
+    """
+    if difference.standard_error is None or difference.freedom is None:
+        return None
+    return _noncentrality(difference.freedom, significance, power) * difference.standard_error
+
+
+def repeats_needed(effect: float, significance: float, *, power: float = POWER) -> int:
+    """Return how many pairs show an ``effect``, in standard deviations of the paired differences, with ``power``.
+
+    :raises ValueError: for an effect that is not positive.
+    """
+    if not effect > 0:
+        raise ValueError("no number of runs shows an effect of zero")
+    # Student's t needs more than the normal distribution, from which the search starts.
+    from scipy.special import ndtri
+
+    n = max(2, math.floor(((ndtri(1 - significance / 2) + ndtri(power)) / effect) ** 2))
+    while _noncentrality(n - 1, significance, power) > effect * math.sqrt(n):
+        n += 1
+    return n
+
+
+def _noncentrality(freedom: float, significance: float, power: float) -> float:
+    """Return the noncentrality at which a two-sided t test has this power; its far tail is left out.
+
+    The test statistic follows the noncentral t distribution (Cohen, Statistical Power Analysis, 1988, chapter 2).
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    critical = float(stdtrit(freedom, 1 - significance / 2))
+    low, high = 0.0, 2 * critical
+    while nctdtr(freedom, high, critical) > 1 - power:
+        high *= 2
+    while high - low > _EXACT * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - power else (low, middle)
+    return high
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mptcplab.cli.main import main
-from mptcplab.metrics.compare import Paired, Side, compare, paired_rows
+from mptcplab.metrics.compare import Key, Paired, Side, compare, paired_rows
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.paired import paired_notes
@@ -144,7 +144,7 @@ def test_one_folder_or_two(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 def _compare(a: dict[int, float], b: dict[int, float], count: int = 1) -> list[tuple[str, str, float | None]]:
     keys = [((("n", str(number)),), "bulk") for number in range(count)]
-    found = compare({key: Side(a) for key in keys}, {key: Side(b) for key in keys}, "goodput_mbps")
+    (found,) = compare([({key: Side(a) for key in keys}, {key: Side(b) for key in keys})], "goodput_mbps")
     return [(match.verdict, match.difference.test, match.adjusted) for match in found.matches]
 
 
@@ -162,23 +162,90 @@ def test_pairs_need_both_sides_only_where_they_are_shared() -> None:
     """Three of six seeds are shared: these three are compared."""
     some = {seed: value for seed, value in SLOWER.items() if seed > 3} | {50: 7.0}
     key = ((), "bulk")
-    (match,) = compare({key: Side(A)}, {key: Side(some)}, "goodput_mbps").matches
+    ((match,),) = (one.matches for one in compare([({key: Side(A)}, {key: Side(some)})], "goodput_mbps"))
     assert (match.difference.n, match.difference.test) == ((3, 3), "paired t")
     assert match.means[0] == pytest.approx(sum(A[seed] for seed in (4, 5, 6)) / 3)
 
 
+#: A difference that chance makes in four of a hundred pairs of results: of itself nothing, in a family of tests.
+UNLUCKY = {seed: value + shift for (seed, value), shift in zip(A.items(), (0.9, 1.9, 0.3, 1.2, 0.9, -0.2), strict=True)}
+
+
+def test_all_tables_of_one_command_are_one_family(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four values against the first one, a table each, one of two workloads in each row unlucky in the first table."""
+    values = {"6.1": A, "6.6": UNLUCKY, "6.12": SLOWER, "7.1": SLOWER, "7.2": A}
+    rows = [
+        _row({"kernel": kernel}, shown if workload == "bulk" else A, run=f"{kernel}{workload}", workload=workload)
+        for kernel, shown in values.items()
+        for workload in ("bulk", "call")
+    ]
+    folder = _write(tmp_path / "a", rows)
+    _, out, _ = _said(capsys, monkeypatch, folder, "--by", "kernel", "--json")
+    document = json.loads(out)
+    first, second, third, last = (one["rows"][0] for one in document["comparisons"])
+    assert document["tests"] == 3, "rows that are equal cannot differ by chance"
+    assert 0.05 / 3 < first["p"] < 0.05, "alone it would be called a difference"
+    assert first["p_holm"] == pytest.approx(first["p"]), "Holm: the largest of three p keeps its size"
+    assert (second["verdict"], third["verdict"], last["verdict"]) == ("differ", "differ", "identical")
+    assert second["p_holm"] == pytest.approx(3 * second["p"])
+    alone = _write(tmp_path / "b", [row for row in rows if row.settings["kernel"] in ("6.1", "6.6")] + [
+        _row({"kernel": kernel}, UNLUCKY, run=kernel) for kernel in ("6.7", "6.8", "6.9")
+    ])  # fmt: skip
+    _, out, _ = _said(capsys, monkeypatch, alone, "--by", "kernel", "--json")
+    found = [one["rows"][0] for one in json.loads(out)["comparisons"]]
+    assert [row["p_holm"] for row in found] == pytest.approx([4 * row["p"] for row in found])
+    assert {row["verdict"] for row in found} == {"no difference shown"}, found
+    _, out, _ = _said(capsys, monkeypatch, alone, "--by", "kernel")
+    assert out.count("p after Holm's correction for 4 tests, 1 of them in this table") == 4, out
+
+
+def test_a_verdict_has_its_size_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.0000015 % is certain on six seeds, and nothing."""
+    shifts = (1.4e-6, 1.5e-6, 1.6e-6, 1.5e-6, 1.5e-6, 1.6e-6)
+    later = {seed: value + shift for (seed, value), shift in zip(A.items(), shifts, strict=True)}
+    a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
+    _, out, _ = _said(capsys, monkeypatch, a, b)
+    assert "differ by +0.0000015 %" in out, out
+    status, out, _ = _said(capsys, monkeypatch, a, b, "--fail-if-different", "--at-least", "0.5")
+    assert (status, "differ by +0.0000015 %, below 0.5 %" in out) == (0, True), out
+    none = _write(tmp_path / "c", [_row({}, {seed: 0.001 * (seed - 3.5) for seed in A}, run="c")])
+    _, out, _ = _said(capsys, monkeypatch, none, a)
+    assert "differ by +103.5" in out, out
+
+
+def test_what_could_have_been_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four rows of six noisy seeds: a change of 1 % is not shown, and the table says that it could not have been."""
+    noise = (2.0, -1.5, 0.4, 3.1, -2.2, 1.0)
+    noisy = {seed: value + 1.0 + shift for (seed, value), shift in zip(A.items(), noise, strict=True)}
+    rows = [{"n": str(number)} for number in range(4)]
+    a = _write(tmp_path / "a", [_row(settings, A) for settings in rows])
+    b = _write(tmp_path / "b", [_row(settings, noisy, run="b") for settings in rows])
+    _, out, _ = _said(capsys, monkeypatch, a, b, "--json")
+    found = json.loads(out)["comparisons"][0]["rows"][0]
+    assert found["verdict"] == "no difference shown"
+    assert found["percent"] < 1.5 < found["percent_detectable"], found
+    assert found["percent_detectable"] == pytest.approx(100 * found["detectable"] / found["mean_a"])
+    _, out, _ = _said(capsys, monkeypatch, a, b)
+    assert "show in 80 of 100 repetitions" in out, out
+
+
 def test_many_rows_make_each_test_stricter() -> None:
     """Unlucky once in thirty: said to differ alone, but not as one of ten. Rows that are equal don't count."""
-    b = {seed: value + shift for (seed, value), shift in zip(A.items(), (0.9, 1.9, 0.3, 1.2, 0.9, -0.2), strict=True)}
+    b = UNLUCKY
     ((alone, _, p),) = _compare(A, b)
     assert p is not None
     assert 0.05 / 10 < p < 0.05
     assert alone == "differ"
     assert {verdict for verdict, *_ in _compare(A, b, 10)} == {"no difference shown"}
-    keys = [((("n", str(number)),), "bulk") for number in range(10)]
-    mixed = compare(
-        {key: Side(A) for key in keys}, {key: Side(b if key == keys[0] else A) for key in keys}, "duration_s"
-    )
+    keys: list[Key] = [((("n", str(number)),), "bulk") for number in range(10)]
+    others = {key: Side(b if key == keys[0] else A) for key in keys}
+    (mixed,) = compare([({key: Side(A) for key in keys}, others)], "duration_s")
     assert mixed.matches[0].verdict == "differ"
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 
 from mptcplab.cli.common import print_table
 from mptcplab.errors import Exit, InputError
-from mptcplab.metrics.compare import Comparison, Key, Side, sides, split
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Side, sides, split
 from mptcplab.metrics.compare import compare as compare_rows
 from mptcplab.metrics.figures import FIGURES
 from mptcplab.report.comparison import comparison_table
@@ -50,7 +50,7 @@ Named = tuple[str, dict[Key, Side]]
     type=click.FloatRange(min=0),
     metavar="PERCENT",
     default=0.0,
-    help="With --fail-if-different: let smaller differences pass.",
+    help="Smaller differences are called small, and pass with --fail-if-different.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def compare(
@@ -59,20 +59,20 @@ def compare(
     """Test whether the results in folder B differ from those in folder A.
 
     Rows are matched by their settings and workload. Runs with the same seed are compared in pairs (Student's t),
-    others as independent sets (Welch's t). Holm's correction keeps the chance of one false alarm in all rows at 5 %.
+    others as independent sets (Welch's t). All rows of all tables are one family of tests: Holm's correction keeps the
+    chance of a single false alarm in it at 5 %.
     """
     if (b is None) == (by is None):
         raise click.UsageError("name a second folder, or a swept key with --by")
-    found = [
-        (first[0], second[0], compare_rows(first[1], second[1], _METRICS.get(metric, metric)))
-        for first, second in _pairs(a, b, by, _METRICS.get(metric, metric))
-    ]
+    pairs = list(_pairs(a, b, by, _METRICS.get(metric, metric)))
+    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], _METRICS.get(metric, metric))
+    found = [(first, second, one) for ((first, _), (second, _)), one in zip(pairs, comparisons, strict=True)]
     if as_json:
         click.echo(json.dumps(_document(found)))
     else:
         for first_name, second_name, comparison in found:
-            print_table(comparison_table(first_name, second_name, comparison))
-    failed = fail_if_different and any(_differs(comparison, at_least) for _, _, comparison in found)
+            print_table(comparison_table(first_name, second_name, comparison, at_least_percent=at_least))
+    failed = fail_if_different and any(match.differs(at_least) for one in comparisons for match in one.matches)
     return Exit.FAILED if failed else Exit.DONE
 
 
@@ -100,16 +100,10 @@ def _read(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _differs(comparison: Comparison, at_least: float) -> bool:
-    """A row that differs by at least so many percent. Where A's mean is zero, any difference counts."""
-    return any(
-        match.verdict == "differ" and (match.percent is None or abs(match.percent) >= at_least)
-        for match in comparison.matches
-    )
-
-
-def _document(found: Iterable[tuple[str, str, Comparison]]) -> dict[str, Any]:
+def _document(found: Sequence[tuple[str, str, Comparison]]) -> dict[str, Any]:
     return {
+        "tests": max((comparison.tests for _, _, comparison in found), default=0),
+        "significance": SIGNIFICANCE,
         "comparisons": [
             {
                 "a": first,
@@ -120,5 +114,5 @@ def _document(found: Iterable[tuple[str, str, Comparison]]) -> dict[str, Any]:
                 "only_b": list(comparison.only_b),
             }
             for first, second, comparison in found
-        ]
+        ],
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.rows import METRICS, ResultRow
-from mptcplab.stats import Difference, holm, mean_interval, paired_difference, welch_difference
+from mptcplab.stats import Difference, detectable, holm, mean_interval, paired_difference, welch_difference
 
 #: Below this adjusted p, two sets are said to differ.
 SIGNIFICANCE = 0.05
@@ -99,7 +99,8 @@ class Match:
     """One row that both results have. ``difference`` is B minus A; ``adjusted`` its p after Holm's correction.
 
     ``verdict`` is ``same runs`` (the same recordings), ``identical`` (equal values, seed by seed), ``differ``, ``no
-    difference shown``, or ``too few runs``.
+    difference shown``, or ``too few runs``. ``detectable`` is the smallest true difference that this test, corrected
+    for all of its family, shows with a probability of 80 %; None where nothing was tested or the values do not vary.
     """
 
     settings: dict[str, str]
@@ -108,6 +109,7 @@ class Match:
     difference: Difference
     adjusted: float | None
     verdict: str
+    detectable: float | None
 
     @property
     def percent(self) -> float | None:
@@ -117,8 +119,19 @@ class Match:
     @property
     def percent_half_width(self) -> float | None:
         """Half the interval's width as a share of A's mean."""
-        half_width = self.difference.half_width
-        return 100 * half_width / abs(self.means[0]) if self.means[0] and half_width is not None else None
+        return self._percent_of_a(self.difference.half_width)
+
+    @property
+    def percent_detectable(self) -> float | None:
+        """The smallest detectable difference as a share of A's mean."""
+        return self._percent_of_a(self.detectable)
+
+    def differs(self, at_least_percent: float = 0.0) -> bool:
+        """Return whether a difference of at least this size is shown. Where A's mean is zero, any size counts."""
+        return self.verdict == "differ" and (self.percent is None or abs(self.percent) >= at_least_percent)
+
+    def _percent_of_a(self, size: float | None) -> float | None:
+        return 100 * size / abs(self.means[0]) if self.means[0] and size is not None else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; values in the unit of the metric."""
@@ -131,18 +144,24 @@ class Match:
             "percent": self.percent,
             "percent_ci95_half_width": self.percent_half_width,
             "p_holm": self.adjusted,
+            "detectable": self.detectable,
+            "percent_detectable": self.percent_detectable,
             "verdict": self.verdict,
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows of two results: those that both have, and the names of those that only one has."""
+    """All rows of two results: those that both have, and the names of those that only one has.
+
+    ``tests`` is the size of the family for which p is corrected: the tests of all comparisons that were made together.
+    """
 
     metric: str
     matches: tuple[Match, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
+    tests: int
 
 
 Key = tuple[tuple[tuple[str, str], ...], str]
@@ -169,17 +188,25 @@ def sides(document: Mapping[str, Any], metric: str, *, without: str | None = Non
     return found
 
 
-def compare(first: Mapping[Key, Side], second: Mapping[Key, Side], metric: str) -> Comparison:
-    """Match rows by settings and workload, test each, and correct for the number of tests (Holm)."""
-    shared = [key for key in first if key in second]
-    tests = [_test(first[key], second[key]) for key in shared]
+def compare(pairs: Sequence[tuple[Mapping[Key, Side], Mapping[Key, Side]]], metric: str) -> list[Comparison]:
+    """Match the rows of each pair of results by settings and workload, and test each.
+
+    All tests of all pairs are one family: Holm's correction keeps the chance of a single false alarm in it at 5 %.
+    """
+    tests = [{key: _test(first[key], second[key]) for key in first if key in second} for first, second in pairs]
     # Rows that cannot differ, or cannot be told, are no tests: they don't make the others stricter.
-    tested = [index for index, test in enumerate(tests) if test.known is None]
-    adjusted = dict(zip(tested, holm([tests[index].difference.p or 0.0 for index in tested]), strict=True))
-    matches = tuple(_match(key, tests[index], adjusted.get(index)) for index, key in enumerate(shared))
-    only_a = tuple(_name(key) for key in first if key not in second)
-    only_b = tuple(_name(key) for key in second if key not in first)
-    return Comparison(metric, matches, only_a, only_b)
+    family = [(number, key) for number, found in enumerate(tests) for key in found if found[key].known is None]
+    adjusted = dict(zip(family, holm([_p(tests[number][key]) for number, key in family]), strict=True))
+    return [
+        Comparison(
+            metric,
+            matches=tuple(_match(key, test, adjusted.get((number, key)), len(family)) for key, test in found.items()),
+            only_a=tuple(_name(key) for key in first if key not in second),
+            only_b=tuple(_name(key) for key in second if key not in first),
+            tests=len(family),
+        )
+        for number, ((first, second), found) in enumerate(zip(pairs, tests, strict=True))
+    ]
 
 
 @dataclass(frozen=True)
@@ -189,6 +216,11 @@ class _Test:
     means: tuple[float, float]
     difference: Difference
     known: str | None
+
+
+def _p(test: _Test) -> float:
+    assert test.difference.p is not None, "what has no p is known to have too few runs"
+    return test.difference.p
 
 
 def _test(a: Side, b: Side) -> _Test:
@@ -210,11 +242,13 @@ def _known(a: Side, b: Side, difference: Difference) -> str | None:
     return "too few runs" if difference.p is None else None
 
 
-def _match(key: Key, test: _Test, adjusted: float | None) -> Match:
-    verdict = test.known
+def _match(key: Key, test: _Test, adjusted: float | None, family: int) -> Match:
+    verdict, least = test.known, None
     if verdict is None:
         verdict = "differ" if adjusted is not None and adjusted < SIGNIFICANCE else "no difference shown"
-    return Match(dict(key[0]), key[1], test.means, test.difference, adjusted, verdict)
+        # The strictest of Holm's steps, which the smallest p of the family has to pass.
+        least = detectable(test.difference, SIGNIFICANCE / family)
+    return Match(dict(key[0]), key[1], test.means, test.difference, adjusted, verdict, least)
 
 
 def _name(key: Key) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
 from mptcplab.metrics.figures import FIGURES
 from mptcplab.report.table import Table, number, short_names
+from mptcplab.stats import POWER
 
 _UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
 _MOST_NAMED = 10
@@ -18,16 +19,20 @@ _SHOWN_AS_ZERO = 0.005
 _ROUNDING = 1e-9
 
 
-def comparison_table(a: str, b: str, comparison: Comparison) -> Table:
-    """One line per row that both have; what only one has, and how it was tested, below."""
+def comparison_table(a: str, b: str, comparison: Comparison, *, at_least_percent: float = 0.0) -> Table:
+    """One line per row that both have; what only one has, and how it was tested, below.
+
+    A difference below ``at_least_percent`` of A is shown as what it is, and not as one that counts.
+    """
     matches = comparison.matches
     names = short_names(list(matches[0].settings)) if matches else {}
     several = len({match.workload for match in matches}) > 1
     columns = (*names.values(), *(["workload"] if several else []), "A", "B", "B - A", "%", "p (Holm)", "test", "n")
-    rows = tuple(_cells(match, several) for match in matches)
-    numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)"})
+    columns = (*columns, "detectable %")
+    rows = tuple((*_cells(match, several), _verdict(match, at_least_percent)) for match in matches)
+    numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)", "detectable %"})
     styles = tuple(
-        (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.verdict == "differ"
+        (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.differs(at_least_percent)
     )
     measured = _UNITS.get(comparison.metric) or FIGURES[comparison.metric].title
     title = f"{measured}: A = {a}, B = {b}"
@@ -47,8 +52,18 @@ def _cells(match: Match, several: bool) -> tuple[str, ...]:
         "" if match.adjusted is None else _p_text(match.adjusted),
         difference.test,
         str(difference.n[0]) if difference.n[0] == difference.n[1] else f"{difference.n[0]}, {difference.n[1]}",
-        match.verdict,
+        "" if match.percent_detectable is None else _fine(match.percent_detectable),
     )
+
+
+def _verdict(match: Match, at_least_percent: float) -> str:
+    """The verdict; a difference with its size, which says whether it matters."""
+    if match.verdict != "differ":
+        return match.verdict
+    if match.percent is None:
+        return f"differ by {_sign(match.difference.mean)}{_fine(match.difference.mean)}"
+    size = f"{_sign(match.percent)}{_fine(match.percent)} %"
+    return f"differ by {size}{'' if match.differs(at_least_percent) else f', below {at_least_percent:g} %'}"
 
 
 def _fine(value: float) -> str:
@@ -73,6 +88,12 @@ def _p_text(p: float) -> str:
     return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.4f}"
 
 
+def _family(tests: int, here: int) -> str:
+    """All tests that the correction is for, of which some are in other tables."""
+    number_of = f"{tests} test{'s' if tests > 1 else ''}"
+    return number_of if tests == here else f"{number_of}, {here} of them in this table"
+
+
 def _notes(comparison: Comparison) -> Iterator[str]:
     matches = comparison.matches
     tested = sum(match.adjusted is not None for match in matches)
@@ -85,7 +106,12 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield "B - A with its 95 % confidence interval. Paired t: Student's t on runs with the same seed."
         if any(match.difference.test == "Welch's t" for match in matches):
             yield "Welch's t: on independent runs whose variances may differ."
-        yield f"p after Holm's correction for {tested} test{'s' if tested > 1 else ''}; differ: p < {SIGNIFICANCE}."
+        yield f"p after Holm's correction for {_family(comparison.tests, tested)}; differ: p < {SIGNIFICANCE}."
+    if any(match.detectable is not None for match in matches):
+        yield (
+            "Detectable: the smallest true difference that so many runs with this spread show in "
+            f"{100 * POWER:.0f} of 100 repetitions."
+        )
     if any(match.verdict == "same runs" for match in matches):
         yield "Same runs: both have the same recordings."
     if any(match.verdict == "identical" for match in matches):
