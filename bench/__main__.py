@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench``: measure everything, print it, and write tables and figures."""
+"""``python -m bench``: measure everything, print it, and write tables, figures and a file about this machine."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench import algorithms, curves, overhead, present, ratios, sweep
+from bench import algorithms, curves, machines, overhead, present, ratios, sweep
+from bench.extent import FULL, SMOKE, Extent
+from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_table
 from mptcplab.report.table import Table
 
 _CURVES = ("rate", "flows", "hops")
-_PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *_CURVES)
+PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *_CURVES)
 _OVERHEAD_REPEATS = 3
 """Times the other repeats: these runs are short."""
 
@@ -25,10 +27,17 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="where tables and figures go")
     parser.add_argument("--repeats", type=int, default=3, help="of every measurement; default 3")
-    parser.add_argument("--only", choices=_PARTS, action="append", help="only this part; may be given several times")
+    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be given several times")
+    parser.add_argument(
+        "--smoke", action="store_true", help="everything in its shortest form: shows that it works, measures nothing"
+    )
     arguments = parser.parse_args()
     if arguments.repeats < 1:
         parser.error("--repeats: at least one")
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out: {arguments.out} cannot be made: {reason(error)}")
     return arguments
 
 
@@ -36,26 +45,24 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _ratios(parts: tuple[str, ...], repeats: int) -> list[ratios.Ratio]:
+def _ratios(parts: tuple[str, ...], repeats: int, extent: Extent) -> list[ratios.Ratio]:
     jobs: list[tuple[str, Callable[[], list[ratios.Ratio]]]] = [
-        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _say)]),
-        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _say)]),
-        ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _say)]),
-        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _say)]),
-        ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _say)]),
-        ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _say)]),
-        ("native", lambda: ratios.against_native(repeats, _say)),
-        ("sweep", lambda: [sweep.all_cpus(repeats, _say), sweep.estimates(repeats, _say)]),
+        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _say, extent)]),
+        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _say, extent)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _say, extent)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _say, extent)]),
+        ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _say, extent)]),
+        ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _say, extent)]),
+        ("native", lambda: ratios.against_native(repeats, _say, extent)),
+        ("sweep", lambda: [sweep.all_cpus(repeats, _say, extent), sweep.estimates(repeats, _say, extent)]),
     ]
     return [ratio for part, job in jobs if part in parts for ratio in job()]
 
 
-def main() -> None:
-    """Everything that was asked for."""
-    arguments = _arguments()
-    parts = tuple(arguments.only or _PARTS)
+def _measure(arguments: argparse.Namespace) -> None:
+    parts = tuple(arguments.only or PARTS)
+    extent: Extent = SMOKE if arguments.smoke else FULL
     folder: Path = arguments.out
-    folder.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
 
     def show(table: Table, name: str) -> None:
@@ -63,18 +70,35 @@ def main() -> None:
         console.print(table.to_rich(console.width), *table.notes, sep="\n")
 
     before = os.getloadavg()[0]
-    measured = _ratios(parts, arguments.repeats)
+    measured = _ratios(parts, arguments.repeats, extent)
     if measured:
         show(present.ratio_table(measured, (before, os.getloadavg()[0])), "ratios")
     if "overhead" in parts:
-        show(present.overhead_table(overhead.measure(_OVERHEAD_REPEATS * arguments.repeats, _say)), "overhead")
+        stages = overhead.measure(_OVERHEAD_REPEATS * arguments.repeats, _say)
+        measured.append(overhead.whole_run(stages))
+        show(present.overhead_table(stages), "overhead")
+    costs: list[algorithms.Cost] = []
     if "algorithms" in parts:
-        show(present.algorithm_table(algorithms.measure(arguments.repeats, _say)), "algorithms")
+        costs = algorithms.measure(arguments.repeats, _say, extent)
+        show(present.algorithm_table(costs), "algorithms")
     for name in _CURVES:
         if name in parts:
-            curve = curves.measure(name, arguments.repeats, _say)
+            curve = curves.measure(name, arguments.repeats, _say, extent)
             show(present.curve_table(curve), f"cost-{name}")
             present.draw(curve, folder)
+    if not arguments.smoke:
+        machines.write(folder / "machine.json", measured, costs, load=(before, os.getloadavg()[0]))
+
+
+def main() -> None:
+    """Everything that was asked for."""
+    arguments = _arguments()
+    try:
+        _measure(arguments)
+    except LabError as error:
+        hint = f"\n  hint: {error.hint}" if error.hint else ""
+        print(f"python -m bench: {error.message}{hint}", file=sys.stderr)
+        sys.exit(error.status)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench import lab, scenarios
+from bench.extent import FULL, Extent
 from mptcplab.plan.model import Plan
 
 DEFAULT = "mainline's default"
@@ -16,7 +17,6 @@ _CONTROLS = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09
 #: Mainline's own control that keeps queues short, for comparison with wVegas.
 _YARDSTICK = "vegas"
 _SCHEDULERS = ("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority")
-_SECONDS = 60
 
 
 @dataclass
@@ -34,15 +34,20 @@ class Cost:
     whole_two: list[float] = field(default_factory=list)
 
 
-def measure(repeats: int, say: Callable[[str], None]) -> list[Cost]:
-    """Every algorithm beside the default, ``repeats`` times each, MPTCP over one and two 100 Mbit/s lines for 60 s.
+def measure(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> list[Cost]:
+    """Every algorithm beside the default, ``repeats`` times each, MPTCP over one and two 100 Mbit/s lines.
 
     The first cost is the default against itself: how much two equal runs differ on this machine.
     """
     settings: dict[str, dict[str, str]] = {DEFAULT: {}}
     settings |= {name: {"congestion_control": name} for name in (*_CONTROLS, _YARDSTICK)}
     settings |= {name: {"scheduler": name} for name in _SCHEDULERS}
-    one, two = ({name: lab.plan_of(_scenario(lines, chosen)) for name, chosen in settings.items()} for lines in (1, 2))
+    if extent.algorithms is not None:
+        settings = {name: chosen for name, chosen in settings.items() if name in (DEFAULT, *extent.algorithms)}
+    duration = f"{extent.algorithms_s} s"
+    one, two = (
+        {name: lab.plan_of(_scenario(lines, chosen, duration)) for name, chosen in settings.items()} for lines in (1, 2)
+    )
     costs = [Cost(name) for name in settings]
     lab.measure(two[DEFAULT])
     for _ in range(repeats):
@@ -62,8 +67,7 @@ def _compare(default: Plan, other: Plan, per_packet: list[float], whole: list[fl
     per_packet.append(whole[-1] * before.packet_hops / run.packet_hops)
 
 
-def _scenario(lines: int, settings: dict[str, str]) -> str:
-    duration = f"{_SECONDS} s"
+def _scenario(lines: int, settings: dict[str, str], duration: str) -> str:
     network = scenarios.two_lines("flow", duration)
     if lines == 1:
         network = scenarios.one_line("100 Mbit/s", duration, protocol="mptcp")

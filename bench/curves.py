@@ -9,18 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bench import lab, scenarios
+from bench.extent import FULL, Extent
 
-#: Duration per rate, so that slow lines carry enough packets to be seen above the cost of booting.
-_RATES = {
-    "10 Mbit/s": "200 s",
-    "30 Mbit/s": "100 s",
-    "100 Mbit/s": "50 s",
-    "300 Mbit/s": "20 s",
-    "1 Gbit/s": "10 s",
-    "2 Gbit/s": "5 s",
-}
-_FLOWS = (1, 2, 4, 8, 16, 32, 64, 128)
-_HOPS = (1, 2, 4, 8, 16)
 _SHORT = "1 ms"
 
 
@@ -76,9 +66,9 @@ def power_law(xs: Sequence[float], ys: Sequence[float]) -> float:
     return slope
 
 
-def measure(name: str, repeats: int, say: Callable[[str], None]) -> Curve:
+def measure(name: str, repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Curve:
     """One of "rate", "flows", "hops". Repeats go over the whole curve, so that a disturbance hits all its points."""
-    axis, cases = _cases(name)
+    axis, cases = _cases(name, extent)
     points = [Point(label) for label, _, _ in cases]
     plans = [(lab.plan_of(full), lab.plan_of(short)) for _, full, short in cases]
     for _ in range(repeats):
@@ -92,15 +82,23 @@ def measure(name: str, repeats: int, say: Callable[[str], None]) -> Curve:
     return Curve(name, axis, tuple(points))
 
 
-def _cases(name: str) -> tuple[str, list[tuple[str, str, str]]]:
+def _cases(name: str, extent: Extent) -> tuple[str, list[tuple[str, str, str]]]:
     """Axis title, and per position: label, scenario, and the same with nearly no traffic."""
     line = scenarios.one_line
     if name == "rate":
-        return "rate", [(rate, line(rate, length), line(rate, _SHORT)) for rate, length in _RATES.items()]
+        return "rate", [
+            (rate, line(rate, f"{seconds} s"), line(rate, _SHORT)) for rate, seconds in extent.rates.items()
+        ]
     if name == "flows":
         return "flows at 1 Gbit/s together", [
-            (str(n), line("1 Gbit/s", "5 s", connections=n), line("1 Gbit/s", _SHORT, connections=n)) for n in _FLOWS
+            (
+                str(n),
+                line("1 Gbit/s", f"{extent.flows_s} s", connections=n),
+                line("1 Gbit/s", _SHORT, connections=n),
+            )
+            for n in extent.flows
         ]
     return "routers, 300 Mbit/s", [
-        (str(n), line("300 Mbit/s", "10 s", routers=n), line("300 Mbit/s", _SHORT, routers=n)) for n in _HOPS
+        (str(n), line("300 Mbit/s", f"{extent.hops_s} s", routers=n), line("300 Mbit/s", _SHORT, routers=n))
+        for n in extent.hops
     ]

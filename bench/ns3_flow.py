@@ -11,6 +11,7 @@ compile themselves do not count against ns-3.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import time
@@ -71,5 +72,7 @@ def run(rate: int, seconds: float, queue: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    if importlib.util.find_spec("ns") is None:
+        sys.exit("bench.ns3_flow: needs the package ns3: pip install -e '.[bench]'")
     rate_text, seconds_text, queue_text = sys.argv[1:]
     print(json.dumps(run(int(rate_text), float(seconds_text), int(queue_text))))

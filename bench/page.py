@@ -1,90 +1,138 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.page``: how large the report of a sweep of 500 runs is, and how long a browser takes to open it.
+"""``python -m bench.page``: write the numbers of bench/README.md from the files of bench/machines/.
 
-The sweep has 25 points with 20 seeds of a transfer of 0.1 s. Opening is from the navigation to the load event in
-headless chromium with an empty profile, and to the first figure drawn when a
-reader goes there after a second.
+``--check`` writes nothing and ends with status 1 when the page is not what would be written.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from playwright.sync_api import Playwright, sync_playwright
+from bench import machines
+from bench.machines import Machine, Value
 
-_FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
-#: A reader looks at what is there before going to the figures.
-_READING_MS = 1000
-_SWEEP = """
-title = "Two lines: delay and loss of the second line"
-repeats = 20
-topology = { preset = "disjoint-lines" }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "10 ms" }
-workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "0.1 s" }
-record.interval = "10 ms"
-sweep."links.line2.delay" = ["5 ms", "10 ms", "20 ms", "50 ms", "100 ms"]
-sweep."links.line2.loss" = ["0 %", "0.1 %", "0.5 %", "1 %", "2 %"]
-"""
-
-
-def _make(folder: Path) -> Path:
-    """Run the sweep into ``folder``, or what of it is missing there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    scenario = folder / "sweep500.toml"
-    scenario.write_text(_SWEEP)
-    subprocess.run([sys.executable, "-m", "mptcplab", "run", scenario, "--out", folder / "results"], check=True)
-    return folder / "results"
+PAGE = Path(__file__).parent / "README.md"
+_TARGETS = {
+    "real-time-plain-flow": ("times real time, MPTCP over two plain 100 Mbit/s lines, `flow`", ">= 20"),
+    "real-time-plain-iperf3": ("the same with `iperf3`", ">= 4"),
+    "real-time-table-4.1-flow": ("times real time, the test bed of Subramani's Table 4.1, `flow`", ">= 20"),
+    "real-time-table-4.1-iperf3": ("the same with `iperf3`", ">= 4"),
+    "ns3-100-mbit": ("payload per CPU second against ns-3, 100 Mbit/s", ">= 8"),
+    "ns3-1000-mbit": ("the same, 1 Gbit/s", ">= 8"),
+    "native-payload": ("payload per CPU second against the native kernel", ">= 0.5"),
+    "native-packets": ("packets x hops per CPU second against the native kernel", ">= 0.5"),
+    "whole-run-wall-s": ("a whole run, wall seconds (no ratio)", "<= 0.7"),
+    "sweep-cpus": ("CPU time by wall time x CPUs, a sweep of 500 runs of 0.1 s", ">= 0.9"),
+    "sweep-estimates": ("remaining time as foretold, by what it was", "0.5 to 2"),
+}
+"""By key, in the order of the table: what it is, and the target."""
 
 
-def _open(playwright: Playwright, file: Path) -> tuple[float, float]:
-    """Milliseconds until the page is loaded, and until its first figure is drawn once the reader is there."""
-    with tempfile.TemporaryDirectory() as profile:
-        context = playwright.chromium.launch_persistent_context(
-            profile,
-            executable_path=shutil.which("chromium"),
-            args=list(_FLAGS),
-            viewport={"width": 1280, "height": 900},
-        )
-        page = context.new_page()
-        page.goto(file.as_uri())
-        loaded = float(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        page.wait_for_timeout(_READING_MS)
-        started = time.monotonic()
-        page.locator(".figure").first.scroll_into_view_if_needed()
-        page.locator(".figure .main-svg").first.wait_for(state="attached")
-        drawn = 1e3 * (time.monotonic() - started)
-        context.close()
-    return loaded, drawn
+def ratio_table(found: Sequence[Machine]) -> str:
+    """Values of every machine, the range of the medians over machines, and on how many the target was reached."""
+    head = ["what", *(f"machine {machine.name.upper()}" for machine in found), "range over machines", "target", "met"]
+    rows = [_row(key, found) for key in _TARGETS if any(machine.values.get(key) for machine in found)]
+    return _markdown(head, rows)
+
+
+def _row(key: str, found: Sequence[Machine]) -> list[str]:
+    what, target = _TARGETS[key]
+    by_machine = [machine.values.get(key, []) for machine in found]
+    medians = [value.median for values in by_machine for value in values]
+    span = f"{min(medians):g}" if len(set(medians)) == 1 else f"{min(medians):g} to {max(medians):g}"
+    there = [values for values in by_machine if values]
+    met = sum(all(reached(value.median, target) for value in values) for values in there)
+    return [what, *("; ".join(map(_text, values)) for values in by_machine), span, target, f"{met} of {len(there)}"]
+
+
+def reached(value: float, target: str) -> bool:
+    """Whether ``value`` meets a target such as ``>= 20``, ``<= 0.7`` or ``0.5 to 2``."""
+    if " to " in target:
+        least, most = map(float, target.split(" to "))
+        return least <= value <= most
+    sign, bound = target.split()
+    return value >= float(bound) if sign == ">=" else value <= float(bound)
+
+
+def _text(value: Value) -> str:
+    if value.least is None or value.largest is None:
+        text = f"{value.median:g}"
+    else:
+        text = f"{value.median:g} ({value.least:g} to {value.largest:g})"
+    told = [f"n = {value.n}"] if value.n is not None else []
+    told += [value.note] if value.note else []
+    return f"{text}, {', '.join(told)}" if told else text
+
+
+def algorithm_table(found: Sequence[Machine]) -> str:
+    """Cost of every congestion control and scheduler beside mainline's default; medians, over one and two lines."""
+    columns = {
+        "one": "one line, per packet and hop",
+        "whole_one": "one line, whole run",
+        "two": "two lines, per packet and hop",
+        "whole_two": "two lines, whole run",
+    }
+    there = [machine for machine in found if machine.algorithms]
+    shown = [key for key in columns if any(key in cost for machine in there for cost in machine.algorithms.values())]
+    names = dict.fromkeys(name for machine in there for name in machine.algorithms)
+    rows = []
+    for name in names:
+        of_name = [machine.algorithms[name] for machine in there if name in machine.algorithms]
+        values = [[cost[key] for cost in of_name if key in cost] for key in shown]
+        rows.append([name, *(_span(several) for several in values)])
+    return _markdown(["algorithm", *(columns[key] for key in shown)], rows)
+
+
+def _span(values: Sequence[float]) -> str:
+    if not values:
+        return ""
+    least, largest = min(values), max(values)
+    return f"{least:.2f}" if least == largest else f"{least:.2f} to {largest:.2f}"
+
+
+def machine_list(found: Sequence[Machine]) -> str:
+    """What every machine is, and what else was measured there."""
+    lines = []
+    for machine in found:
+        lines.append(f"- **Machine {machine.name.upper()}**: {machine.text}.")
+        lines += [f"  - {note}" for note in machine.notes]
+    return "\n".join(lines)
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
+
+
+def written(text: str, found: Sequence[Machine]) -> str:
+    """The page with its generated blocks made anew. :raises ValueError: when it has no place for one."""
+    blocks = {"ratios": ratio_table, "algorithms": algorithm_table, "machines": machine_list}
+    for name, make in blocks.items():
+        begin, end = f"<!-- table bench-{name} -->", f"<!-- end of table bench-{name} -->"
+        before, there, rest = text.partition(begin)
+        _, closed, after = rest.partition(end)
+        if not (there and closed):
+            raise ValueError(f"{PAGE.name} has no place for the table bench-{name}")
+        text = f"{before}{begin}\n{make(found)}\n{end}{after}"
+    return text
 
 
 def main() -> None:
-    """Measure and print."""
+    """Write the page, or say that it is not up to date."""
     parser = argparse.ArgumentParser(prog="python -m bench.page", description=__doc__)
-    parser.add_argument("--results", type=Path, help="a results folder to take instead of running the sweep")
-    parser.add_argument("--out", type=Path, default=Path("results/bench/page"), help="where the sweep goes")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--check", action="store_true", help="write nothing; status 1 when the page is out of date")
     arguments = parser.parse_args()
-    results = arguments.results or _make(arguments.out)
-    from mptcplab.report.html import write_report
-
-    file = results.resolve() / "report.html"
-    started = time.monotonic()
-    write_report(results, file)
-    print(f"made in {time.monotonic() - started:.1f} s, {file.stat().st_size / 1e6:.2f} MB (bound: 8 MB)")
-    with sync_playwright() as playwright:
-        times = [_open(playwright, file) for _ in range(arguments.repeats)]
-    for name, values in zip(("opened", "first figure drawn after"), zip(*times, strict=True), strict=True):
-        middle = statistics.median(values)
-        print(f"{name} {middle:.0f} ms, median of {len(values)} ({min(values):.0f} to {max(values):.0f})")
-    print("bound: 2000 ms to open")
+    try:
+        now = written(PAGE.read_text(), machines.load())
+    except ValueError as error:
+        parser.error(str(error))
+    if arguments.check and now != PAGE.read_text():
+        print("bench/README.md is not what its machines' files say: python -m bench.page", file=sys.stderr)
+        sys.exit(1)
+    if not arguments.check:
+        PAGE.write_text(now)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import os
-import platform
 import statistics
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from bench import algorithms, overhead
+from bench import algorithms, machines, overhead
 from bench.curves import Curve
 from bench.ratios import Ratio
 from bench.usage import Usage
@@ -23,13 +21,9 @@ _SPREAD_NOTE = "Median (least to largest) of n repeats. CPU s: user and system o
 
 def machine() -> str:
     """Kind of machine, without its name."""
-    model = "unknown CPU"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
-    virtual = "virtual machine" if "hypervisor" in Path("/proc/cpuinfo").read_text() else "machine"
-    return f"{os.cpu_count()}-core {virtual}, {model}, Linux {platform.release().partition('-')[0]}"
+    what = machines.present()
+    kind = "virtual machine" if what["virtual"] else "machine"
+    return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}, Python {what['python']}"
 
 
 def spread(values: Sequence[float]) -> str:

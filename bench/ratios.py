@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -10,38 +11,44 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench import lab, native, scenarios
+from bench.extent import FULL, Extent
 
-_NS3_CASES = {"100 Mbit/s": (100_000_000, 60), "1 Gbit/s": (1_000_000_000, 10)}
+_NS3_RATES = {"100 Mbit/s": 100_000_000, "1 Gbit/s": 1_000_000_000}
 _FRAME = 1514
 _QUEUE_SECONDS = 0.1
 """The lab's default queue is 100 ms of the rate; ns-3 gets as many full frames."""
-#: Reading rhythms tried on the native kernel and in the lab; the better one counts, on either side.
-_QUANTA_US = (0, 100, 1000)
-_NATIVE_SECONDS = 3.0
 _NS3_TIMEOUT = 600
 
 
 @dataclass
 class Ratio:
-    """One line of the table. ``target``: at least so much. ``detail`` explains what was divided by what."""
+    """One line of the table. ``target``: at least so much. ``detail`` explains what was divided by what.
+
+    ``key`` names it in bench/machines/.
+    """
 
     name: str
     target: float
     values: list[float] = field(default_factory=list)
     detail: list[str] = field(default_factory=list)
     left_out: str | None = None
+    key: str = ""
 
 
 _LINES = {"plain": scenarios.two_lines, "Table 4.1's": scenarios.fast_ethernet}
 
 
-def real_time(lines: str, kind: str, target: float, repeats: int, say: Callable[[str], None]) -> Ratio:
-    """Virtual seconds per CPU second of MPTCP over two 100 Mbit/s lines for 60 s.
+def real_time(
+    lines: str, kind: str, target: float, repeats: int, say: Callable[[str], None], extent: Extent = FULL
+) -> Ratio:
+    """Virtual seconds per CPU second of MPTCP over two 100 Mbit/s lines.
 
     How often ``iperf3`` wakes up depends on how the packets of both lines interleave, hence two kinds of ``lines``.
     """
-    ratio = Ratio(f"times real time, MPTCP over two {lines} 100 Mbit/s lines, 60 s, {kind}", target)
-    plan = lab.plan_of(_LINES[lines](kind, "60 s"))
+    duration = f"{extent.real_time_s} s"
+    key = f"real-time-{'plain' if lines == 'plain' else 'table-4.1'}-{kind}"
+    ratio = Ratio(f"times real time, MPTCP over two {lines} 100 Mbit/s lines, {duration}, {kind}", target, key=key)
+    plan = lab.plan_of(_LINES[lines](kind, duration))
     for _ in range(repeats):
         run = lab.measure(plan)
         ratio.values.append(run.times_real_time)
@@ -50,17 +57,17 @@ def real_time(lines: str, kind: str, target: float, repeats: int, say: Callable[
     return ratio
 
 
-def against_ns3(rate: str, repeats: int, say: Callable[[str], None]) -> Ratio:
+def against_ns3(rate: str, repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
     """Payload per CPU second of one TCP flow over one router: the lab's, boot and all, by ns-3's simulation alone."""
-    bits, seconds = _NS3_CASES[rate]
-    ratio = Ratio(f"payload per CPU second against ns-3.44, TCP {rate}, {seconds} s", 8)
-    try:
-        import ns  # noqa: F401
-    except ImportError:
-        ratio.left_out = "needs the package ns3: pip install -e '.[bench]'"
-        return ratio
+    bits = _NS3_RATES[rate]
+    seconds = extent.ns3_s[bits]
+    key = f"ns3-{bits // 1_000_000}-mbit"
+    ratio = Ratio(f"payload per CPU second against ns-3.44, TCP {rate}, {seconds:g} s", 8, key=key)
     plan = lab.plan_of(scenarios.one_line(rate, f"{seconds} s"))
     queue = int(bits * _QUEUE_SECONDS / 8 / _FRAME)
+    if importlib.util.find_spec("ns") is None:
+        ratio.left_out = "needs the package ns3: pip install -e '.[bench]'"
+        return ratio
     for _ in range(repeats):
         ours = lab.measure(plan)
         theirs = _ns3(bits, seconds, queue)
@@ -74,7 +81,7 @@ def against_ns3(rate: str, repeats: int, say: Callable[[str], None]) -> Ratio:
     return ratio
 
 
-def _ns3(bits: int, seconds: int, queue: int) -> dict[str, float]:
+def _ns3(bits: int, seconds: float, queue: int) -> dict[str, float]:
     """In a process of its own, on the same CPU; its start-up, which compiles bindings, is not in ``cpu_seconds``."""
     command = ["taskset", "--cpu-list", str(lab.cpu()), sys.executable, "-m", "bench.ns3_flow"]
     command += [str(bits), str(seconds), str(queue)]
@@ -83,20 +90,21 @@ def _ns3(bits: int, seconds: int, queue: int) -> dict[str, float]:
     return result
 
 
-def against_native(repeats: int, say: Callable[[str], None]) -> list[Ratio]:
+def against_native(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> list[Ratio]:
     """Unshaped TCP through one router, offloads off, by the same on this machine's kernel: payload, and packets.
 
     The two differ, because a receiver acknowledges less often when whole windows arrive at one virtual instant. The
     second ratio counts every packet that was moved, so that such savings do not make the lab look better.
     """
-    payload = Ratio("payload per CPU second against the native kernel, TCP unshaped", 0.5)
-    packets = Ratio("packets x hops per CPU second against the native kernel, TCP unshaped", 0.5)
+    payload = Ratio("payload per CPU second against the native kernel, TCP unshaped", 0.5, key="native-payload")
+    title = "packets x hops per CPU second against the native kernel, TCP unshaped"
+    packets = Ratio(title, 0.5, key="native-packets")
     payload.left_out = packets.left_out = native.possible()
     if payload.left_out:
         return [payload, packets]
     for _ in range(repeats):
-        theirs = [_native(quantum) for quantum in _QUANTA_US]
-        ours = [_unshaped(quantum) for quantum in _QUANTA_US]
+        theirs = [_native(extent, quantum) for quantum in extent.quanta_us]
+        ours = [_unshaped(extent, quantum) for quantum in extent.quanta_us]
         best = [max(run.payload_per_cpu_second for run in side) / 1e6 for side in (ours, theirs)]
         _note(payload, best, "MB per CPU s", say)
         best = [max(run.packet_hops_per_cpu_second for run in side) / 1e3 for side in (ours, theirs)]
@@ -110,9 +118,10 @@ def _note(ratio: Ratio, best: list[float], unit: str, say: Callable[[str], None]
     say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
 
 
-def _native(quantum: int) -> native.Native:
-    return native.measure(seconds=_NATIVE_SECONDS, cpu=lab.cpu(), quantum_us=quantum)
+def _native(extent: Extent, quantum: int) -> native.Native:
+    return native.measure(seconds=extent.native_s, cpu=lab.cpu(), quantum_us=quantum)
 
 
-def _unshaped(quantum: int) -> lab.Lab:
-    return lab.measure(lab.plan_of(scenarios.unshaped("2 s", delay="1 ms", quantum=f"{quantum} us")))
+def _unshaped(extent: Extent, quantum: int) -> lab.Lab:
+    text = scenarios.unshaped(f"{extent.unshaped_s} s", delay="1 ms", quantum=f"{quantum} us")
+    return lab.measure(lab.plan_of(text))

@@ -14,32 +14,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench import scenarios
+from bench.extent import FULL, Extent
 from bench.ratios import Ratio
 from bench.usage import measured
 
-_RUNS = 500
 _TICKS = os.sysconf("SC_CLK_TCK")
-#: Points that cost from half a second to several, so that runs are no measure of time.
-_MIXED = """
-[sweep]
-"workloads.load.duration" = ["100 ms", "5 s", "40 s"]
-"transport.protocol" = ["tcp", "mptcp"]
-"""
 _LEFT = re.compile(r"about ([0-9.]+) (s|min|h) left")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
-def all_cpus(repeats: int, say: Callable[[str], None]) -> Ratio:
+def all_cpus(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
     """CPU time of a sweep of short runs, everything from the start of the command to its end, by wall time x CPUs.
 
     What other programs on the machine use is given beside it, since it cannot be had.
     """
-    ratio = Ratio(f"CPU time by wall time x CPUs, a sweep of {_RUNS} runs of 0.1 s", 0.9)
+    ratio = Ratio(f"CPU time by wall time x CPUs, a sweep of {extent.sweep_runs} runs of 0.1 s", 0.9, key="sweep-cpus")
     cpus = len(os.sched_getaffinity(0))
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
             file = Path(name, "bench.toml")
-            file.write_text(f"repeats = {_RUNS}{scenarios.two_lines('flow', '100 ms')}")
+            file.write_text(f"repeats = {extent.sweep_runs}{scenarios.two_lines('flow', '100 ms')}")
             busy = _busy()
             _, usage = measured(lambda file=file: _run(file))  # type: ignore[misc]
             others = max(0.0, _busy() - busy - usage.cpu)
@@ -65,18 +59,32 @@ def _busy() -> float:
     return (sum(ticks) - idle - waiting) / _TICKS
 
 
-def estimates(repeats: int, say: Callable[[str], None]) -> Ratio:
+def estimates(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
     """Remaining time as it was estimated by what it really was, from a tenth to nine tenths of a mixed sweep."""
-    ratio = Ratio("remaining time, estimated by real, a sweep of runs of 0.1 to 40 s, median", 0.5)
+    shortest, longest = min(extent.mixed_s), max(extent.mixed_s)
+    title = f"remaining time, estimated by real, a sweep of runs of {shortest:g} to {longest:g} s, median"
+    ratio = Ratio(title, 0.5, key="sweep-estimates")
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
             file = Path(name, "bench.toml")
-            file.write_text(f"repeats = 6{scenarios.two_lines('flow', '1 s')}{_MIXED}")
+            file.write_text(f"repeats = {extent.mixed_repeats}{scenarios.two_lines('flow', '1 s')}{_mixed(extent)}")
             factors = estimate_factors(file)
+        if not factors:
+            ratio.left_out = "no run ended in the middle of the sweep, so there was no estimate to judge"
+            return ratio
         ratio.values.append(statistics.median(factors))
         ratio.detail.append(f"{min(factors):.2f} to {max(factors):.2f} in {len(factors)} estimates")
         say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
     return ratio
+
+
+def _mixed(extent: Extent) -> str:
+    durations = ", ".join(f'"{seconds} s"' for seconds in extent.mixed_s)
+    return f"""
+[sweep]
+"workloads.load.duration" = [{durations}]
+"transport.protocol" = ["tcp", "mptcp"]
+"""
 
 
 def estimate_factors(file: Path) -> list[float]:

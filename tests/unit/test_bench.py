@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from bench import algorithms, curves, lab, overhead, present, scenarios
+from bench import algorithms, curves, lab, machines, overhead, page, present, scenarios
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
 
@@ -97,3 +102,61 @@ def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
     table = present.algorithm_table(costs)
     assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows
     assert table.rows[0][2] == "1.05 (1.00 to 1.20)"
+
+
+def test_page_is_what_the_files_of_the_machines_say() -> None:
+    text = page.PAGE.read_text()
+    assert text == page.written(text, machines.load()), "run: python -m bench.page"
+
+
+def test_file_of_a_machine_names_no_host() -> None:
+    present = machines.present()
+    assert set(present) == {"cpu", "cores", "virtual", "kernel", "python"}
+    assert re.fullmatch(r"\d+\.\d+", present["kernel"]), "the release may name a provider"
+    assert os.uname().nodename not in json.dumps(present)
+
+
+def test_what_is_written_can_be_read_as_a_machine(tmp_path: Path) -> None:
+    ratios = [Ratio("a", 2.0, [3.0, 2.5, 9.0], key="ns3-100-mbit"), Ratio("b", 1.0, left_out="x", key="native-payload")]
+    costs = [algorithms.Cost("lia", one=[1.0], two=[1.1], whole_one=[1.2], whole_two=[1.3])]
+    machines.write(tmp_path / "c.json", ratios, costs, load=(0.5, 1.0))
+    (machine,) = machines.load(tmp_path)
+    assert machine.values == {"ns3-100-mbit": [machines.Value(3.0, 2.5, 9.0, 3)]}
+    assert machine.algorithms == {"lia": {"one": 1.0, "whole_one": 1.2, "two": 1.1, "whole_two": 1.3}}
+    assert machine.load == (0.5, 1.0)
+
+
+def test_ratio_is_given_as_the_range_over_machines() -> None:
+    one = machines.Machine("a", machines.ORIGINS[0], None, {"ns3-100-mbit": [machines.Value(8.4, 8.1, 8.7, 2)]})
+    other = machines.Machine("b", machines.ORIGINS[1], None, {"ns3-100-mbit": [machines.Value(5.9)]})
+    (row,) = page.ratio_table([one, other]).splitlines()[2:]
+    assert row.endswith("| 8.4 (8.1 to 8.7), n = 2 | 5.9 | 5.9 to 8.4 | >= 8 | 1 of 2 |"), row
+
+
+@pytest.mark.parametrize(
+    ("value", "target", "expected"),
+    [
+        (20, ">= 20", True),
+        (19.9, ">= 20", False),
+        (0.8, "<= 0.7", False),
+        (0.5, "0.5 to 2", True),
+        (3, "0.5 to 2", False),
+    ],
+)
+def test_target_is_judged(value: float, target: str, expected: bool) -> None:
+    assert page.reached(value, target) is expected
+
+
+def test_machine_of_unknown_origin_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "d.json").write_text('{"origin": "heard", "machine": null, "values": {}}')
+    with pytest.raises(ValueError, match=r"d\.json: the origin"):
+        machines.load(tmp_path)
+
+
+def test_part_that_cannot_be_had_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, "-m", "bench", "--out", str(tmp_path / "file" / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=page.PAGE.parents[1])
+    assert done.returncode == 2
+    assert "--out:" in done.stderr
+    assert "Traceback" not in done.stderr

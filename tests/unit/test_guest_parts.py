@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import signal
 import socket
 import struct
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import mptcplab.guest
-from mptcplab.guest import algorithms, complaints, nodes, sockets, timeline
+from mptcplab.guest import algorithms, complaints, init, nodes, sockets, timeline
 
 
 def test_guest_needs_the_standard_library_only() -> None:
@@ -141,3 +142,11 @@ def test_looks_come_early_and_then_at_the_interval() -> None:
     found = [looks.due(now * 10_000_000) for now in range(301)]
     assert [due // 10_000_000 for due in found if due is not None] == [1, 2, 4, 8, 16, 32, 64, 100, 200, 300]
     assert timeline._Looks(None).due(10**18) is None
+
+
+def test_error_without_a_number_is_not_blamed_on_the_results_folder(capfd: pytest.CaptureFixture[str]) -> None:
+    error = OSError("the kernel does not tell the state of queue 1:")
+    assert init._unexpected(error)["error"] == "the guest failed, which is a bug of mptcplab"
+    full = OSError(errno.ENOSPC, "No space left on device")
+    assert init._unexpected(full)["error"] == "the results folder cannot be written: no space left on device"
+    capfd.readouterr()

@@ -47,8 +47,12 @@ def _say(report: dict[str, Any]) -> None:
 
 
 def _unexpected(error: BaseException) -> dict[str, Any]:
-    """The host's disk and the guest's memory are nobody's fault here; everything else is."""
-    if isinstance(error, OSError) and str(error.filename or system.LAB).startswith(system.LAB):
+    """The host's disk and the guest's memory are nobody's fault here; everything else is.
+
+    An OSError without a number is the guest's own, or Python's: no system call failed, so no disk is to blame.
+    """
+    failed = isinstance(error, OSError) and error.errno is not None
+    if failed and str(error.filename or system.LAB).startswith(system.LAB):
         return {"error": _unwritten(error)}
     if isinstance(error, MemoryError):
         return {"error": "the lab ran out of memory"}

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""What was measured on which machine: one file of bench/machines/ for each, without names of hosts.
+
+``python -m bench`` writes such a file, ``machine.json``, beside its tables. To add a machine, copy it to
+bench/machines/NAME.json and run ``python -m bench.page``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.algorithms import Cost
+from bench.ratios import Ratio
+
+FOLDER = Path(__file__).parent / "machines"
+ORIGINS = ("python -m bench", "reported by a reviewer")
+
+
+@dataclass(frozen=True)
+class Value:
+    """Median, least and largest of ``n`` repeats of one invocation; only the median where no more was reported."""
+
+    median: float
+    least: float | None = None
+    largest: float | None = None
+    n: int | None = None
+    note: str = ""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Least and largest value."""
+        return (
+            self.median if self.least is None else self.least,
+            self.median if self.largest is None else self.largest,
+        )
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine: what it is, who measured there, and values by their keys, one per invocation.
+
+    ``algorithms`` has, by name, median costs beside mainline's default: per packet and hop and for the whole run over
+    one line, and the same over two. ``notes`` are sentences of what else was measured there.
+    """
+
+    name: str
+    origin: str
+    machine: dict[str, Any] | None
+    values: dict[str, list[Value]]
+    load: tuple[float, float] | None = None
+    algorithms: dict[str, dict[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The machine in words."""
+        if self.machine is None:
+            return f"not described; {self.origin}"
+        what = self.machine
+        kind = "virtual machine" if what["virtual"] else "machine"
+        load = f", load average {self.load[0]:g} to {self.load[1]:g}" if self.load else ""
+        python = f", Python {what['python']}" if what["python"] else ""
+        return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}{python}{load}; by `{self.origin}`"
+
+
+def load(folder: Path = FOLDER) -> list[Machine]:
+    """All machines by name. :raises ValueError: naming a file that is not of the form of :class:`Machine`."""
+    return [_read(file) for file in sorted(folder.glob("*.json"))]
+
+
+def _read(file: Path) -> Machine:
+    try:
+        data = json.loads(file.read_text())
+        values = {key: [Value(**one) for one in several] for key, several in data.pop("values").items()}
+        average = data.pop("load", None)
+        notes = tuple(data.pop("notes", ()))
+        machine = Machine(name=file.stem, values=values, load=average and tuple(average), notes=notes, **data)
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{file.name}: {error}") from error
+    if machine.origin not in ORIGINS:
+        raise ValueError(f"{file.name}: the origin is one of {', '.join(ORIGINS)}")
+    return machine
+
+
+def present() -> dict[str, Any]:
+    """This machine, without its name."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "virtual": any("hypervisor" in line.split() for line in lines if line.startswith("flags")),
+        "kernel": ".".join(platform.release().split("-")[0].split(".")[:2]),
+        "python": ".".join(platform.python_version_tuple()[:2]),
+    }
+
+
+def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: tuple[float, float]) -> None:
+    """Write what was measured here, in the form of bench/machines/."""
+    values = {ratio.key: [asdict(_value(ratio.values))] for ratio in ratios if ratio.values}
+    columns = ("one", "whole_one", "two", "whole_two")
+    algorithms = {
+        cost.name: {name: round(statistics.median(getattr(cost, name)), 2) for name in columns} for cost in costs
+    }
+    document = {
+        "origin": ORIGINS[0],
+        "machine": present(),
+        "load": [round(average, 1) for average in load],
+        "values": values,
+        "algorithms": algorithms,
+        "notes": [],
+    }
+    file.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _value(values: Sequence[float]) -> Value:
+    rounded = [float(f"{value:.3g}") for value in (statistics.median(values), min(values), max(values))]
+    return Value(*rounded, n=len(values))
