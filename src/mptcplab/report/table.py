@@ -28,7 +28,11 @@ _BETWEEN, _FRAME = 3, 2
 
 @dataclass(frozen=True)
 class Table:
-    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column)."""
+    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column).
+
+    On a page ``links`` lead from single cells (row, column) to an anchor, and ``anchors`` has the names of each row
+    that others lead to.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -36,6 +40,8 @@ class Table:
     numeric: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     styles: tuple[tuple[int, int, str], ...] = ()
+    links: tuple[tuple[int, int, str], ...] = ()
+    anchors: tuple[tuple[str, ...], ...] = ()
 
     def to_rich(self, width: int) -> Group:
         """For a terminal of this width. Words are broken only where whole ones do not fit."""
