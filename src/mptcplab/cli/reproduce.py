@@ -20,6 +20,7 @@ from mptcplab.cli.works import Work, work_on
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
+from mptcplab.report.agreement import Point, points_of, save_agreement
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
 from mptcplab.report.scoreboard import scoreboard_table
@@ -48,7 +49,8 @@ Examples:
 
 \b
 Exit status 1 says that a value differs or a claim does not hold without a reason in the study's data, or that a run
-failed; a reason that no run shows is counted as supposed, and is none for status 1. 3 says that a table was not measured, because this machine lacks something.
+failed. A reason that no run shows is counted as supposed, and suffices. 3 says that a table was not measured, because
+this machine lacks something.
 """
 
 
@@ -107,6 +109,7 @@ class _Shown:
         self._good = True
         self._told: set[str] = set()
         self._with_parameters: set[str] = set()
+        self._points: dict[str, list[Point]] = {}
 
     def add(self, outcome: Outcome, found: Sources) -> None:
         """One table. What went wrong with several is told once. :raises LabError: when its files cannot be written."""
@@ -161,6 +164,7 @@ class _Shown:
                 for file in save(figure, folder, file_stem(f"table-{selected.number}{more}", quick=work.is_quick))
             ]
         self._add_parameters(selected)
+        self._points.setdefault(selected.folder.name, []).extend(points_of(judged))
         self._documents.append(document)
         if not self._quiet:
             print_table(table)
@@ -200,6 +204,7 @@ class _Shown:
 
     def _show_scoreboard(self) -> None:
         lines = self._all_lines()
+        self._draw_agreement()
         if not self._quiet:
             print_table(scoreboard_table(lines, with_titles=False))
         if not self._is_all:
@@ -212,6 +217,17 @@ class _Shown:
             said = f"In {self._out}: {name}.md, {name}.csv, {name}.json, {_PAGE}"
         if not self._quiet:
             console().print(f"\n{said}", markup=False, soft_wrap=True)
+
+    def _draw_agreement(self) -> None:
+        """Published against measured: of each study into its folder, and of all."""
+        name = file_stem("agreement", quick=self._quick)
+        for study, points in self._points.items():
+            with writing(self._out / study):
+                save_agreement(f"{study}: published and measured", points, self._out / study, name)
+        every = [point for points in self._points.values() for point in points]
+        if self._is_all:
+            with writing(self._out):
+                save_agreement("All studies: published and measured", every, self._out, name)
 
     def _write_page(self) -> None:
         from mptcplab.report.html import write_report  # late: only this needs templates

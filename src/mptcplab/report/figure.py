@@ -89,7 +89,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png; equal figures give equal bytes, and are not drawn again."""
     files = [folder / f"{name}.svg", folder / f"{name}.png"]
     key = _key(figure)
-    if _is_drawn(files, key):
+    if is_drawn(files, key):
         return files
     import matplotlib as mpl  # imported late: it costs more than all the rest of the command
 
@@ -116,7 +116,8 @@ def _key(figure: Figure) -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def _is_drawn(files: Sequence[Path], key: str) -> bool:
+def is_drawn(files: Sequence[Path], key: str) -> bool:
+    """Return whether the SVG and the PNG are there and were drawn from what ``key`` stands for."""
     try:
         with files[0].open(encoding="utf-8", errors="replace") as svg:
             return files[1].stat().st_size > 0 and key in svg.read(_HEAD_CHARACTERS)

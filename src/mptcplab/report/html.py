@@ -27,7 +27,7 @@ from mptcplab.report.files import write_text
 from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report
 from mptcplab.report.html_scoreboard import scoreboard_report, study_folders
-from mptcplab.report.html_study import study_sections
+from mptcplab.report.html_study import study_report
 from mptcplab.report.table import Table
 from mptcplab.results import DAMAGED_RESULTS, open_every
 
@@ -64,9 +64,9 @@ def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
     with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
         if study_folders(folder):
             return scoreboard_report(folder, known=known)
-        sections = study_sections(folder, known=known)
-        if sections:
-            return Report(f"Study {folder.resolve().name}", tuple(sections))
+        page = study_report(folder, known=known)
+        if page is not None:
+            return page
     results = open_every(folder)
     with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
         one = experiment(results.of_experiment())
@@ -81,9 +81,10 @@ def to_html(report: Report) -> str:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"styles_of": _styles_of, "breakable": _breakable}
+    environment.filters |= {"styles_of": _styles_of, "links_of": _links_of, "breakable": _breakable}
     script, library = _own("report.js"), _plotly()
     data = [[drawing.data | {"kind": drawing.kind} for drawing in one.drawings] for one in report.experiments]
+    data.append([drawing.data | {"kind": drawing.kind} for drawing in report.pictures])
     return environment.get_template("report.html.j2").render(
         report=report,
         version=mptcplab.__version__,
@@ -119,6 +120,10 @@ def _breakable(text: str) -> Markup:
 
 def _styles_of(table: Table) -> dict[tuple[int, int], str]:
     return {(row, column): _CLASSES.get(style, "") for row, column, style in table.styles}
+
+
+def _links_of(table: Table) -> dict[tuple[int, int], str]:
+    return {(row, column): anchor for row, column, anchor in table.links}
 
 
 @cache

@@ -49,7 +49,7 @@ class Drawing:
     ``choices`` are selectors above it: a name, and the options.
     """
 
-    kind: Literal["sweep", "lines", "timeline"]
+    kind: Literal["sweep", "lines", "timeline", "agreement"]
     title: str
     caption: str
     data: dict[str, Any]
@@ -88,6 +88,25 @@ class Repeat:
 
 
 @dataclass(frozen=True)
+class Fact:
+    """One line of a sheet. ``link`` is the anchor that it leads to, ``items`` are listed below its text."""
+
+    name: str
+    text: str
+    link: str = ""
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All that there is to say of one published value or one claim."""
+
+    anchor: str
+    title: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One experiment of a report."""
 
@@ -101,6 +120,7 @@ class Experiment:
     drawings: tuple[Drawing, ...]
     repeat: Repeat
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
+    sheets: tuple[Sheet, ...] = ()
 
     @property
     def swept(self) -> bool:
@@ -112,15 +132,15 @@ class Experiment:
 class Board:
     """The scoreboard of several studies, by study and by table.
 
-    ``anchors`` has where the section of each row of ``table`` is, empty for none.
-    ``about`` says what each study is and what it measured on, ``left_out`` what is not on the page, and ``commands``
-    what shows it.
+    Counts in ``totals`` and ``table`` lead to ``values``, which lists every value and every claim by class and leads to
+    their sheets; names of tables lead to their sections. ``about`` says what each study is and what it measured on,
+    ``left_out`` what is not on the page, and ``commands`` what shows it.
     """
 
     totals: Table
     table: Table
     summary: str
-    anchors: tuple[str, ...]
+    values: tuple[Table, ...]
     about: tuple[tuple[str, str], ...]
     left_out: str
     commands: tuple[str, ...]
@@ -133,3 +153,5 @@ class Report:
     title: str
     experiments: tuple[Experiment, ...]
     board: Board | None = None
+    pictures: tuple[Drawing, ...] = ()
+    parameters: tuple[Table, ...] = ()

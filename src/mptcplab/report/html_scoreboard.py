@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.html_model import Board, Experiment, Report
-from mptcplab.report.html_study import Form, StudyFolder, anchor_of, table_section
+from mptcplab.report.agreement import agreement_drawing
+from mptcplab.report.html_model import Board, Drawing, Experiment, Report
+from mptcplab.report.html_study import Form, StudyFolder, anchor_of, points_in, sections_of, table_section
+from mptcplab.report.html_values import Section, values_tables, with_links
 from mptcplab.report.scoreboard import summary, tables_table, totals_table
+from mptcplab.report.table import Table
+from mptcplab.study.chosen import parameters_table
 from mptcplab.study.forms import file_stem, read_documents
 from mptcplab.study.load import select, study_names
 from mptcplab.study.scoreboard import Line, line_without
@@ -34,6 +38,7 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
     whys = _whys(folder)
     sections: list[Experiment] = []
     lines: list[Line] = []
+    found: dict[str, list[list[Form]]] = {}
     places = study_folders(folder)
     named = {*(place.name for place in places), *(table.partition("/")[0] for table in whys)}
     for name in [one for one in study_names() if one in named]:
@@ -41,27 +46,49 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
         for selected in select(name):
             forms = tables.get(selected.name)
             lines.append(forms[0].line if forms else line_without(selected, whys.get(selected.name, "")))
-        sections += _sections(list(tables.values()))
-    return Report(_TITLE, tuple(sections), _board(lines, sections, places))
+        found[name] = list(tables.values())
+        sections += _sections(found[name])
+    board = _board(lines, sections, places, [forms for tables in found.values() for forms in tables])
+    return Report(_TITLE, tuple(sections), board, tuple(_pictures(found)), tuple(_parameters(found)))
 
 
 def _sections(tables: Sequence[Sequence[Form]]) -> list[Experiment]:
     """With time lines only where something happens to the network: those of all runs would be most of the page."""
-    return [table_section(forms, in_study=False, over_time="events") for forms in tables]
+    places = sections_of(tables, with_study=True)
+    return [table_section(forms, places, in_study=False, over_time="events") for forms in tables]
 
 
-def _board(lines: Sequence[Line], sections: Sequence[Experiment], places: Sequence[Path]) -> Board:
-    table = tables_table([_warned(line, sections) for line in lines])
-    names = {line.selected.name: anchor_of(line.selected, with_study=True) for line in lines}
-    there = {one.anchor for one in sections}
-    anchors = tuple(names[row[0]] if names.get(row[0]) in there else "" for row in table.rows)
+def _pictures(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Drawing]:
+    """Yield the picture of all studies, and that of each that prints values."""
+    points = {name: points_in(tables, sections_of(tables, with_study=True)) for name, tables in found.items()}
+    with_points = {name: own for name, own in points.items() if own}
+    if len(with_points) > 1:
+        yield agreement_drawing("All studies: published and measured", [one for own in points.values() for one in own])
+    for name, own in with_points.items():
+        yield agreement_drawing(f"{name}: published and measured", own)
+
+
+def _parameters(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Table]:
+    for name in found:
+        tables = select(name)
+        if tables[0].study.parameters:
+            yield parameters_table(tables)
+
+
+def _board(
+    lines: Sequence[Line], sections: Sequence[Experiment], places: Sequence[Path], tables: Sequence[Sequence[Form]]
+) -> Board:
+    shown = [Section(forms[0].judged, anchor_of(forms[0].judged.selected, with_study=True)) for forms in tables]
+    values = values_tables(shown)
+    totals = with_links(totals_table(lines), values, shown)
+    table = with_links(tables_table([_warned(line, sections) for line in lines]), values, shown)
     studies = {line.selected.folder.name: line.selected.study for line in lines}
     about = [
         (f"{name}: {study.authors} {study.year}, {study.title}. {study.where}.", " ".join(study.test_bed.split()))
         for name, study in studies.items()
     ]
     commands = tuple(shlex.join(["mptcplab", "report", str(place)]) for place in places)
-    return Board(totals_table(lines), table, summary(lines), anchors, tuple(about), _LEFT_OUT, commands)
+    return Board(totals, table, summary(lines), values, tuple(about), _LEFT_OUT, commands)
 
 
 def _warned(line: Line, sections: Sequence[Experiment]) -> Line:

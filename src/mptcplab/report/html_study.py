@@ -13,18 +13,21 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording, is_complete
+from mptcplab.report.agreement import Point, agreement_drawing, points_of
 from mptcplab.report.html_build import OverTime, section
-from mptcplab.report.html_model import Command, Experiment
+from mptcplab.report.html_model import Command, Experiment, Report
+from mptcplab.report.html_sheets import anchor_of_cell, sheets_of
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.table import Table, result_table
 from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.study.chosen import parameters_table
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
 from mptcplab.study.full import Full, full_form
 from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import index_results
-from mptcplab.study.present import study_table
+from mptcplab.study.present import VERDICT, places_of, study_table
 from mptcplab.study.scoreboard import Line, line_of
 from mptcplab.study.source import read_sources
 
@@ -113,9 +116,34 @@ class StudyFolder:
         return self._known[place.name]
 
 
-def study_sections(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> list[Experiment]:
-    """The tables whose result is in the folder, as the study orders them. None when it is not the folder of a study."""
-    return [table_section(forms) for forms in StudyFolder(folder, known).tables]
+def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report | None:
+    """Return the page of one study; None when the folder is not that of a study."""
+    tables = StudyFolder(folder, known).tables
+    if not tables:
+        return None
+    sections = sections_of(tables)
+    experiments = tuple(table_section(forms, sections) for forms in tables)
+    study = tables[0][0].judged.selected.study
+    points = points_in(tables, sections)
+    title = f"{study.authors} {study.year}: published and measured"
+    pictures = (agreement_drawing(title, points),) if points else ()
+    parameters = (parameters_table(select(study.name)),) if study.parameters else ()
+    return Report(f"Study {folder.resolve().name}", experiments, pictures=pictures, parameters=parameters)
+
+
+def sections_of(tables: Sequence[Sequence[Form]], *, with_study: bool = False) -> dict[str, str]:
+    """Return where the section of each table is, by the table's name."""
+    found = [forms[0].judged.selected for forms in tables]
+    return {selected.name: anchor_of(selected, with_study=with_study) for selected in found}
+
+
+def points_in(tables: Sequence[Sequence[Form]], sections: Mapping[str, str]) -> list[Point]:
+    """Return the published values of the tables' first forms, for a picture."""
+    found = []
+    for judged in (forms[0].judged for forms in tables):
+        anchors = [anchor_of_cell(sections[judged.selected.name], cell.row, cell.column) for cell in judged.cells]
+        found += points_of(judged, anchors)
+    return found
 
 
 def anchor_of(selected: Selected, *, with_study: bool = False) -> str:
@@ -124,25 +152,50 @@ def anchor_of(selected: Selected, *, with_study: bool = False) -> str:
     return name.replace(".", "-").replace("/", "-")
 
 
-def table_section(forms: Sequence[Form], *, in_study: bool = True, over_time: OverTime = "all") -> Experiment:
-    """The first form of a table whole, and the table of the other one. ``in_study``: the page is about one study."""
+def table_section(
+    forms: Sequence[Form], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
+) -> Experiment:
+    """The first form of a table whole, and the table of the other one. ``in_study``: the page is about one study.
+
+    ``sections`` has where the tables are on the page.
+    """
     first = forms[0]
     judged, selected, rows = first.judged, first.judged.selected, first.results.rows
     study = selected.study
     about = f"{study.authors} {study.year}, {study.title}. {study.where}. "
     question = f"{about}Does the published table come out again? {' '.join(study.test_bed.split())}" if in_study else ""
-    return section(
+    anchor = sections[selected.name]
+    command = ["mptcplab", "run", str(selected.scenario), *_set(judged.changes)]
+    whole = section(
         first.results,
-        anchor=anchor_of(selected, with_study=not in_study),
+        anchor=anchor,
         title=judged.title if in_study else f"{selected.folder.name}, {judged.title}",
         question=question,
-        tables=(*(_table(form) for form in forms), result_table("All that was measured", rows)),
+        tables=(
+            _linked(_table(first), judged, anchor),
+            *(_table(form) for form in forms[1:]),
+            result_table("All that was measured", rows),
+        ),
         figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
         rows=rows,
-        command=["mptcplab", "run", str(selected.scenario), *_set(judged.changes)],
+        command=command,
         whole=tuple(Command(_form_name(form), _command(form)) for form in forms),
         over_time=over_time,
     )
+    own = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
+    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=own)
+    return replace(whole, sheets=tuple(sheets))
+
+
+def _linked(table: Table, judged: Judged, anchor: str) -> Table:
+    """With links from verdicts to sheets."""
+    if VERDICT not in table.columns:
+        return table
+    at, cells = table.columns.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
+    links = [
+        (line, at, anchor_of_cell(anchor, *place)) for line, place in enumerate(places_of(judged)) if place in cells
+    ]
+    return replace(table, links=tuple(links))
 
 
 def _table(form: Form) -> Table:

@@ -10,6 +10,8 @@ from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
 from mptcplab.study.scoreboard import Line, Score, by_study, total
 
+#: The head of the column of names.
+TABLE = "table"
 #: Columns that stay when they are empty.
 _STAY = (AGREES, HOLDS, UNEXPLAINED)
 _MEANINGS = (
@@ -94,7 +96,7 @@ def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: s
 
 
 def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
-    yield _Column("table", tuple(row.name for row in rows), stays=True)
+    yield _Column(TABLE, tuple(row.name for row in rows), stays=True)
     yield _Column("about", tuple(row.about for row in rows))
     yield _Column("form", tuple(row.form for row in rows))
     for one in VALUE_CLASSES:

@@ -36,7 +36,11 @@ IDENTICAL_NOTE = (
 
 @dataclass(frozen=True)
 class Table:
-    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column)."""
+    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column).
+
+    On a page ``links`` lead from single cells (row, column) to an anchor, and ``anchors`` has the names of each row
+    that others lead to.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -44,6 +48,8 @@ class Table:
     numeric: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     styles: tuple[tuple[int, int, str], ...] = ()
+    links: tuple[tuple[int, int, str], ...] = ()
+    anchors: tuple[tuple[str, ...], ...] = ()
 
     def to_rich(self, width: int) -> Group:
         """For a terminal of this width. Words are broken only where whole ones do not fit."""

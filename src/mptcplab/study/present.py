@@ -39,13 +39,19 @@ def study_table(judged: Judged) -> Table:
     return Table(title, table.columns, table.rows, table.numeric, tuple(notes_of(judged, reasons)), table.styles)
 
 
+def places_of(judged: Judged) -> list[tuple[str, str]]:
+    """Return row and column of every line of a table with published values."""
+    cells = {(cell.row, cell.column) for cell in judged.cells if cell.row_is_there}
+    places = [(row, name) for row in judged.selected.table.all_rows for name in judged.selected.table.columns]
+    return [place for place in places if place in cells or place in judged.measured]
+
+
 def _with_published(judged: Judged, marks: Marks) -> Table:
     """One line per published value of the rows that were measured, and per measured value beside them."""
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", VERDICT)
     cells = {(cell.row, cell.column): cell for cell in judged.cells if cell.row_is_there}
-    places = [(row, name) for row in described.all_rows for name in described.columns]
-    places = [place for place in places if place in cells or place in judged.measured]
+    places = places_of(judged)
     rows = tuple(
         (
             *(_line(judged, cells[place], marks) if place in cells else _unpublished(judged, *place)),

@@ -69,7 +69,7 @@
       bargap: 0.55,
       showlegend: traces.filter((trace) => trace.showlegend !== false).length > 1,
       xaxis: { ...axis, ...layout.xaxis, title: { text: plain(layout.x) } },
-      yaxis: { ...axis, rangemode: "tozero", title: { text: plain(layout.y) } },
+      yaxis: { ...axis, rangemode: "tozero", ...layout.yaxis, title: { text: plain(layout.y) } },
       shapes: (layout.marks ?? []).map((mark) => ({
         type: "line", x0: mark.t, x1: mark.t, y0: 0, y1: 1, yref: "paper", line: { color: colour.ink, width: 1, dash: "dot" },
       })),
@@ -276,9 +276,60 @@
     plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis, marks });
   }
 
+  // ---- published against measured ------------------------------------------------------------------------------
+
+  function drawAgreement(section, drawing) {
+    const div = section.querySelector(".figure");
+    const colour = colours();
+    const [low, high] = drawing.range;
+    const line = { x: [low, high], type: "scatter", mode: "lines", hoverinfo: "skip" };
+    const bands = drawing.tolerances.slice().reverse().map((percent) => {
+      const [less, more] = [1 - percent / 100, 1 + percent / 100];
+      return {
+        x: [low, high, high, low], y: [low * less, high * less, high * more, low * more], name: `± ${percent} %`,
+        type: "scatter", mode: "lines", fill: "toself", fillcolor: "rgba(128,128,128,0.2)", line: { width: 0 }, hoverinfo: "skip",
+      };
+    });
+    const identity = { ...line, y: [low, high], name: "as published", line: { color: colour.ink, width: 1 } };
+    const traces = drawing.classes.map((one) => {
+      const value = (point) => `${show(point[2])}${point[3] === null ? "" : ` ± ${show(point[3])}`}`;
+      return {
+        x: one.points.map((point) => point[1]), y: one.points.map((point) => point[2]),
+        name: plain(`${one.name} (${one.points.length})`), type: "scatter", mode: "markers", hoverinfo: "text",
+        hovertext: one.points.map((point) =>
+          plain(`${point[0]}: published ${show(point[1])}, measured ${value(point)} (n = ${point[4]}), ${one.name}`)),
+        customdata: one.points.map((point) => point[5]),
+        marker: { color: one.colour, symbol: one.symbol, size: 10, line: { color: colour.paper, width: 0.8 } },
+        error_y: {
+          type: "data", symmetric: false, thickness: 1.3, width: 3, color: one.colour,
+          array: one.points.map((point) => point[3] ?? 0),
+          arrayminus: one.points.map((point) => Math.min(point[3] ?? 0, 0.999 * point[2])),
+        },
+      };
+    });
+    const axis = { type: "log", range: [Math.log10(low), Math.log10(high)], rangemode: "normal", dtick: "D2" };
+    plot(div, [...bands, identity, ...traces], { x: "published", y: "measured", xaxis: axis, yaxis: axis });
+    div.removeAllListeners?.("plotly_click");
+    div.on("plotly_click", (event) => {
+      const anchor = event.points[0]?.customdata;
+      if (anchor) location.hash = anchor;
+    });
+  }
+
+  // A sheet is closed until something leads to it.
+  function openTarget() {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target?.matches("details.sheet")) {
+      target.open = true;
+      target.scrollIntoView();
+    }
+  }
+  addEventListener("hashchange", openTarget);
+  addEventListener("load", openTarget);
+
   // ---- when to draw --------------------------------------------------------------------------------------------
 
-  const DRAW = { sweep: drawSweep, lines: drawLines, timeline: drawTimeline };
+  const DRAW = { sweep: drawSweep, lines: drawLines, timeline: drawTimeline, agreement: drawAgreement };
 
   function draw(section, changed) {
     const { experiment, drawing, kind } = section.dataset;
@@ -321,7 +372,7 @@
   addEventListener("beforeprint", () => {
     printing = true;
     root.dataset.printing = "";
-    opened = [...document.querySelectorAll("details:not([open]):not(.runs)")];
+    opened = [...document.querySelectorAll("details:not([open]):not(.runs):not(.sheet)")];
     opened.forEach((one) => { one.open = true; });
     sections.forEach((section) => draw(section));
   });

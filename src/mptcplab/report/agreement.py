@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Published against measured, of one study or of all: logarithmic axes, the identity, the tolerance, each interval."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mptcplab.report.figure import is_drawn
+from mptcplab.report.html_model import Drawing
+from mptcplab.stats import Interval
+from mptcplab.study.classes import VALUE_CLASSES
+from mptcplab.study.judged import Judged
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Of the larger of two bounds, what is left free beside the points.
+_SPARE = 1.35
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Point:
+    """One published value that was measured. ``tolerance`` in percent; ``anchor`` is where its sheet is on a page."""
+
+    name: str
+    published: float
+    measured: Interval
+    tolerance: float
+    verdict: str
+    anchor: str = ""
+
+
+def points_of(judged: Judged, anchors: Sequence[str] = ()) -> list[Point]:
+    """Return the points of a table, each published value once. ``anchors`` has one for every cell of the table."""
+    table, found = judged.selected.table, []
+    for number, cell in enumerate(judged.cells):
+        if cell.measured is not None and cell.first is None and min(cell.published.mean, cell.measured.mean) > 0:
+            place = f"{table.columns[cell.column].title} at {cell.row}, {table.unit_of(cell.column)}"
+            name, anchor = f"{judged.selected.name}, {place}", anchors[number] if anchors else ""
+            found.append(Point(name, cell.published.mean, cell.measured, table.tolerance, cell.counted_as, anchor))
+    return found
+
+
+def _bounds(points: Sequence[Point]) -> tuple[float, float]:
+    lows = [min(one.published, one.measured.low if one.measured.low > 0 else one.measured.mean) for one in points]
+    highs = [max(one.published, one.measured.high) for one in points]
+    return min(lows) / _SPARE, max(highs) * _SPARE
+
+
+def agreement_drawing(title: str, points: Sequence[Point]) -> Drawing:
+    """Return the interactive picture: a click on a point leads to its sheet."""
+    low, high = _bounds(points)
+    data = {
+        "range": [low, high],
+        "tolerances": sorted({one.tolerance for one in points}),
+        "classes": [
+            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": own}
+            for kind in VALUE_CLASSES
+            if (own := [_row(one) for one in points if one.verdict == kind.name])
+        ],
+    }
+    return Drawing("agreement", title, caption(points), data, ("agreement",))
+
+
+def _row(one: Point) -> list[Any]:
+    half = one.measured.half_width
+    spread = None if half is None else round(half, _DIGITS)
+    return [one.name, one.published, round(one.measured.mean, _DIGITS), spread, one.measured.n, one.anchor]
+
+
+def caption(points: Sequence[Point]) -> str:
+    """Return what the picture shows."""
+    tolerances = " and ".join(f"{one:g} %" for one in sorted({one.tolerance for one in points}))
+    return (
+        f"{len(points)} published values, each once. Line: measured as published; bands: tolerance of {tolerances}. "
+        "Bars: 95 % interval; a point without a bar is one run. Values in the unit of their table."
+    )
+
+
+def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str) -> list[Path]:
+    """Write NAME.svg and NAME.png; equal points give equal bytes, and are not drawn again. Nothing without points."""
+    if not points:
+        return []
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    version = importlib.metadata.version("matplotlib")
+    parts = (repr((title, points)).encode(), Path(__file__).read_bytes(), version.encode())
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    if is_drawn(files, key):
+        return files
+    import matplotlib as mpl  # late: it costs more than all the rest of the command
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+        drawing, axes = plt.subplots(figsize=(7.2, 5.6), layout="constrained")
+        _draw(axes, title, points)
+        drawing.supxlabel(caption(points).replace(". Bars", ".\nBars"), fontsize=7.5, color="0.35", x=0.01, ha="left")
+        files[1].unlink(missing_ok=True)  # written last, so that it says that both are whole
+        drawing.savefig(files[0], metadata={"Date": None, "Identifier": key})
+        drawing.savefig(files[1], dpi=160, metadata={"Software": None})
+        plt.close(drawing)
+    return files
+
+
+def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
+    low, high = _bounds(points)
+    for tolerance in sorted({one.tolerance for one in points}, reverse=True):
+        share = tolerance / 100
+        ends = ([low * (1 - share), high * (1 - share)], [low * (1 + share), high * (1 + share)])
+        axes.fill_between([low, high], *ends, color="0.5", alpha=0.18, linewidth=0, label=f"± {tolerance:g} %")
+    axes.plot([low, high], [low, high], color="0.35", linewidth=0.9)
+    for kind in VALUE_CLASSES:
+        own = [one for one in points if one.verdict == kind.name]
+        if not own:
+            continue
+        below = [min(one.measured.half_width or 0.0, 0.999 * one.measured.mean) for one in own]
+        above = [one.measured.half_width or 0.0 for one in own]
+        axes.errorbar(
+            [one.published for one in own],
+            [one.measured.mean for one in own],
+            yerr=[below, above],
+            fmt=kind.marker,
+            color=kind.colour,
+            markersize=5.5,
+            elinewidth=1.1,
+            capsize=2,
+            alpha=0.85,
+            label=f"{kind.head} ({len(own)})",
+        )
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+    axes.set_xlabel("published")
+    axes.set_ylabel("measured")
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    axes.grid(color="0.9", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
