@@ -257,13 +257,12 @@ def _labels(result: RunResult) -> dict[str, Any]:
 
 def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
     sockets = measured.sockets
-    sent = sockets.sent_bytes
     return {
         **_labels(result),
         "workload": measured.workload,
         "goodput_mbps": measured.goodput_bps / 1e6,
         "duration_s": measured.duration_s,
-        "retransmitted_percent": 100 * sockets.retransmitted_bytes / sent if sent else 0.0,
+        "retransmitted_percent": sockets.retransmitted_percent,
         "mptcp": sockets.use.text,
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
@@ -279,8 +278,8 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals = {}
     values = {name: getattr(row, name) for name in METRICS} | dict(row.figures)
     for name, value in values.items():
-        known = value.half_width is not None
-        intervals[name] = value.mean
+        known = value is not None and value.half_width is not None
+        intervals[name] = value.mean if value is not None else None
         intervals[f"{name}_low"] = value.low if known else None
         intervals[f"{name}_high"] = value.high if known else None
     return {

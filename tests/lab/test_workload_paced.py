@@ -66,6 +66,7 @@ def test_a_stream_over_tcp_arrives_whole_and_late(bench: Bench, protocol: str, d
     assert figures["delay_p50_ms"] == pytest.approx(30, abs=0.1)
     assert figures["delay_max_ms"] > 90
     assert lossy.sockets.use.text == ("no" if protocol == "tcp" else "1 subflow")
+    assert lossy.sockets.retransmitted_bytes is not None
     assert lossy.sockets.retransmitted_bytes >= 20 * 1200, "about 60 of 3000 messages; 20 are 5 deviations below"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
     assert gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
     told = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
     assert gap_s(told, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
-    assert gap_s(told, 15, 20) == 0
+    assert gap_s(told, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
@@ -95,7 +96,8 @@ def test_recovery_and_gap_keep_their_bounds(pieces: list[tuple[int, float]], par
         lower = recovery_s(curve, instant, level / 2, curve.end_s)
         assert lower is not None
         assert lower <= found, "half the rate is never back later"
-    assert 0 <= gap_s(curve, instant, curve.end_s) <= curve.end_s
+    gap = gap_s(curve, instant, curve.end_s)
+    assert gap is None or 0 < gap <= curve.end_s
 
 
 def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording:
@@ -113,9 +115,13 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
                     {**row, "local": "10.0.2.2:5001", "remote": f"10.0.1.1:4000{conn}", "bytes_received": total}
                 )
     samples.write(rows, folder / ("connections.parquet" if workload == "flow" else "subflows.parquet"))
+    (folder / "out").mkdir()
+    sender = [{"event": "end", "conn": conn, "last_ns": 10 * _NS} for conn in (0, 1)]
+    (folder / "out" / "bulk.client.out").write_text("".join(json.dumps(event) + "\n" for event in sender))
     workloads = {"bulk": {"kind": workload, "from": "client", "to": "server", "direction": "upload"}}
     scenario = {"workloads": workloads, "links": {"line1": {}}}
-    (folder / "manifest.json").write_text(json.dumps({"facts": {"scenario": scenario}, "ports": {"bulk": 5001}}))
+    manifest = {"facts": {"scenario": scenario}, "ports": {"bulk": 5001}, "zero_ns": 0}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     if events:
         pl.DataFrame(events).write_parquet(folder / "events.parquet")
     return Recording(folder)
@@ -144,3 +150,36 @@ def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> No
     assert failure.recovery_s is None
     assert failure.gap_s == pytest.approx(2.5)
     assert repair.recovery_s == 0, "data came again at once"
+
+
+def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> None:
+    """A column that only another workload's rows have is null in ours: that is not a pause of 0 s."""
+    rows: list[samples.Row] = []
+    for second, total in enumerate([0, 1000, 2000, 2000, 2000, 3000]):
+        row = {"time_ns": second * _NS, "node": "client", "conn": 0, "total": total}
+        told = {"pause_ns": _NS // 10, "pause_at_ns": second * _NS}
+        rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(told if second else {})}]
+    samples.write(rows, tmp_path / "connections.parquet")
+    kinds = {"ask": "requests", "bulk": "flow"}
+    workloads = {name: {"kind": kind, "from": "client", "to": "server"} for name, kind in kinds.items()}
+    (tmp_path / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": workloads}}}))
+    gaps = {}
+    for ends in ends_of(Recording(tmp_path)):
+        curve = delivery(Recording(tmp_path), ends)
+        assert curve is not None
+        gaps[ends.workload] = gap_s(curve, 2.5, 4.9)
+    assert gaps == {"ask": 3.0, "bulk": pytest.approx(0.1)}
+
+
+def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
+    """The sender went on for 10 s after the last data that arrived."""
+    curve = _curve([(10, 1000), (10, 0)])
+    sent = replace(curve, sent_until_s=20.0)
+    (found,) = recoveries(sent, [Instant(9.95, True)])
+    assert found.gap_s == float("inf")
+    assert recovery_figures([found]) == {}
+    at_end = replace(curve, sent_until_s=10.0)
+    (found,) = recoveries(at_end, [Instant(9.95, True)])
+    assert recovery_figures([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
+    (unknown,) = recoveries(curve, [Instant(10.05, True)])
+    assert (unknown.gap_s, recovery_figures([unknown])) == (None, {})

@@ -110,7 +110,7 @@ class Summary:
     files: tuple[str, ...]
     tcp_packets: int
     start_ns: int | None
-    duration_s: float
+    duration_s: float | None
     connections: tuple[ConnectionSummary, ...]
     tcp: tuple[TcpSummary, ...]
     connections_only_counted: int
@@ -137,7 +137,7 @@ def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
         files=tuple(files),
         tcp_packets=analysis.packets,
         start_ns=analysis.start_ns,
-        duration_s=teller.seconds(analysis.end_ns) if analysis.packets else 0.0,
+        duration_s=teller.seconds(analysis.end_ns) if analysis.packets else None,
         connections=tuple(connections),
         tcp=tuple(plain),
         connections_only_counted=analysis.forgotten_connections.count,

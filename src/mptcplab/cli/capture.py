@@ -100,7 +100,8 @@ def _write(
             raise InputError("there is no MPTCP connection to draw", hint="leave --figure out to see what there is")
         return written
     for file in figures:
-        save_data_sequence(connection, drawn, summary.start_ns or 0, file)
+        assert summary.start_ns is not None, "a capture with a connection has packets"
+        save_data_sequence(connection, drawn, summary.start_ns, file)
     return written + figures
 
 

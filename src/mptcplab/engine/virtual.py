@@ -161,7 +161,9 @@ def _death(machine: Machine) -> str:
             return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
         if "out of memory" in line.lower():
             return "the lab ran out of memory"
-    status = machine.status or 0
+    status = machine.status
+    if status is None:
+        return "the lab kernel ended without a result (its exit status is not known)"
     if status == -signal.SIGKILL:
         return "the lab kernel was killed (SIGKILL), by hand or since this machine ran out of memory"
     how = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"

@@ -77,7 +77,7 @@ class Watch:
             known = {"local": row["local"], "remote": row["remote"], "congestion": [], "scheduler": []}
             noted = self._seen.setdefault((row["local"], row["remote"]), known)
             _note(noted["congestion"], row.get("congestion"))
-            _note(noted["scheduler"], schedulers.get(row.get("token", 0)))
+            _note(noted["scheduler"], schedulers.get(row["token"]) if "token" in row else None)
 
     def _schedulers(self) -> dict[int, str]:
         """Of every connection, by its token."""

@@ -17,7 +17,7 @@ _NLM_F_REQUEST, _NLM_F_DUMP = 0x1, 0x300
 _NLMSG_ERROR, _NLMSG_DONE = 2, 3
 _INFO, _CONG, _ULP_INFO = 2, 4, 19
 _ULP_MPTCP = 3
-_TOKEN_LOCAL, _SUBFLOW_FLAGS, _ID_REMOTE, _ID_LOCAL = 2, 8, 9, 10
+_SUBFLOW = {2: "token", 8: "flags", 9: "id_remote", 10: "id_local"}
 #: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: all that may carry or have carried data.
 _STATES = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11
 
@@ -132,11 +132,5 @@ def _mptcp(data: memoryview) -> dict[str, Any]:
     for kind, inner in _attributes(data):
         if kind == _ULP_MPTCP:
             found = {key: int.from_bytes(value, "little") for key, value in _attributes(inner)}
-            return {
-                "protocol": "mptcp",
-                "token": found.get(_TOKEN_LOCAL, 0),
-                "flags": found.get(_SUBFLOW_FLAGS, 0),
-                "id_local": found.get(_ID_LOCAL, 0),
-                "id_remote": found.get(_ID_REMOTE, 0),
-            }
+            return {"protocol": "mptcp", **{name: found[key] for key, name in _SUBFLOW.items() if key in found}}
     return {}

@@ -170,15 +170,15 @@ Key = tuple[tuple[tuple[str, str], ...], str]
 def sides(document: Mapping[str, Any], metric: str, *, without: str | None = None) -> dict[Key, Side]:
     """The values of a ``results.json``, by settings and workload. ``without`` is a key left out of the settings.
 
-    ``metric`` is one of METRICS or of FIGURES; of the latter, rows that do not have it are left out.
+    ``metric`` is one of METRICS or of FIGURES; rows that do not have it are left out.
     :raises InputError: when the document does not have the values of every seed.
     """
     found: dict[Key, Side] = {}
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key != without)
-            told = row[metric] | {"seeds": row["seeds"]} if metric in METRICS else row.get("figures", {}).get(metric)
-            if told is None:
+            told = {"seeds": row["seeds"]} | row[metric] if metric in METRICS else row.get("figures", {}).get(metric)
+            if told is None or told["n"] == 0:
                 continue
             values = dict(zip(map(int, told["seeds"]), map(float, told["values"]), strict=True))
             found[settings, str(row["workload"])] = Side(values, tuple(row["runs"]))

@@ -7,6 +7,7 @@ what the host's subflows have received in order. Times are in seconds from the p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.metrics.ends import Ends, server_ports
+from mptcplab.metrics.reading import events
 from mptcplab.metrics.subflows import group, of_server
 from mptcplab.recording.record import Recording
 
@@ -31,12 +33,14 @@ BACK = 0.9
 class Delivery:
     """Bytes that had arrived at ``times``. ``pauses`` are the longest ones of every sample: begin and end.
 
-    They are exact, and there only if the receiver tells them and had one connection.
+    They are exact, and there only if the receiver tells them and had one connection. ``sent_until_s`` is when the
+    sender's application wrote its last data, None if it does not tell.
     """
 
     times: Numbers
     total: Numbers
     pauses: Numbers | None = None
+    sent_until_s: float | None = None
 
     @property
     def end_s(self) -> float:
@@ -71,23 +75,36 @@ def recovery_s(
     return float(begins[back[0]] - instant_s) if len(back) else None
 
 
-def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float:
-    """The longest time without data that overlaps a stretch.
+def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
+    """Return the longest time without data that overlaps a stretch, in s.
 
     From the receiver's own pauses if it tells them; else the time between the two samples that are the last to have
-    something new before and the first after it, which is wrong by one sample's interval at most.
+    something new before and the first after it, which is wrong by one sample's interval at most. Infinity if the
+    longest had not ended when the run did; None if no two reads are known with the stretch between them.
     """
-    pauses = delivery.pauses
-    if pauses is None:
-        grown = delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
-        pauses = np.stack((grown[:-1], grown[1:]), axis=1)
+    grown = delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
+    pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
     overlapping = pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
-    return float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else 0.0
+    longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
+    if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
+        # Data was sent after the last that arrived. The end of the data itself is no gap.
+        waited = delivery.sent_until_s - float(grown[-1])
+        return math.inf if waited > 0 and (longest is None or waited > longest) else longest
+    return longest
 
 
 def delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """The delivery of a workload; None when nothing was sampled."""
     return _sampled(recording, ends) if ends.receiving is None else _told(recording, ends.receiving)
+
+
+def sent_until_s(recording: Recording, ends: Ends) -> float | None:
+    """When the sender's application wrote its last data, in s from time zero; None if it does not tell."""
+    if ends.sending is None:
+        return None
+    told = [event["last_ns"] for event in events(recording, ends.sending, "end")]
+    known = [instant for instant in told if instant is not None]
+    return (max(known) - recording.manifest["zero_ns"]) / _NS_PER_S if known else None
 
 
 def _told(recording: Recording, program: str) -> Delivery | None:
@@ -104,9 +121,12 @@ def _told(recording: Recording, program: str) -> Delivery | None:
 
 
 def _pauses(rows: pl.DataFrame) -> Numbers | None:
+    """None if these rows have no pauses: the column may be there for another workload's."""
     if "pause_ns" not in rows.columns:
         return None
     told = rows.filter(pl.col("pause_ns").is_not_null())
+    if not told.height:
+        return None
     begins = told["pause_at_ns"].to_numpy().astype(float) / _NS_PER_S
     return np.stack((begins, begins + told["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
 
@@ -122,7 +142,7 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
     rows = rows.sort("time_ns", maintain_order=True)
     curves = {}
     first = []
-    for (local, remote), each in rows.group_by("local", "remote", maintain_order=True):
+    for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
         curves[local, remote] = _curve(each, "bytes_received")
         first.append(each.row(-1, named=True))
     ports = server_ports(recording, ends)
@@ -133,7 +153,7 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
 
 def _curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
     times = rows["time_ns"].to_numpy().astype(float) / _NS_PER_S
-    return times, rows[column].fill_null(0).to_numpy().astype(float)
+    return times, rows[column].to_numpy().astype(float)
 
 
 def _added(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
-from mptcplab.metrics.delivery import delivery
+from mptcplab.metrics.delivery import delivery, sent_until_s
 from mptcplab.metrics.ends import BULK, Ends
 from mptcplab.metrics.instants import changes_rates, link_instants
 from mptcplab.metrics.reassembly import reassemblies, reassembly_figures, reinjected_bytes
@@ -31,7 +33,9 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     """What each failure and restoration of a link did to a workload; nothing where none happened."""
     instants = link_instants(recording)
     curve = delivery(recording, ends) if instants else None
-    return recoveries(curve, instants) if curve is not None else []
+    if curve is None:
+        return []
+    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), instants)
 
 
 def _benefit(recording: Recording, ends: Ends, goodput_bps: float, sockets: Sockets) -> float | None:

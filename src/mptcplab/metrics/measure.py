@@ -45,10 +45,12 @@ class Measured:
 def measure(recording: Recording) -> list[Measured]:
     """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
     workloads = recording.manifest["facts"]["scenario"]["workloads"]
-    return [_measure(recording, name, described) for name, described in workloads.items()]
+    return [measure_workload(recording, name) for name in workloads]
 
 
-def _measure(recording: Recording, name: str, described: dict[str, Any]) -> Measured:
+def measure_workload(recording: Recording, name: str) -> Measured:
+    """One workload of a run. :raises LabError: when a program's output is broken."""
+    described = recording.manifest["facts"]["scenario"]["workloads"][name]
     ends = ends_of_workload(name, described)
     sender, receiver = ends.sender, ends.receiver
     rows = {
@@ -110,8 +112,8 @@ def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], 
             carrying=min((sum(1 for row in group if row["bytes_received"]) for group in with_mptcp), default=0),
         ),
         shares=subflows.shares(received, recording.manifest["addresses"]),
-        retransmitted_bytes=sum(row.get("bytes_retrans") or 0 for row in rows),
-        sent_bytes=sum(row.get("bytes_sent") or 0 for row in rows),
+        retransmitted_bytes=subflows.known_sum(rows, "bytes_retrans"),
+        sent_bytes=subflows.known_sum(rows, "bytes_sent"),
         congestion=(),
     )
 

@@ -46,15 +46,26 @@ def _read_flow(recording: Recording, name: str, described: Mapping[str, Any]) ->
     receiver = client if described["direction"] == "download" else server
     ends = {program: events(recording, program, "end") for program in (client, server)}
     starts = events(recording, client, "start")
-    began = {event["conn"]: event["t_ns"] - _connect_ns(ends[client], event["conn"]) for event in starts}
+    connect_ns = {event["conn"]: event["connect_ns"] for event in ends[client]}
+    began = {event["conn"]: event["t_ns"] - connect_ns[event["conn"]] for event in starts}
     started = min(began.values())
     received = sum(event["bytes"] for event in ends[receiver])
     finished = max(event["last_ns"] or started for event in ends[receiver])
     if described["checksum"]:
         _compare_checksums(ends[client], ends[server], name)
     elapsed = (finished - started) / _NS
-    goodput = 8 * received / elapsed if elapsed else 0.0
+    goodput = _goodput_bps(received, elapsed, name)
     return Reading(goodput, elapsed, _completions(recording, ends, began, described, name))
+
+
+def _goodput_bps(received: int, elapsed_s: float, name: str) -> float:
+    """Return the mean rate. :raises LabError: when data took no time, so that there is none."""
+    if not received:
+        return 0.0
+    if not elapsed_s:
+        hint = "give a link on its path a delay or a rate: nothing else takes virtual time"
+        raise LabError(f"{name}: its data took no time, so it has no goodput", hint=hint)
+    return 8 * received / elapsed_s
 
 
 def _completions(
@@ -85,10 +96,6 @@ def completion_figures(times_s: list[float]) -> dict[str, float]:
     return {"completion_mean_s": mean, **percentiles(times_s, "completion", "s", (50, 95, 99))}
 
 
-def _connect_ns(ends: list[dict[str, Any]], conn: int) -> int:
-    return next((event["connect_ns"] or 0 for event in ends if event["conn"] == conn), 0)
-
-
 def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
     if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
         hint = "a middlebox with `damage` does this; without one it is a bug of the kernel or of `flow`"
@@ -111,7 +118,7 @@ def _read_transfer(recording: Recording, name: str, _described: Mapping[str, Any
         raise LabError(f"{name}: what arrived is not what was sent", hint=hint)
     client = recording.program(f"{name}.client")
     elapsed = (client["end_ns"] - client["start_ns"]) / _NS
-    return Reading(8 * int(sums["server"]["bytes"]) / elapsed, elapsed)
+    return Reading(_goodput_bps(int(sums["server"]["bytes"]), elapsed, name), elapsed)
 
 
 def _stream(recording: Recording, program: str) -> dict[str, Any]:
@@ -144,7 +151,7 @@ def _read_download(recording: Recording, name: str, described: Mapping[str, Any]
     received = sum(int(one["bytes"]) for one in fetched)
     times = [float(one["time_total"]) for one in _json_lines(recording, f"{name}.client", '{"event":"curl"')]
     figures = completion_figures(times) if len(times) > 1 else {}
-    return Reading(8 * received / elapsed, elapsed, figures)
+    return Reading(_goodput_bps(received, elapsed, name), elapsed, figures)
 
 
 def _read_paced(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
@@ -152,7 +159,10 @@ def _read_paced(recording: Recording, name: str, described: Mapping[str, Any]) -
     assert ends.sending is not None
     assert ends.receiving is not None
     (sender,), received = events(recording, ends.sending, "end"), events(recording, ends.receiving, "end")
-    told = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
+    if not received and events(recording, ends.receiving, "start"):
+        raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{ends.receiving}.out")
+    # A receiver that says nothing at all has got nothing.
+    told: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
     began = int(sender["first_ns"])
     finished = int(told["last_ns"] or began)
     sent = int(sender["messages"])
@@ -160,7 +170,7 @@ def _read_paced(recording: Recording, name: str, described: Mapping[str, Any]) -
     duration = int(Duration.parse(described["duration"]))
     elapsed = max(duration, finished - began) / _NS
     figures = _paced_figures(recording, ends.receiving, described, sent, told)
-    return Reading(8 * int(told["bytes"] or 0) / elapsed, elapsed, figures)
+    return Reading(8 * int(told["bytes"]) / elapsed, elapsed, figures)
 
 
 def _paced_figures(
@@ -185,7 +195,7 @@ def _read_answers(recording: Recording, name: str, described: Mapping[str, Any])
         raise LabError(f"{name}: no request was answered", hint=f"see out/{client}.err")
     times = [(one["t_ns"] - one["asked_ns"]) / _NS for one in answers]
     elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / _NS
-    goodput = 8 * sum(one["response"] for one in answers) / elapsed if elapsed else 0.0
+    goodput = _goodput_bps(sum(one["response"] for one in answers), elapsed, name)
     if described["kind"] == "web":
         return Reading(goodput, elapsed, {"flows": float(len(times)), **completion_figures(times)})
     latencies = [1e3 * time for time in times]

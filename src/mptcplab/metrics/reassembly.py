@@ -61,8 +61,7 @@ def reassembly_figures(found: list[Reassembly], *, reinjected: int | None) -> di
     figures["out_of_order_max_bytes"] = max(float(one.waiting.max()) for one in found)
     # Little's law: what waits on average is what arrives in the time that it waits.
     sampled = sum(float(one.in_order[-1] - one.in_order[0]) for one in found)
-    figures["head_of_line_delay_ms"] = 1e3 * mean * span / sampled if sampled > 0 else 0.0
-    return figures
+    return figures | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
 def reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
@@ -80,11 +79,13 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
     if ends.sending is None or "bytes_sent" not in recording.connections.columns:
         return None
     told = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
-    subflows = recording.subflows.filter(pl.col("program") == ends.sending)
-    if not told.height or not subflows.height:
-        return None
+    # A connection that has fallen back does not tell what it had to send, and cannot send on a further subflow.
+    conns = told["conn"].unique().to_list()
+    subflows = recording.subflows.filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
     ways = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max())
-    carried = int((ways["bytes_sent"].fill_null(0) - ways["bytes_retrans"].fill_null(0)).sum())
+    if not ways.height or ways["bytes_sent"].has_nulls() or ways["bytes_retrans"].has_nulls():
+        return None
+    carried = int((ways["bytes_sent"] - ways["bytes_retrans"]).sum())
     needed = int(told.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
     return max(0, carried - needed)
 
@@ -98,9 +99,10 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     for (conn,), rows in told.sort("time_ns", maintain_order=True).group_by("conn", maintain_order=True):
         times = rows["time_ns"].to_numpy().astype(float)
         total = np.zeros(len(times))
-        mine = of_receiver.filter(pl.col("conn") == conn).sort("time_ns", maintain_order=True)
+        mine = of_receiver.filter(pl.col("conn") == conn).drop_nulls("bytes_received")
+        mine = mine.sort("time_ns", maintain_order=True)
         for _, each in mine.group_by("local", "remote", maintain_order=True):
             # A subflow that is gone keeps what it had: the last value before every instant.
             place = np.searchsorted(each["time_ns"].to_numpy().astype(float), times, side="right")
-            total += np.concatenate(([0.0], each["bytes_received"].fill_null(0).to_numpy().astype(float)))[place]
+            total += np.concatenate(([0.0], each["bytes_received"].to_numpy().astype(float)))[place]
         yield Reassembly(times / 1e9, total, rows["bytes_received"].to_numpy().astype(float))

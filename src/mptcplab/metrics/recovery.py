@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,13 +26,14 @@ class Recovery:
     """What one instant did.
 
     ``level_bps`` is the rate that counts as back: 90 % of the mean before the failure. ``recovery_s`` is None if it
-    was not back before the next instant; ``gap_s`` the longest time without data from here to there.
+    was not back before the next instant; ``gap_s`` the longest time without data from here to there: infinity if it
+    had not ended when the run did, None if it is not known.
     """
 
     at: Instant
     level_bps: float
     recovery_s: float | None
-    gap_s: float
+    gap_s: float | None
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
@@ -46,20 +48,24 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     found = []
     for instant, until_s in zip(inside, ends, strict=False):
         if instant.is_failure:
+            levels.pop(instant.place, None)
             before = earlier_rate(delivery, instant.time_s)
-            levels[instant.place] = BACK * (before or 0.0)
-        level = levels.get(instant.place, 0.0)
-        if level > 0:
+            if before is not None and before > 0:
+                levels[instant.place] = BACK * before
+        level = levels.get(instant.place)
+        if level is not None:
             recovered = recovery_s(delivery, instant.time_s, level, until_s)
             found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s)))
     return found
 
 
 def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
-    """The longest of each kind. A kind in which some instant was not recovered from has no recovery time."""
-    if not found:
-        return {}
-    figures = {"gap_s": max(one.gap_s for one in found)}
+    """The longest of each kind. A kind in which some instant was not recovered from has no recovery time.
+
+    Likewise there is no gap if one had not ended when the run did, or if none is known.
+    """
+    longest = max((one.gap_s for one in found if one.gap_s is not None), default=math.inf)
+    figures = {"gap_s": longest} if math.isfinite(longest) else {}
     for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
         times = [one.recovery_s for one in found if one.at.is_failure == is_failure]
         known = [time for time in times if time is not None]

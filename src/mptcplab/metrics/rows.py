@@ -55,14 +55,15 @@ class ResultRow:
 
     ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the recordings, both in
     the order of ``seeds``. ``figures`` are those that mean something for the workload, over the runs that have them,
-    whose seeds are ``figure_seeds``.
+    whose seeds are ``figure_seeds``. ``retransmitted_percent`` is over the runs that have it as well, and None if none
+    has: UDP, or sockets that were never seen.
     """
 
     settings: dict[str, str]
     workload: str
     goodput_mbps: Interval
     duration_s: Interval
-    retransmitted_percent: Interval
+    retransmitted_percent: Interval | None
     mptcp: str
     counts: tuple[MptcpCounts, ...]
     shares: dict[str, float]
@@ -87,7 +88,7 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._metric(name, getattr(self, name)) for name in METRICS},
+            **{name: self._figure(name, getattr(self, name)) for name in METRICS},
             "figures": {name: self._figure(name, interval) for name, interval in self.figures.items()},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
@@ -101,11 +102,23 @@ class ResultRow:
             "warnings": list(self.warnings),
         }
 
-    def _figure(self, name: str, interval: Interval) -> dict[str, Any]:
-        """With the seeds of the runs that have it, which may not be all."""
-        return {**self._metric(name, interval), "seeds": list(self.figure_seeds.get(name, ()))}
+    def interval_of(self, metric: str) -> Interval | None:
+        """One of METRICS or of FIGURES; None if no run has it."""
+        found: Interval | None = getattr(self, metric) if metric in METRICS else self.figures.get(metric)
+        return found
 
-    def _metric(self, name: str, interval: Interval) -> dict[str, Any]:
+    def seeds_of(self, metric: str) -> tuple[int, ...]:
+        """The seeds of the runs that have one of METRICS or of FIGURES, in the order of their ``samples``."""
+        return self.figure_seeds.get(metric, self.seeds if metric in METRICS else ())
+
+    def _figure(self, name: str, interval: Interval | None) -> dict[str, Any]:
+        """With the seeds of the runs that have it, which may not be all."""
+        seeds = {"seeds": list(self.seeds_of(name))} if name in self.figure_seeds or name not in METRICS else {}
+        return {**self._metric(name, interval), **seeds}
+
+    def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
+        if interval is None:
+            return {"mean": None, "ci95_half_width": None, "n": 0, "values": []}
         document: dict[str, Any] = {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
         values = self.samples.get(name)
         if values:
@@ -204,10 +217,11 @@ def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple
 def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
     """One row from all runs of one point and one workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
+    again = {run.seed: share for run, one in members if (share := one.sockets.retransmitted_percent) is not None}
     samples = {
         "goodput_mbps": tuple(measured.goodput_bps / 1e6 for measured in all_measured),
         "duration_s": tuple(measured.duration_s for measured in all_measured),
-        "retransmitted_percent": tuple(_retransmitted(measured) for measured in all_measured),
+        "retransmitted_percent": tuple(again.values()),
     }
     figures = {
         name: tuple(measured.figures[name] for measured in all_measured if name in measured.figures)
@@ -218,7 +232,7 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         workload=all_measured[0].workload,
         goodput_mbps=mean_interval(samples["goodput_mbps"]),
         duration_s=mean_interval(samples["duration_s"]),
-        retransmitted_percent=mean_interval(samples["retransmitted_percent"]),
+        retransmitted_percent=mean_interval(samples["retransmitted_percent"]) if again else None,
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
@@ -230,7 +244,10 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
         samples=samples | figures,
         figures={name: mean_interval(values) for name, values in figures.items()},
-        figure_seeds={name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
+        figure_seeds={
+            **({"retransmitted_percent": tuple(again)} if len(again) < len(members) else {}),
+            **{name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
+        },
         runs=tuple(result.identity for result, _ in members),
     )
 
@@ -249,11 +266,6 @@ def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
     return rows
 
 
-def _retransmitted(measured: Measured) -> float:
-    sent = measured.sockets.sent_bytes
-    return 100 * measured.sockets.retransmitted_bytes / sent if sent else 0.0
-
-
 def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
 
@@ -269,5 +281,7 @@ def _told_once(warnings: Iterable[str]) -> Iterable[str]:
 
 
 def _mean_shares(group: list[Measured]) -> dict[str, float]:
-    names = sorted({name for measured in group for name in measured.sockets.shares})
-    return {name: sum(m.sockets.shares.get(name, 0.0) for m in group) / len(group) for name in names}
+    """Over the runs whose shares are known. In one of these, a path that is not named has carried nothing."""
+    known = [measured.sockets.shares for measured in group if measured.sockets.shares]
+    names = sorted({name for shares in known for name in shares})
+    return {name: sum(shares.get(name, 0.0) for shares in known) / len(known) for name in names}

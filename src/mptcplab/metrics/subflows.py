@@ -50,13 +50,29 @@ class MptcpUse:
 
 @dataclass(frozen=True)
 class Sockets:
-    """One workload's sockets at the end: payload received by path, retransmissions of the sending side."""
+    """One workload's sockets at the end: payload received by path, retransmissions of the sending side.
+
+    Bytes are None where the sockets do not tell, or none were seen.
+    """
 
     use: MptcpUse
     shares: dict[str, float]
-    retransmitted_bytes: int
-    sent_bytes: int
+    retransmitted_bytes: int | None
+    sent_bytes: int | None
     congestion: tuple[str, ...]
+
+    @property
+    def retransmitted_percent(self) -> float | None:
+        """Of all bytes that subflows sent, those that they sent again; None if that is not known, or nothing was."""
+        if self.retransmitted_bytes is None or not self.sent_bytes:
+            return None
+        return 100 * self.retransmitted_bytes / self.sent_bytes
+
+
+def known_sum(rows: Iterable[Row], column: str) -> int | None:
+    """Return the sum of a column; None when no row has it, since what is not known is not zero."""
+    known = [row[column] for row in rows if row.get(column) is not None]
+    return sum(known) if known else None
 
 
 def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
@@ -68,6 +84,8 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
     if "program" in columns:
         of_program = pl.col("program").is_null() if program is None else pl.col("program") == program
         rows = rows.filter(of_program)
+    elif program is not None:
+        return []  # all samples are of the sampler: none is of a program that has reported its own, like udp
     last: dict[tuple[Any, ...], Row] = {}
     for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
         last[row.get("conn"), row["local"], row["remote"]] = row
@@ -113,9 +131,10 @@ def data_connections(rows: Iterable[Row], column: str, *, least_share: float = C
     These have less than ``least_share`` of the largest connection's bytes; 0 for workloads that have none.
     """
     connections = list(group(rows).values())
-    totals = [sum(row.get(column) or 0 for row in connection) for connection in connections]
-    least = least_share * max(totals, default=0)
-    return [connection for connection, total in zip(connections, totals, strict=True) if total > least]
+    totals = [known_sum(connection, column) for connection in connections]
+    least = least_share * max((total for total in totals if total is not None), default=0)
+    pairs = zip(connections, totals, strict=True)
+    return [connection for connection, total in pairs if total is not None and total > least]
 
 
 def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
@@ -123,8 +142,9 @@ def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str
     by_path: dict[str, int] = {}
     for connection in connections:
         for row in connection:
-            name = path_name(row, addresses)
-            by_path[name] = by_path.get(name, 0) + (row.get("bytes_received") or 0)
+            if row.get("bytes_received") is not None:
+                name = path_name(row, addresses)
+                by_path[name] = by_path.get(name, 0) + row["bytes_received"]
     total = sum(by_path.values())
     return {name: count / total for name, count in sorted(by_path.items())} if total else {}
 

@@ -39,12 +39,12 @@ def _move(file: Path, folder: Path) -> None:
 
 def _check(name: str, said: str) -> None:
     counts = {what: int(count) for count, what in _SAID.findall(said)}
-    if "captured" not in counts:
+    if "captured" not in counts or "dropped by kernel" not in counts:
         words = said.strip()
         hint = f"tcpdump said: {words}" if words else "see console.txt: tcpdump itself said nothing"
         raise LabError(f"the capture {name} did not end as it should", hint=hint)
     # More packets "received" than captured are no loss: they passed when the capture had ended.
-    lost = counts.get("dropped by kernel", 0)
+    lost = counts["dropped by kernel"]
     if lost:
         hint = "keep less of every packet (snaplen) or fewer packets (filter)"
         raise LabError(f"the capture {name} lost {lost} of {lost + counts['captured']} packets", hint=hint)

@@ -21,7 +21,8 @@ def headline(summary: Summary) -> str:
     """The whole capture in one sentence."""
     mptcp = len(summary.connections) + summary.connections_only_counted
     files = f"{len(summary.files)} files" if len(summary.files) > 1 else summary.files[0]
-    packets = f"{summary.tcp_packets:,} TCP packets in {summary.duration_s:.3f} s"
+    over = "" if summary.duration_s is None else f" in {summary.duration_s:.3f} s"
+    packets = f"{summary.tcp_packets:,} TCP packets{over}"
     return f"{files}: {packets}, {_count(mptcp, 'MPTCP connection')}, {tcp_line(summary)}"
 
 

@@ -95,8 +95,8 @@ def _legend(
     axes: Axes, names: list[tuple[int, str]], summary: ConnectionSummary, way: int, *, has_reinjections: bool
 ) -> None:
     for number, name in names[:_NAMED]:
-        share = summary.subflows[number].directions[way].share or 0.0
-        label = f"subflow {name}, {share:.1%}"
+        share = summary.subflows[number].directions[way].share
+        label = f"subflow {name}" if share is None else f"subflow {name}, {share:.1%}"
         axes.plot([], [], linestyle="none", marker="o", markersize=5, color=COLOURS[number % len(COLOURS)], label=label)
     if len(names) > _NAMED:
         axes.plot([], [], linestyle="none", label=f"and {len(names) - _NAMED} more")

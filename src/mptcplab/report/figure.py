@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import math
 import re
 import textwrap
 from collections.abc import Sequence
@@ -184,11 +185,12 @@ def _draw_measured(axes: Axes, places: Sequence[float], series: Series, look: _L
         return
     xs = [x for x, _ in points]
     means = [value.mean for _, value in points]
-    errors = [value.half_width or 0.0 for _, value in points]
+    # matplotlib draws no bar for a value that is not a number; one of no length would say that the value is certain.
+    errors = [math.nan if value.half_width is None else value.half_width for _, value in points]
     axes.errorbar(
         xs,
         means,
-        yerr=errors if any(errors) else None,
+        yerr=errors if any(error > 0 for error in errors) else None,
         color=look.colour,
         marker=look.marker,
         markersize=4,

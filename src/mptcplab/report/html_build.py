@@ -245,10 +245,11 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     times = sorted(str(line.get("when", "")) for line in log)
     yield "Executed (UTC)", (" to ".join(dict.fromkeys((times[0], times[-1]))),) if times else ()
     latest = {line["run"]: line for line in log}
-    wall = sum(float(line.get("wall_seconds", 0)) for line in latest.values())
-    virtual = sum(one.manifest["virtual_ns"] - one.manifest["zero_ns"] for one in results.recordings) / 1e9
     runs = len(results.recordings)
-    yield "Time", (f"{runs} runs, {virtual:.1f} s of virtual time, {wall:.1f} s of wall time (sum over runs)",)
+    known = [float(line["wall_seconds"]) for line in latest.values() if "wall_seconds" in line]
+    wall = f", {sum(known):.1f} s of wall time (sum over {'runs' if len(known) == runs else f'{len(known)} of them'})"
+    virtual = sum(one.manifest["virtual_ns"] - one.manifest["zero_ns"] for one in results.recordings) / 1e9
+    yield "Time", (f"{runs} runs, {virtual:.1f} s of virtual time{wall if known else ''}",)
 
 
 def _kernel(fact: dict[str, Any]) -> str:

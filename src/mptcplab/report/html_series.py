@@ -130,8 +130,8 @@ def _samples(table: pl.DataFrame, node: str, program: str | None, column: str) -
 
 
 def _start_ns(recording: Recording, workload: str) -> int:
-    programs = recording.manifest.get("programs", [])
-    return next((int(one["start_ns"]) for one in programs if one["name"] == f"{workload}.client"), 0)
+    programs = recording.manifest["programs"]
+    return next(int(one["start_ns"]) for one in programs if one["name"] == f"{workload}.client")
 
 
 def _edges(instants: Sequence[int], start: int, most: int) -> Numbers:
@@ -153,8 +153,11 @@ def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
     """Mbit/s in every stretch, summed over the subflows of a path."""
     total = np.zeros(max(0, len(edges) - 1))
     for rows in group:
-        times = np.array([row["time_ns"] for row in rows], dtype=np.float64)
-        counts = np.array([row["bytes_received"] or 0 for row in rows], dtype=np.float64)
+        known = [row for row in rows if row["bytes_received"] is not None]
+        if not known:
+            continue
+        times = np.array([row["time_ns"] for row in known], dtype=np.float64)
+        counts = np.array([row["bytes_received"] for row in known], dtype=np.float64)
         # The subflow began at most one interval before it was first seen.
         interval = float(np.median(np.diff(times))) if len(times) > 1 else times[0]
         began = max(edges[0], times[0] - interval)

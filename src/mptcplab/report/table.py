@@ -168,7 +168,7 @@ def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) 
         *([row.workload] if several else []),
         interval_text(row.goodput_mbps),
         number(row.duration_s.mean),
-        number(row.retransmitted_percent.mean),
+        "" if row.retransmitted_percent is None else number(row.retransmitted_percent.mean),
         *_figure_cells(row, shown, alike=alike),
         row.mptcp,
         ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),

@@ -36,8 +36,9 @@ class Full:
 
 
 def excludes(full: Interval, value: Interval) -> bool:
-    """Whether the mean of ``value`` lies outside the 95 % interval of the full form's."""
-    return abs(value.mean - full.mean) > (full.half_width or 0.0) + _ROUNDING * abs(full.mean)
+    """Return whether the mean of ``value`` lies outside the 95 % interval of the full form's, which has one."""
+    assert full.half_width is not None, "Full.of() leaves out what has no interval"
+    return abs(value.mean - full.mean) > full.half_width + _ROUNDING * abs(full.mean)
 
 
 def full_form(selected: Selected, documents: Documents) -> Full:

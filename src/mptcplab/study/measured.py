@@ -53,13 +53,12 @@ def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str,
 
 
 def _of_row(row: ResultRow, value: str) -> Value | None:
-    interval: Interval | None = getattr(row, value) if value in METRICS else row.figures.get(value)
+    interval = row.interval_of(value)
     if interval is None:
         return None
-    seeds = row.seeds if value in METRICS else row.figure_seeds.get(value, ())
-    by_seed = dict(zip(seeds, row.samples.get(value, ()), strict=False))
+    by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
     sockets = ", ".join(part for part in (row.congestion, row.scheduler) if part)
-    missing = len(row.seeds) - interval.n if value in FIGURES else 0
+    missing = len(row.seeds) - interval.n if value in FIGURES or value in METRICS else 0
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, missing)
 
 

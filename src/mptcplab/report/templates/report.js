@@ -130,7 +130,7 @@
       hovertext: order.map((at, i) => hoverText(series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
       y: pairs.map((pair) => pair[0]),
       error_y: {
-        type: "data", array: pairs.map((pair) => pair[1] ?? 0), visible: pairs.some((pair) => pair[1] !== null),
+        type: "data", array: pairs.map((pair) => pair[1] ?? NaN), visible: pairs.some((pair) => pair[1] !== null),
         thickness: 1.4, width: 4, color: axis.numbers ? colour : colours().ink,
       },
     };

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""What was not measured is not zero: it is absent from metrics, rows, tables and comparisons."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure as MplFigure
+
+from mptcplab.errors import LabError
+from mptcplab.metrics.compare import sides
+from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.reading import read
+from mptcplab.metrics.reassembly import Reassembly, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
+from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
+from mptcplab.recording import captures, samples
+from mptcplab.recording.record import Recording
+from mptcplab.report import figure
+from mptcplab.report.table import result_table
+from mptcplab.stats import Interval
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
+USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+
+
+def test_a_sum_of_nothing_known_is_not_known() -> None:
+    assert known_sum([{"bytes": None}, {}], "bytes") is None
+    assert known_sum([], "bytes") is None
+    assert known_sum([{"bytes": None}, {"bytes": 0}], "bytes") == 0
+    silent = {"conn": 0, "local": "a", "remote": "b", "bytes_received": None}
+    told = {"conn": 1, "local": "10.0.0.1:1", "remote": "10.0.0.2:2", "bytes_received": 7}
+    assert data_connections([silent, told], "bytes_received") == [[told]]
+    assert shares([[silent, told]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, "a path of which nothing is known has no share"
+
+
+def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
+    """Datagrams beside iperf3: only its sockets are sampled, so that no row has a program."""
+    row = {"time_ns": 1, "node": "server", "local": "10.0.2.2:5201", "remote": "10.0.1.1:40000", "bytes_received": 9}
+    samples.write([row], tmp_path / "subflows.parquet")
+    table = Recording(tmp_path).subflows
+    assert last_rows(table, node="server", program="datagrams.server") == []
+    assert [one["bytes_received"] for one in last_rows(table, node="server", program=None)] == [9]
+
+
+def _rows(*runs: tuple[int | None, dict[str, float]]) -> list[ResultRow]:
+    """Of one point: what each run's sockets retransmitted of 100 bytes, None if none was seen, and their shares."""
+    results = []
+    for seed, (again, carried) in enumerate(runs, start=1):
+        sent = None if again is None else 100
+        sockets = Sockets(use=USE, shares=carried, retransmitted_bytes=again, sent_bytes=sent, congestion=())
+        measured = Measured("bulk", 1e6, 1.0, sockets, "", MptcpCounts(0, 0, 0), ())
+        results.append(RunResult((), seed, f"run{seed}", "k", (measured,)))
+    return rows_of(results)
+
+
+def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
+    (row,) = _rows((None, {}), (None, {}))
+    assert row.retransmitted_percent is None
+    document = row.to_json()["retransmitted_percent"]
+    assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
+    table = result_table("t", [row])
+    assert dict(zip(table.columns, table.rows[0], strict=True))["retrans %"] == ""
+    assert sides({"rows": [row.to_json()]}, "retransmitted_percent") == {}
+
+
+def test_a_mean_is_over_the_runs_that_know() -> None:
+    (row,) = _rows((4, {"a": 0.5, "b": 0.5}), (None, {}), (2, {"a": 1.0}))
+    assert row.retransmitted_percent is not None
+    assert (row.retransmitted_percent.mean, row.retransmitted_percent.n) == (3.0, 2)
+    assert row.seeds_of("retransmitted_percent") == (1, 3)
+    assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
+    (side,) = sides({"rows": [row.to_json()]}, "retransmitted_percent").values()
+    assert side.values == {1: 4.0, 3: 2.0}
+    assert row.shares == {"a": 0.75, "b": 0.25}, "a run of which nothing is known is no run without data"
+
+
+def test_a_percentage_of_nothing_is_not_known() -> None:
+    sockets = Sockets(use=USE, shares={}, retransmitted_bytes=0, sent_bytes=0, congestion=())
+    assert sockets.retransmitted_percent is None
+    assert replace(sockets, sent_bytes=5).retransmitted_percent == 0
+
+
+def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
+    workload = {"kind": kind, "from": "client", "to": "server", "direction": "upload", "duration": "1 s"}
+    workload |= {"checksum": False}
+    facts = {"facts": {"scenario": {"workloads": {"bulk": workload}}}}
+    (folder / "manifest.json").write_text(json.dumps(facts))
+    (folder / "out").mkdir()
+    for side, said in outputs.items():
+        text = "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in said)
+        (folder / "out" / f"bulk.{side}.out").write_text(text)
+    return Recording(folder)
+
+
+def test_a_connection_that_fell_back_has_reinjected_nothing(tmp_path: Path) -> None:
+    """It does not tell what it had to send, so that all of its bytes would count as sent twice."""
+    at = {"time_ns": 1, "program": "bulk.client", "node": "client"}
+    subflows = [
+        {**at, "conn": 0, "local": "a", "remote": "b", "bytes_sent": 1100, "bytes_retrans": 40},
+        {**at, "conn": 1, "local": "c", "remote": "d", "bytes_sent": 5000, "bytes_retrans": 0},
+    ]
+    samples.write(subflows, tmp_path / "subflows.parquet")
+    samples.write([{**at, "conn": 0, "bytes_sent": 1000}, {**at, "conn": 1}], tmp_path / "connections.parquet")
+    recording = _recording(tmp_path)
+    (ends,) = ends_of(recording)
+    assert reinjected_bytes(recording, ends) == 60
+    subflows[0]["bytes_retrans"] = None
+    samples.write(subflows, tmp_path / "subflows.parquet")
+    assert reinjected_bytes(Recording(tmp_path), ends) is None, "what was retransmitted is not known"
+
+
+def test_nothing_delivered_between_samples_has_no_delay() -> None:
+    import numpy as np
+
+    held = Reassembly(np.array([0.0, 1.0]), np.array([10.0, 20.0]), np.array([10.0, 10.0]))
+    assert "head_of_line_delay_ms" not in reassembly_figures([held], reinjected=None)
+
+
+def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path) -> None:
+    sender = {"event": "end", "conn": 0, "first_ns": 0, "messages": 50, "last_ns": 10}
+    for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0}])):
+        (tmp_path / folder).mkdir()
+        recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
+        described = recording.manifest["facts"]["scenario"]["workloads"]["bulk"]
+        if said:
+            with pytest.raises(LabError, match="no end"):
+                read(recording, "bulk", described)
+        else:
+            assert read(recording, "bulk", described).figures == {"lost_percent": 100}
+
+
+def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
+    start = {"event": "start", "conn": 0, "t_ns": 100}
+    end = {"event": "end", "conn": 0, "connect_ns": 0, "bytes": 5, "last_ns": 100}
+    recording = _recording(tmp_path, client=[start, end], server=[end])
+    with pytest.raises(LabError, match="no goodput"):
+        read(recording, "bulk", recording.manifest["facts"]["scenario"]["workloads"]["bulk"])
+
+
+def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:
+    with pytest.raises(LabError, match="did not end as it should"):
+        captures._check("client-line1", "12 packets captured\n")
+    captures._check("client-line1", "12 packets captured\n0 packets dropped by kernel\n")
+
+
+def test_one_run_has_no_error_bar() -> None:
+    """Beside points that have one: a bar of no length would say that the value is certain."""
+    axes = MplFigure().subplots()
+    series = figure.Series("tcp", (Interval(5.0, None, 1), Interval(6.0, 0.5, 3)))
+    figure._draw_measured(axes, [0.0, 1.0], series, figure._Look("red", "o", "-"), "")
+    (container,) = axes.containers
+    lengths = [float(path.vertices[:, 1].max() - path.vertices[:, 1].min()) for path in container[2][0].get_paths()]
+    assert [length for length in lengths if length == length] == [1.0], lengths
+
+
+#: Ways to make a number of what is not there. Those of plans and layouts are about what a scenario leaves out.
+_TO_ZERO = re.compile(r"\bor 0(?:\.0)?\b(?!:)|fill_null|fill_nan|nan_to_num")
+_ROOMS = ("metrics", "recording", "report", "study", "capture", "results.py", "guest/sockets.py", "guest/queues.py")
+
+
+def test_no_code_behind_a_recording_makes_zero_of_nothing() -> None:
+    files = [file for room in _ROOMS for file in ([SOURCE / room] if "." in room else (SOURCE / room).rglob("*.py"))]
+    found = [
+        f"{file.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), start=1)
+        if _TO_ZERO.search(line)
+    ]
+    print(found)
+    # Without packets there is no connection whose times could be counted from the first one; and a segment without an
+    # acknowledgment has the number 0 in its header, RFC 9293, section 3.1.
+    allowed = {"analysis.start_ns or 0", "acknowledgment=int(acknowledgment or 0)"}
+    assert [one for one in found if not any(text in one for text in allowed)] == []
+    assert len(files) > 50
