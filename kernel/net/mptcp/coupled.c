@@ -39,18 +39,10 @@
 #include <linux/spinlock.h>
 
 #include "coupled.h"
+#include "group.h"
 #include "protocol.h"
 
 #define COUPLED_HASH_BITS	8
-
-struct coupled_group {
-	struct hlist_node node;		/* protected by the bucket's lock */
-	struct sock *msk;		/* constant, with a reference */
-	const struct tcp_congestion_ops *ops;	/* constant */
-	spinlock_t lock;		/* for the rest, and for what members publish */
-	struct list_head members;
-	u32 count;			/* read without the lock as a hint */
-};
 
 static struct coupled_bucket {
 	spinlock_t lock;		/* for the list, and for who may join or leave */
@@ -171,21 +163,6 @@ void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
 	cs->path.loss_gap = loss_gap;
 	cs->counts_until = tcp_jiffies32 + inet_csk(sk)->icsk_rto;
 	cs->published = true;
-	spin_unlock_bh(&cs->group->lock);
-}
-
-/**
- * coupled_withdraw() - let a path not count until it is published again
- * @sk: the subflow, locked
- */
-void coupled_withdraw(struct sock *sk)
-{
-	struct coupled_sock *cs = coupled_sk(sk);
-
-	if (!cs->group)
-		return;
-	spin_lock_bh(&cs->group->lock);
-	cs->published = false;
 	spin_unlock_bh(&cs->group->lock);
 }
 

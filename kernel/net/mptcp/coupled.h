@@ -59,7 +59,6 @@ void coupled_init(struct sock *sk);
 void coupled_release(struct sock *sk);
 
 void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
-void coupled_withdraw(struct sock *sk);
 u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS]);
 
 void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample);
@@ -72,8 +71,6 @@ u32 coupled_first_start(struct sock *sk, u32 acked);
 void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked);
 u32 coupled_reno_ssthresh(struct sock *sk);
 
-int coupled_register(struct tcp_congestion_ops *ops, struct tcp_congestion_ops *v09);
-
 /* A round-trip time to compute with, in us. */
 static inline u32 coupled_srtt_us(const struct sock *sk)
 {
@@ -84,15 +81,6 @@ static inline u32 coupled_srtt_us(const struct sock *sk)
 static inline bool coupled_delivered(const struct ack_sample *sample)
 {
 	return sample->pkts_acked > 0 || sample->rtt_us >= 0;
-}
-
-/*
- * What the kernels 0.8x to 0.9x took for the number of acked segments: an ACK is
- * one, except on TCP sockets.
- */
-static inline u32 coupled_v09_acked(const struct sock *sk, u32 acked)
-{
-	return coupled_sk(sk)->group ? min(acked, 1U) : acked;
 }
 
 #endif /* _MPTCP_COUPLED_H */
