@@ -48,18 +48,10 @@
 #include <linux/spinlock.h>
 
 #include "coupled.h"
+#include "group.h"
 #include "protocol.h"
 
 #define COUPLED_HASH_BITS	8
-
-struct coupled_group {
-	struct hlist_node node;		/* protected by the bucket's lock */
-	struct sock *msk;		/* constant, with a reference */
-	const struct tcp_congestion_ops *ops;	/* constant */
-	spinlock_t lock;		/* for the rest, and for what members publish */
-	struct list_head members;
-	u32 count;			/* read without the lock as a hint */
-};
 
 static struct coupled_bucket {
 	spinlock_t lock;		/* for the list, and for who may join or leave */

@@ -79,8 +79,6 @@ bool coupled_count_idle(const struct net *net);
 u8 coupled_olia_best_rule(const struct net *net);
 void coupled_count_failure(const struct net *net);
 
-int coupled_register(struct tcp_congestion_ops *ops, struct tcp_congestion_ops *v09);
-
 /* A round-trip time to compute with, in us. */
 static inline u32 coupled_srtt_us(const struct sock *sk)
 {
@@ -91,15 +89,6 @@ static inline u32 coupled_srtt_us(const struct sock *sk)
 static inline bool coupled_delivered(const struct ack_sample *sample)
 {
 	return sample->pkts_acked > 0 || sample->rtt_us >= 0;
-}
-
-/*
- * What the kernels 0.8x to 0.9x took for the number of acked segments: an ACK is
- * one, except on TCP sockets.
- */
-static inline u32 coupled_v09_acked(const struct sock *sk, u32 acked)
-{
-	return coupled_sk(sk)->group ? min(acked, 1U) : acked;
 }
 
 #endif /* _MPTCP_COUPLED_H */

@@ -90,29 +90,4 @@ static inline u32 coupled_balia_ssthresh(const struct coupled_path *paths, u32 n
 	return keep < least ? least : (u32)keep;
 }
 
-/**
- * coupled_balia_v09_decrease() - what a loss takes in the kernels 0.8x to 0.9x
- * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
- * @self: index of the path
- *
- * a is truncated to an integer, so that it is 1 below 2, and 3/2 from there on.
- * Those kernels compute this when the window grows, and use it at the next loss.
- * Their increase has no other deviation than to be taken once per ACK: it is
- * coupled_balia_increase(). After a loss they keep at least 1 segment.
- *
- * Return: segments to be taken from the window.
- */
-static inline u32 coupled_balia_v09_decrease(const struct coupled_path *paths, u32 n, u32 self)
-{
-	u64 half;
-
-	if (!coupled_valid(n, self))
-		return 0;
-	half = paths[self].cwnd >> 1;
-	if (coupled_floor(coupled_balia_ratio(paths, n, self), 0) < 2)
-		return (u32)half;
-	return (u32)(half * 3 >> 1);
-}
-
 #endif /* _COUPLED_BALIA_H */

@@ -59,35 +59,4 @@ static inline s64 coupled_lia_increase(const struct coupled_path *paths, u32 n, 
 	return coupled_fixed(coupled_min(coupled_lia_linked(paths, n), reno));
 }
 
-/**
- * coupled_lia_v09_increase() - the same with the deviations of the kernels 0.8x to 0.9x
- * @paths: the paths of the connection
- * @n: how many, 1 to COUPLED_MAX_PATHS
- * @self: index of the path on which an ACK came
- *
- * The linked increase is kept as an integer: 4096 times itself, truncated, at
- * least 1. The window grows by one after 4096 / that integer (truncated) ACKs,
- * and not before w_r ACKs.
- *
- * Return: increase per ACK (not per acked segment) in 2^-COUPLED_SHIFT segments.
- */
-static inline s64 coupled_lia_v09_increase(const struct coupled_path *paths, u32 n, u32 self)
-{
-	u64 alpha, acks, cwnd;
-
-	if (!coupled_valid(n, self))
-		return 0;
-	cwnd = paths[self].cwnd ? paths[self].cwnd : 1;
-	acks = cwnd;
-	if (n > 1) {
-		alpha = coupled_floor(coupled_lia_linked(paths, n), 12);
-		if (alpha > 4096)
-			alpha = 4096;
-		acks = coupled_div(4096, alpha ? (u32)alpha : 1);
-		if (acks < cwnd)
-			acks = cwnd;
-	}
-	return coupled_fixed(coupled_quot(coupled_int(1), coupled_int(acks)));
-}
-
 #endif /* _COUPLED_LIA_H */

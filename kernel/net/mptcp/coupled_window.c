@@ -151,22 +151,3 @@ u32 coupled_reno_ssthresh(struct sock *sk)
 	coupled_sk(sk)->credit = 0;
 	return tcp_reno_ssthresh(sk);
 }
-
-/**
- * coupled_register() - make a control and its variant known
- * @ops: the control
- * @v09: the same as in the out-of-tree kernels
- *
- * Return: 0, or an error, and then neither is registered.
- */
-int __init coupled_register(struct tcp_congestion_ops *ops, struct tcp_congestion_ops *v09)
-{
-	int err = tcp_register_congestion_control(ops);
-
-	if (err)
-		return err;
-	err = tcp_register_congestion_control(v09);
-	if (err)
-		tcp_unregister_congestion_control(ops);
-	return err;
-}

@@ -108,14 +108,6 @@ static inline u32 coupled_wvegas_alpha(const struct coupled_path *paths, u32 n, 
 	return alpha ? (u32)alpha : 1;
 }
 
-/* The same in the kernels 0.8x to 0.9x: a whole number, at least 2. */
-static inline u32 coupled_wvegas_v09_alpha(const struct coupled_path *paths, u32 n, u32 self)
-{
-	u32 whole = coupled_wvegas_alpha(paths, n, self) >> COUPLED_WVEGAS_SHIFT;
-
-	return (whole < 2 ? 2 : whole) << COUPLED_WVEGAS_SHIFT;
-}
-
 /**
  * coupled_wvegas_slow_start() - whether slow start goes on after a round
  * @v: the path; if slow start ends, its cwnd and ssthresh are changed
@@ -198,33 +190,6 @@ static inline void coupled_wvegas_round(struct coupled_wvegas *v, const struct c
 	coupled_wvegas_step(v, diff);
 	if (full)
 		coupled_wvegas_drain(v);
-	coupled_wvegas_settle(v);
-}
-
-/**
- * coupled_wvegas_v09_round() - the same with the deviations of the kernels 0.8x to 0.9x
- * @v: the path; cwnd, ssthresh, alpha and queue_us are updated
- * @paths: the paths of the connection; rtt_us is the mean of their last rounds
- * @n: how many, 1 to COUPLED_MAX_PATHS
- * @self: index of the path
- *
- * diff is truncated to whole packets, alpha is a whole number and at least 2, and
- * the queueing delay counts for draining in all rounds. A queueing delay of 0 does
- * not count: it means nothing, and on a network with noise does not occur.
- * Besides, the caller forgets alpha, queue_us and the rate on each return to the
- * state Open.
- */
-static inline void coupled_wvegas_v09_round(struct coupled_wvegas *v,
-					    const struct coupled_path *paths, u32 n, u32 self)
-{
-	u64 diff = coupled_wvegas_diff(v) >> COUPLED_WVEGAS_SHIFT << COUPLED_WVEGAS_SHIFT;
-
-	if (!v->alpha)
-		v->alpha = 2U << COUPLED_WVEGAS_SHIFT;
-	if (diff >= v->alpha)
-		v->alpha = coupled_wvegas_v09_alpha(paths, n, self);
-	coupled_wvegas_step(v, diff);
-	coupled_wvegas_drain(v);
 	coupled_wvegas_settle(v);
 }
 

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * LIA, the Linked Increases Algorithm (RFC 6356), as a TCP congestion control, and
- * lia_v09, the same with the deviations of the out-of-tree kernels 0.8x to 0.9x.
+ * LIA, the Linked Increases Algorithm (RFC 6356), as a TCP congestion control.
  *
  * Equations, scales and deviations are in coupled_lia.h; how subflows find each
  * other, and which count, in coupled.c. Slow start is TCP's, for each subflow by
  * itself: the RFC couples congestion avoidance only. HyStart++ may be turned on
- * (coupled_start.h). On a TCP socket both are Reno.
- *
- * lia_v09, besides what coupled_lia.h says, grows once per ACK and not per acked
- * segment. With delayed ACKs that is half as fast. Its slow start is always
- * Reno's.
+ * (coupled_start.h). On a TCP socket it is Reno.
  */
 
 #include <linux/module.h>
@@ -30,18 +25,6 @@ static void lia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	coupled_grow(sk, n, coupled_lia_increase(paths, n, 0), acked);
 }
 
-static void lia_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	struct coupled_path paths[COUPLED_MAX_PATHS];
-	u32 n;
-
-	acked = coupled_v09_acked(sk, coupled_slow_start(sk, acked));
-	if (!acked)
-		return;
-	n = coupled_collect(sk, paths);
-	coupled_grow(sk, n, coupled_lia_v09_increase(paths, n, 0), acked);
-}
-
 static struct tcp_congestion_ops lia __read_mostly = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= coupled_window_init,
@@ -55,21 +38,9 @@ static struct tcp_congestion_ops lia __read_mostly = {
 	.name		= "lia",
 };
 
-static struct tcp_congestion_ops lia_v09 __read_mostly = {
-	.flags		= TCP_CONG_NON_RESTRICTED,
-	.init		= coupled_init,
-	.release	= coupled_release,
-	.ssthresh	= coupled_reno_ssthresh,
-	.cong_avoid	= lia_v09_cong_avoid,
-	.pkts_acked	= coupled_pkts_acked,
-	.undo_cwnd	= tcp_reno_undo_cwnd,
-	.owner		= THIS_MODULE,
-	.name		= "lia_v09",
-};
-
 static int __init lia_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct coupled_window) > ICSK_CA_PRIV_SIZE);
-	return coupled_register(&lia, &lia_v09);
+	return tcp_register_congestion_control(&lia);
 }
 late_initcall(lia_register);

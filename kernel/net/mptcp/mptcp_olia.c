@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * OLIA, the Opportunistic Linked Increases Algorithm (Khalili et al., 2012), as a
- * TCP congestion control, and olia_v09, the same with the deviations of the
- * out-of-tree kernels 0.8x to 0.9x.
+ * TCP congestion control.
  *
  * Equations, scales and deviations are in coupled_olia.h; how subflows find each
  * other, and which count, in coupled.c. Slow start is Reno's; HyStart++ may be
- * turned on (coupled_start.h). On a TCP socket both are Reno. A loss, for the
+ * turned on (coupled_start.h). On a TCP socket it is Reno. A loss, for the
  * counts of bytes between losses, is whatever cuts the window: fast recovery,
  * timeout, ECN. One that proves spurious counts as well.
- *
- * olia_v09, besides what coupled_olia.h says, grows once per ACK and not per acked
- * segment, and its slow start is always Reno's.
  */
 
 #include <linux/module.h>
@@ -58,16 +54,11 @@ static void olia_set_state(struct sock *sk, u8 state)
 	coupled_state(sk, state, olia_loss_gap(sk));
 }
 
-static void olia_v09_pkts_acked(struct sock *sk, const struct ack_sample *sample)
-{
-	if (coupled_delivered(sample))
-		coupled_publish(sk, coupled_srtt_us(sk), olia_loss_gap(sk));
-}
-
 static void olia_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	coupled_window_sample(sk, sample);
-	olia_v09_pkts_acked(sk, sample);
+	if (coupled_delivered(sample))
+		coupled_publish(sk, coupled_srtt_us(sk), olia_loss_gap(sk));
 }
 
 static u32 olia_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS])
@@ -92,18 +83,6 @@ static void olia_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 	coupled_grow(sk, n, coupled_olia_increase(paths, n, 0, rule), acked);
 }
 
-static void olia_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	struct coupled_path paths[COUPLED_MAX_PATHS];
-	u32 n;
-
-	acked = coupled_v09_acked(sk, coupled_slow_start(sk, acked));
-	if (!acked)
-		return;
-	n = olia_collect(sk, paths);
-	coupled_grow(sk, n, coupled_olia_v09_increase(paths, n, 0), acked);
-}
-
 static struct tcp_congestion_ops olia __read_mostly = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= olia_init,
@@ -117,21 +96,9 @@ static struct tcp_congestion_ops olia __read_mostly = {
 	.name		= "olia",
 };
 
-static struct tcp_congestion_ops olia_v09 __read_mostly = {
-	.flags		= TCP_CONG_NON_RESTRICTED,
-	.init		= olia_init,
-	.release	= coupled_release,
-	.ssthresh	= olia_ssthresh,
-	.cong_avoid	= olia_v09_cong_avoid,
-	.pkts_acked	= olia_v09_pkts_acked,
-	.undo_cwnd	= tcp_reno_undo_cwnd,
-	.owner		= THIS_MODULE,
-	.name		= "olia_v09",
-};
-
 static int __init olia_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct olia) > ICSK_CA_PRIV_SIZE);
-	return coupled_register(&olia, &olia_v09);
+	return tcp_register_congestion_control(&olia);
 }
 late_initcall(olia_register);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wVegas, weighted Vegas (Cao, Xu, Fu, 2012), as a TCP congestion control, and
- * wvegas_v09, the same with the deviations of the out-of-tree kernels 0.8x to 0.9x.
+ * wVegas, weighted Vegas (Cao, Xu, Fu, 2012), as a TCP congestion control.
  *
  * Equations, scales and deviations are in coupled_wvegas.h; how subflows find each
  * other, and which count, in coupled.c. A path counts from the end of its first
@@ -14,10 +13,6 @@
  * ACKs do not show in their mean. The window does not grow in rounds in which it
  * was not what limited the sender. Unlike Linux's Vegas, an idle time does not
  * make base_rtt forgotten: a subflow may be idle often, by the scheduler.
- *
- * wvegas_v09, besides what coupled_wvegas.h says, forgets alpha, the queueing delay
- * and its rate whenever it returns to the state Open. Until it has its share in
- * queues again, the weights of its siblings are computed without it.
  */
 
 #include <linux/module.h>
@@ -70,19 +65,6 @@ static void wvegas_set_state(struct sock *sk, u8 state)
 		wvegas_begin_round(sk);
 }
 
-static void wvegas_v09_set_state(struct sock *sk, u8 state)
-{
-	struct wvegas *w = inet_csk_ca(sk);
-
-	wvegas_set_state(sk, state);
-	if (w->measuring) {
-		w->alpha = 0;
-		w->queue_us = 0;
-		w->rate_rtt_us = 0;
-		coupled_withdraw(sk);
-	}
-}
-
 static void wvegas_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	struct wvegas *w = inet_csk_ca(sk);
@@ -114,27 +96,19 @@ static void wvegas_apply(struct sock *sk, const struct coupled_wvegas *v)
 }
 
 /* Congestion avoidance at the end of a round. */
-static void wvegas_avoid(struct sock *sk, struct coupled_wvegas *v, bool v09)
+static void wvegas_avoid(struct sock *sk, struct coupled_wvegas *v)
 {
 	struct coupled_path paths[COUPLED_MAX_PATHS];
 	struct wvegas *w = inet_csk_ca(sk);
 	u32 n = coupled_collect(sk, paths);
-	u64 diff = coupled_wvegas_diff(v);
 
 	paths[0].rtt_us = v->rtt_us;
-	if (!v09) {
-		w->rate_rtt_us = v->rtt_us;
-		coupled_wvegas_round(v, paths, n, 0);
-	} else {
-		/* The rate is measured when it is needed, and not before. */
-		if (v->alpha && diff >= v->alpha)
-			w->rate_rtt_us = v->rtt_us;
-		coupled_wvegas_v09_round(v, paths, n, 0);
-	}
+	w->rate_rtt_us = v->rtt_us;
+	coupled_wvegas_round(v, paths, n, 0);
 	wvegas_apply(sk, v);
 }
 
-static void wvegas_end_round(struct sock *sk, u32 ack, u32 acked, bool v09)
+static void wvegas_end_round(struct sock *sk, u32 ack, u32 acked)
 {
 	struct wvegas *w = inet_csk_ca(sk);
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -154,35 +128,25 @@ static void wvegas_end_round(struct sock *sk, u32 ack, u32 acked, bool v09)
 	if (samples < WVEGAS_MIN_SAMPLES) {
 		tcp_reno_cong_avoid(sk, ack, acked);
 	} else if (!tcp_in_slow_start(tp)) {
-		wvegas_avoid(sk, &v, v09);
+		wvegas_avoid(sk, &v);
 	} else if (coupled_wvegas_slow_start(&v)) {
-		w->rate_rtt_us = v09 ? w->rate_rtt_us : v.rtt_us;
+		w->rate_rtt_us = v.rtt_us;
 		coupled_slow_start(sk, acked);
 	} else {
 		wvegas_apply(sk, &v);
 	}
 }
 
-static void wvegas_on_ack(struct sock *sk, u32 ack, u32 acked, bool v09)
+static void wvegas_cong_avoid(struct sock *sk, u32 ack, u32 acked)
 {
 	const struct wvegas *w = inet_csk_ca(sk);
 
 	if (!w->measuring)
 		tcp_reno_cong_avoid(sk, ack, acked);
 	else if (after(ack, w->round_end))
-		wvegas_end_round(sk, ack, acked, v09);
+		wvegas_end_round(sk, ack, acked);
 	else if (tcp_in_slow_start(tcp_sk(sk)))
 		coupled_slow_start(sk, acked);
-}
-
-static void wvegas_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	wvegas_on_ack(sk, ack, acked, false);
-}
-
-static void wvegas_v09_cong_avoid(struct sock *sk, u32 ack, u32 acked)
-{
-	wvegas_on_ack(sk, ack, acked, true);
 }
 
 static struct tcp_congestion_ops wvegas __read_mostly = {
@@ -198,22 +162,9 @@ static struct tcp_congestion_ops wvegas __read_mostly = {
 	.name		= "wvegas",
 };
 
-static struct tcp_congestion_ops wvegas_v09 __read_mostly = {
-	.flags		= TCP_CONG_NON_RESTRICTED,
-	.init		= wvegas_init,
-	.release	= coupled_release,
-	.ssthresh	= tcp_reno_ssthresh,
-	.cong_avoid	= wvegas_v09_cong_avoid,
-	.set_state	= wvegas_v09_set_state,
-	.pkts_acked	= wvegas_pkts_acked,
-	.undo_cwnd	= tcp_reno_undo_cwnd,
-	.owner		= THIS_MODULE,
-	.name		= "wvegas_v09",
-};
-
 static int __init wvegas_register(void)
 {
 	BUILD_BUG_ON(sizeof(struct wvegas) > ICSK_CA_PRIV_SIZE);
-	return coupled_register(&wvegas, &wvegas_v09);
+	return tcp_register_congestion_control(&wvegas);
 }
 late_initcall(wvegas_register);

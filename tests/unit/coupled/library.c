@@ -88,11 +88,6 @@ s64 test_lia(const struct coupled_path *paths, u32 n, u32 self)
 	return coupled_lia_increase(paths, n, self);
 }
 
-s64 test_lia_v09(const struct coupled_path *paths, u32 n, u32 self)
-{
-	return coupled_lia_v09_increase(paths, n, self);
-}
-
 s64 test_olia(const struct coupled_path *paths, u32 n, u32 self)
 {
 	return coupled_olia_increase(paths, n, self, COUPLED_OLIA_KERNEL);
@@ -103,11 +98,6 @@ s64 test_olia_draft(const struct coupled_path *paths, u32 n, u32 self)
 	return coupled_olia_increase(paths, n, self, COUPLED_OLIA_DRAFT);
 }
 
-s64 test_olia_v09(const struct coupled_path *paths, u32 n, u32 self)
-{
-	return coupled_olia_v09_increase(paths, n, self);
-}
-
 u32 test_olia_best(const struct coupled_path *paths, u32 n)
 {
 	return coupled_olia_best(paths, n, COUPLED_OLIA_KERNEL);
@@ -116,11 +106,6 @@ u32 test_olia_best(const struct coupled_path *paths, u32 n)
 u32 test_olia_draft_best(const struct coupled_path *paths, u32 n)
 {
 	return coupled_olia_best(paths, n, COUPLED_OLIA_DRAFT);
-}
-
-u32 test_olia_v09_best(const struct coupled_path *paths, u32 n)
-{
-	return coupled_olia_v09_best(paths, n);
 }
 
 u32 test_olia_largest(const struct coupled_path *paths, u32 n, u32 slack)
@@ -143,11 +128,6 @@ u32 test_balia_ssthresh(const struct coupled_path *paths, u32 n, u32 self)
 	return coupled_balia_ssthresh(paths, n, self);
 }
 
-u32 test_balia_v09_decrease(const struct coupled_path *paths, u32 n, u32 self)
-{
-	return coupled_balia_v09_decrease(paths, n, self);
-}
-
 u64 test_wvegas_diff(const struct coupled_wvegas *v)
 {
 	return coupled_wvegas_diff(v);
@@ -158,11 +138,6 @@ u32 test_wvegas_alpha(const struct coupled_path *paths, u32 n, u32 self)
 	return coupled_wvegas_alpha(paths, n, self);
 }
 
-u32 test_wvegas_v09_alpha(const struct coupled_path *paths, u32 n, u32 self)
-{
-	return coupled_wvegas_v09_alpha(paths, n, self);
-}
-
 bool test_wvegas_slow_start(struct coupled_wvegas *v)
 {
 	return coupled_wvegas_slow_start(v);
@@ -171,12 +146,6 @@ bool test_wvegas_slow_start(struct coupled_wvegas *v)
 void test_wvegas_round(struct coupled_wvegas *v, const struct coupled_path *paths, u32 n, u32 self)
 {
 	coupled_wvegas_round(v, paths, n, self);
-}
-
-void test_wvegas_v09_round(struct coupled_wvegas *v, const struct coupled_path *paths, u32 n,
-			   u32 self)
-{
-	coupled_wvegas_v09_round(v, paths, n, self);
 }
 
 bool test_start_round(struct coupled_start *s)

@@ -84,7 +84,6 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "test_fls": ([c_uint64], c_int32),
     "test_olia_best": ([POINTER(CPath), c_uint32], c_uint32),
     "test_olia_draft_best": ([POINTER(CPath), c_uint32], c_uint32),
-    "test_olia_v09_best": ([POINTER(CPath), c_uint32], c_uint32),
     "test_olia_largest": (_PATHS, c_uint32),
     "test_olia_eps": ([c_uint32] * 4, CEpsilon),
     "test_wvegas_diff": ([POINTER(CVegas)], c_uint64),
@@ -92,10 +91,8 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
     "test_start_round": ([POINTER(CStart)], c_bool),
     "test_start_sample": ([POINTER(CStart), c_uint32, c_uint32], c_bool),
     "test_wvegas_round": (_ROUND, None),
-    "test_wvegas_v09_round": (_ROUND, None),
-    **{f"test_{name}": (_PATHS, c_int64) for name in ("lia", "lia_v09", "olia", "olia_draft", "olia_v09", "balia")},
-    **{f"test_balia_{name}": (_PATHS, c_uint32) for name in ("ssthresh", "v09_decrease")},
-    **{f"test_wvegas_{name}": (_PATHS, c_uint32) for name in ("alpha", "v09_alpha")},
+    **{f"test_{name}": (_PATHS, c_int64) for name in ("lia", "olia", "olia_draft", "balia")},
+    **{f"test_{name}": (_PATHS, c_uint32) for name in ("balia_ssthresh", "wvegas_alpha")},
 }
 
 
@@ -131,7 +128,7 @@ class Library:
         return self.of(name, paths, r) / ONE
 
     def vegas_round(self, name: str, vegas: CVegas, paths: Sequence[Reference], r: int) -> CVegas:
-        """The path after a round by `wvegas_round` or `wvegas_v09_round`."""
+        """The path after a round by `wvegas_round`."""
         after = CVegas.from_buffer_copy(vegas)
         self(name, byref(after), c_paths(paths), len(paths), r)
         return after

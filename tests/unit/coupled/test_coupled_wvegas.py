@@ -159,35 +159,3 @@ def test_ten_packets_whatever_the_number_of_paths(library: Library, per_ms: tupl
     assert found.queued == pytest.approx(10, abs=len(per_ms))
     assert found.used > 0.995
     assert found.shares == pytest.approx([10 * rate / sum(per_ms) for rate in per_ms], rel=0.1)
-
-
-@pytest.mark.parametrize("per_ms", [(1.0,), (1.0, 1.0)])
-def test_v09_drains_as_soon_as_a_second_packet_waits(library: Library, per_ms: tuple[float, ...]) -> None:
-    """Its delay counts from the first packet on, so the second has doubled it: half of the window is lost each time."""
-    found = _loop(library, "wvegas_v09_round", per_ms)
-    print(f"{len(per_ms)} paths: {found.queued:.2f} packets queued, {100 * found.used:.1f} % used")
-    assert found.used == pytest.approx(0.77, abs=0.03), "a ramp from half of what the path holds to all of it"
-    assert found.queued < len(per_ms)
-
-
-@pytest.mark.parametrize("n", [1, 4, 5, 8])
-def test_v09_targets_exceed_ten(library: Library, n: int) -> None:
-    """Whole packets, and at least two for each path: sixteen for eight paths, where the specification has ten."""
-    paths = [Path(100, 20000)] * n
-    spec, v09 = (
-        sum(library.of(name, paths, r) for r in range(n)) / PACKET for name in ("wvegas_alpha", "wvegas_v09_alpha")
-    )
-    print(f"{n} paths: {spec:.3f} packets, v0.9 {v09:.0f}")
-    assert spec == pytest.approx(10, abs=0.001)
-    assert v09 == n * max(2, 10 // n)
-
-
-def test_v09_counts_whole_packets(library: Library) -> None:
-    """2.9 packets in queues and a target of 2.5: one less by the specification; to v0.9 that is 2 and 2."""
-    paths = [Path(29, 10000)] * 4
-    at = CVegas(29, 2, 9000, 10000, 0, 0)
-    assert _diff(library, 29, 9000, 10000) == pytest.approx(2.9, abs=GRAIN)
-    at.alpha = 5 * PACKET // 2
-    assert library.vegas_round("wvegas_round", at, paths, 0).cwnd == 28
-    at.alpha = 2 * PACKET
-    assert library.vegas_round("wvegas_v09_round", at, paths, 0).cwnd == 29
