@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -212,11 +213,27 @@ def test_commands(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert listing.splitlines()[1].split()[:4] == ["*", "7.2", "7.2.12-mptcplab", "250"]
     (item,) = json.loads(runner.invoke(command, ["list", "--json"], catch_exceptions=False).stdout)
     assert (item["default"], item["hz"]) == (True, 250)
-    other = runner.invoke(command, ["build", "--source", str(tree), "--hz", "100", "--json"], catch_exceptions=False)
-    assert json.loads(other.stdout)["variant"] == "hz100"
     refused = runner.invoke(command, ["build", "--source", str(tree), "--hz", "300"])
     assert refused.exit_code == 2
     assert "'300' is not one of '100', '250', '1000'" in refused.stderr
+
+
+def test_a_build_with_another_frequency(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its options go into the key, and it is named after them."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "load_inputs", _with_variant)
+    runner = CliRunner()
+    documents = {}
+    for options in ([], ["--hz", "1000"], ["--hz", "100"], ["--hz", "100", "--debug"]):
+        done = runner.invoke(command, ["build", "--source", str(tree), "--json", *options], catch_exceptions=False)
+        documents[" ".join(options)] = json.loads(done.stdout)
+    variants = {options: document["variant"] for options, document in documents.items()}
+    assert variants == {"": "", "--hz 1000": "", "--hz 100": "hz100", "--hz 100 --debug": "hz100-debug"}
+    assert len({document["key"] for document in documents.values()}) == 3
+
+
+def _with_variant(_version: str, *, variant: str) -> Inputs:
+    return replace(INPUTS, fragment=f"{INPUTS.fragment}CONFIG_LOCALVERSION={variant}\n")
 
 
 def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:

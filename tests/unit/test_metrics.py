@@ -358,9 +358,13 @@ ACCEPTED = {"MPTcpExtMPCapableACKRX": 1}
         (
             {"TcpExtTCPMemoryPressures": 2, "UdpMemErrors": 1},
             None,
-            ("TCPMemoryPressures 2 (times), UdpMemErrors 1 (datagrams dropped)",),
+            ("short of memory for sockets: TcpExtTCPMemoryPressures 2, UdpMemErrors 1",),
         ),
-        ({}, {"tcp_pages_peak": 101, "tcp_mem_pages": [75, 100, 150]}, ("used 101 pages of it: more than the 100 of",)),
+        (
+            {},
+            {"tcp_pages_peak": 101, "tcp_mem_pages": [75, 100, 150]},
+            ("used 101 pages of its memory: more than the 100 of",),
+        ),
         ({}, {"tcp_pages_peak": 100, "tcp_mem_pages": [75, 100, 150]}, ()),
         ({}, {"tcp_pages_peak": None, "tcp_mem_pages": [75, 100, 150]}, ()),
         # A socket's own buffer was full: no sign of the machine.

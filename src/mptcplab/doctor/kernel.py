@@ -14,6 +14,7 @@ from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, cache_root, find_kernel, list_kernels, work_dir
+from mptcplab.kernel.config import kernel_text
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.plan.model import Plan, Program
 
@@ -45,7 +46,7 @@ def look_at_kernels() -> Iterator[Finding]:
             yield Finding(f"kernel {version}", level, _short(error), use, command)
         else:
             usual = kernel if is_usual else usual
-            yield fine(f"kernel {version}", f"{kernel.release}, built {kernel.built[:10]}")
+            yield fine(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, built {kernel.built[:10]}")
     if usual is not None:
         yield boot(usual)
 

@@ -55,6 +55,11 @@ def timer_frequency(config: str) -> int | None:
     return int(value) if value is not None else None
 
 
+def kernel_text(release: str, hz: int | None) -> str:
+    """Return a kernel's release and timer frequency in one text: `7.2.13-mptcplab, HZ 1000`."""
+    return release if hz is None else f"{release}, HZ {hz}"
+
+
 def lost_options(wanted: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
     """What was asked for and is not so in the final configuration, as `CONFIG_X=value`, sorted."""
     return tuple(sorted(f"{name}={value}" for name, value in wanted.items() if final.get(name, "n") != value))

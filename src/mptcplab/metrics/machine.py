@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from mptcplab.recording.record import Recording
 
@@ -12,17 +12,17 @@ FILE = "machine.json"
 #: would not share. A receive buffer that is full is another matter: its limit belongs to one socket, is set by the
 #: scenario or by autotuning, and acts alike on a machine of its own. So PruneCalled, RcvPruned, OfoPruned,
 #: TCPRcvCollapsed, TCPRcvQDrop and TCPBacklogDrop are not among these.
-PRESSURE: Mapping[str, str] = {
+PRESSURE = (
     # tcp_enter_memory_pressure(): more than tcp_mem[1] is in use, or a segment cannot be allocated.
-    "TcpExtTCPMemoryPressures": "times",
+    "TcpExtTCPMemoryPressures",
     # tcp_check_oom(): more than tcp_mem[2], or more orphans than tcp_max_orphans, which follows the memory's size.
-    "TcpExtTCPAbortOnMemory": "connections aborted",
+    "TcpExtTCPAbortOnMemory",
     # __sk_mem_raise_allocated() refuses: more than udp_mem[2].
-    "UdpMemErrors": "datagrams dropped",
-    "Udp6MemErrors": "datagrams dropped",
+    "UdpMemErrors",
+    "Udp6MemErrors",
     # sk_filter_trim_cap(): a packet that came out of the kernel's last reserves.
-    "TcpExtPFMemallocDrop": "packets dropped",
-}
+    "TcpExtPFMemallocDrop",
+)
 
 
 def machine_warnings(recording: Recording) -> Iterator[str]:
@@ -39,14 +39,14 @@ def machine_warnings(recording: Recording) -> Iterator[str]:
 def _pressure(recording: Recording) -> Iterator[str]:
     counted = pressure_counts(recording)
     if counted:
-        total = ", ".join(f"{name} {count} ({PRESSURE[name]})" for name, count in counted.items())
-        yield f"the hosts share the memory of one machine, and it was short of memory for sockets: {total}"
+        total = ", ".join(f"{name} {count}" for name, count in counted.items())
+        yield f"the hosts share one machine, which was short of memory for sockets: {total}"
         return
     peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
     # MPTCP's own memory is part of the sum, but only a TCP socket that asks for more notices the limit.
     if peak is not None and limits and peak > limits[1]:
         yield (
-            f"the hosts share the memory of one machine, and their sockets used {peak} pages of it: more than the "
+            f"the hosts share one machine, and their TCP sockets used {peak} pages of its memory: more than the "
             f"{limits[1]} of tcp_mem from which on TCP saves memory"
         )
 

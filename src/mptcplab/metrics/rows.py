@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
+from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import mean_jain_over_time
 from mptcplab.metrics.figures import columns
@@ -140,11 +141,6 @@ class FairnessRow:
         """Plain data."""
         document: dict[str, Any] = {"settings": self.settings, "jain_index": _interval_json(self.jain)}
         return document | ({"jain_index_1s": _interval_json(self.jain_1s)} if self.jain_1s is not None else {})
-
-
-def kernel_text(release: str, hz: int | None) -> str:
-    """Return a kernel's release and timer frequency in one text: ``7.2.13-mptcplab, HZ 1000``."""
-    return release if hz is None else f"{release}, HZ {hz}"
 
 
 def _interval_json(interval: Interval) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.compare import paired_rows
-from mptcplab.metrics.rows import ResultRow, Settings, kernel_text
+from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""The measured tables of docs/machine.md: what the timers' frequency changes, and what other settings of a machine do.
+
+    for hz in 100 250 1000; do mptcplab kernel build --hz $hz; done
+    python -m docs.figures.effects RESULTS [hz] [settings]
+
+Runs that are recorded in the folder RESULTS already are not made again. Every case is a scenario of this repository in
+a short form: less time, one row, few seeds. So the tables show the direction and the rough size of an effect; no study
+is judged by them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from docs.figures.page import PAGE, replaced
+
+from mptcplab.engine.lab import Lab, Stop, prepare_engines
+from mptcplab.metrics.measure import Measured
+from mptcplab.scenario.load import load
+from mptcplab.stats import Interval, mean_interval
+from mptcplab.study.load import select
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+STUDIES = ROOT / "src" / "mptcplab" / "studies"
+
+Rows = Mapping[str, Measured]
+Value = Callable[[Rows], float]
+Variants = Mapping[str, tuple[str, ...]]
+"""Settings by the title of their column."""
+
+HZ: Variants = {f"HZ {hz}": (f"kernel=7.2-hz{hz}",) for hz in (100, 250, 1000)}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row: a scenario in a short form, the value that is compared, and its published value if there is one."""
+
+    title: str
+    unit: str
+    file: Path
+    settings: tuple[str, ...]
+    value: Value
+    repeats: int = 3
+    published: str = ""
+
+
+def goodput(workload: str) -> Value:
+    """Return what measures the goodput of ``workload`` in Mbit/s."""
+    return lambda rows: rows[workload].goodput_bps / 1e6
+
+
+def duration(workload: str) -> Value:
+    """Return what measures how long ``workload`` took, in s."""
+    return lambda rows: rows[workload].duration_s
+
+
+def figure(workload: str, name: str) -> Value:
+    """Return what measures one of :data:`mptcplab.metrics.figures.FIGURES`."""
+    return lambda rows: rows[workload].figures[name]
+
+
+def ratio(workload: str, other: str, *, flows: int = 1) -> Value:
+    """Return what measures the goodput of ``workload`` in terms of one of the ``flows`` of ``other``."""
+    return lambda rows: rows[workload].goodput_bps / (rows[other].goodput_bps / flows)
+
+
+def share(workload: str, link: str) -> Value:
+    """Return what measures the part of the data of ``workload`` whose subflow begins with ``link``."""
+    return lambda rows: sum(
+        part for path, part in rows[workload].sockets.shares.items() if path.split(">")[0].strip() == link
+    )
+
+
+def published(table: str, row: str, column: str) -> str:
+    """Return the published value of a study's table, with its interval if it has one."""
+    (selected,) = select(table)
+    value = selected.table.published[row][column]
+    return f"{value.mean:g}" + (f" ± {value.half_width:g}" if value.half_width is not None else "")
+
+
+def _subramani(loss: str, protocol: str) -> Case:
+    control = "cubic" if protocol == "tcp" else "balia"
+    return Case(
+        f"Subramani, Table 4.6 (RTT 1 ms): {protocol.upper()}, {loss} loss",
+        "Mbit/s",
+        STUDIES / "subramani2018" / "table-4.6.toml",
+        (
+            f"links.line1.forward.loss={loss}",
+            f"hosts.*.transport.protocol={protocol}",
+            f"hosts.*.transport.congestion_control={control}",
+            "workloads.bulk.duration=20 s",
+        ),
+        goodput("bulk"),
+        published=published("subramani2018/4.6", loss, protocol),
+    )
+
+
+def _ito(way: str, column: str, *settings: str) -> Case:
+    return Case(
+        f"Ito, Table 3 (RTT 290 and 240 ms): {way}, 0.5 % loss",
+        "Mbit/s",
+        STUDIES / "ito2016" / "table-3.toml",
+        ("links.line*.loss=0.5 %", *settings),
+        goodput("bulk"),
+        repeats=5,
+        published=published("ito2016/3", "0.5 %", column),
+    )
+
+
+def _best_path(title: str, protocol: str, control: str) -> Case:
+    return Case(
+        f"best path (RTT 40 ms, 0.2 % loss): {title}",
+        "Mbit/s",
+        EXAMPLES / "behaviour" / "rfc6356-best-path.toml",
+        (
+            f"transport.protocol={protocol}",
+            f"transport.congestion_control={control}",
+            "links.line2.forward.loss=0.2 %",
+            "links.line2.delay=20 ms",
+        ),
+        goodput("bulk"),
+    )
+
+
+OF_HZ = (
+    _subramani("1 %", "tcp"),
+    _subramani("3 %", "tcp"),
+    _subramani("5 %", "tcp"),
+    _subramani("1 %", "mptcp"),
+    _subramani("3 %", "mptcp"),
+    _subramani("5 %", "mptcp"),
+    Case(
+        "Nguyen, shared bottleneck, 25 ms added: MPTCP / TCP",
+        "ratio",
+        STUDIES / "nguyen2014" / "rtt.toml",
+        ("links.bottleneck.forward.delay=25 ms", "workloads.*.duration=60 s"),
+        ratio("mptcp", "tcp"),
+    ),
+    _ito("MPTCP", "mptcp", "transport.protocol=mptcp", "workloads.bulk.via=line1", "links.line1.overtake=false"),
+    _ito("TCP on path 1", "tcp1", "transport.protocol=tcp", "workloads.bulk.via=line1", "links.line1.overtake=true"),
+    _ito("TCP on path 2", "tcp2", "transport.protocol=tcp", "workloads.bulk.via=line2", "links.line1.overtake=true"),
+    _best_path("two TCP flows", "tcp", "reno"),
+    _best_path("MPTCP, LIA", "mptcp", "lia"),
+    Case(
+        "shared bottleneck, 2 subflows beside TCP: LIA / TCP",
+        "ratio",
+        EXAMPLES / "behaviour" / "rfc6356-shared-bottleneck.toml",
+        (
+            "workloads.tcp.connections=1",
+            "topology.lines=2",
+            "hosts.client.transport.congestion_control=lia",
+        ),
+        ratio("mptcp", "tcp"),
+    ),
+    Case(
+        "congested path, 4 TCP flows on line2: OLIA's share there",
+        "part",
+        EXAMPLES / "behaviour" / "rfc6356-congested-path.toml",
+        ("workloads.tcp2.connections=4", "hosts.client.transport.congestion_control=olia"),
+        share("mptcp", "access2"),
+    ),
+)
+
+_LONG = EXAMPLES / "machine" / "long-path.toml"
+_AGAIN = EXAMPLES / "machine" / "second-connection.toml"
+_OWN = EXAMPLES / "machine" / "own-queue.toml"
+_BUFFERS: Variants = {
+    "tcp_rmem to 7.75 MiB": (),
+    "to 32 MiB": ('transport.tcp_rmem=["4096 B", "128 KiB", "32 MiB"]',),
+}
+_METRICS: Variants = {
+    "nothing known, as at the beginning of a run": ('transport.sysctl={"net.ipv4.tcp_no_metrics_save" = 1}',),
+    "after an earlier connection": ('transport.sysctl={"net.ipv4.tcp_no_metrics_save" = 0}',),
+}
+_QUEUES: Variants = {
+    "tail drop, 1000 packets": ("links.access1.discipline=tail-drop",),
+    "fq_codel": ("links.access1.discipline=fq_codel",),
+}
+#: Of one setting each: the case, the lab's value, and that of a usual machine with Debian.
+OF_SETTINGS: Sequence[tuple[Case, Variants]] = (
+    (Case("1 Gbit/s, RTT 100 ms: TCP", "Mbit/s", _LONG, ("transport.protocol=tcp",), goodput("bulk")), _BUFFERS),
+    (
+        Case("two such paths: MPTCP", "Mbit/s", _LONG, ("transport.protocol=mptcp",), goodput("bulk")),
+        _BUFFERS,
+    ),
+    (Case("10 MB, 0.1 % loss: duration", "s", _AGAIN, (), duration("second"), repeats=5), _METRICS),
+    (Case("20 Mbit/s at the sender: TCP beside a call", "Mbit/s", _OWN, (), goodput("bulk")), _QUEUES),
+    (Case("the same: mean delay of the call's packets", "ms", _OWN, (), figure("call", "delay_mean_ms")), _QUEUES),
+)
+
+
+def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
+    """Return the mean of the case's value over its seeds. :raises LabError: when a run fails."""
+    experiment = load(case.file, overrides=(*case.settings, *settings), repeats=case.repeats)
+    if len(experiment.points) != 1:
+        raise ValueError(f"{case.title}: {len(experiment.points)} points instead of one")
+    lab = Lab(prepare_engines(experiment.runs), out, stop=Stop())
+    values = []
+    for done in lab.execute(experiment.runs, jobs=1, progress=lambda _: None):
+        if done.error is not None:
+            raise done.error
+        assert done.result is not None
+        values.append(case.value({one.workload: one for one in done.result.measured}))
+    return mean_interval(values)
+
+
+def table_of_hz(out: Path) -> str:
+    """Return the table of cases by the timers' frequency."""
+    lines = [f"| | {' | '.join(HZ)} | published | n |", "| --- " * (len(HZ) + 3) + "|"]
+    for case in OF_HZ:
+        cells = [_cell(measure(case, settings, out)) for settings in HZ.values()]
+        lines.append(f"| {case.title}, {case.unit} | {' | '.join(cells)} | {case.published} | {case.repeats} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join(lines)
+
+
+def table_of_settings(out: Path) -> str:
+    """Return the table of single settings: the lab's value, and that of another machine."""
+    lines = ["| | in the lab | on a usual machine | n |", "| --- " * 4 + "|"]
+    for case, variants in OF_SETTINGS:
+        cells = [f"{_cell(measure(case, chosen, out))} ({name})" for name, chosen in variants.items()]
+        lines.append(f"| {case.title}, {case.unit} | {' | '.join(cells)} | {case.repeats} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return "\n".join(lines)
+
+
+def _cell(value: Interval) -> str:
+    digits = 1 if abs(value.mean) >= 10 else 2
+    text = f"{value.mean:.{digits}f}"
+    return text if value.half_width is None else f"{text} ± {value.half_width:.{digits}f}"
+
+
+TABLES: Mapping[str, Callable[[Path], str]] = {"hz": table_of_hz, "settings": table_of_settings}
+#: Comments of the page that name the places of tables.
+PLACES = {"hz": "hz", "settings": "effects"}
+
+
+def main(out: Path, names: Sequence[str]) -> None:
+    """Measure the tables that are named, or all, and put them into the page."""
+    for name in names or TABLES:
+        made = TABLES[name](out)
+        PAGE.write_text(replaced(PAGE.read_text(), PLACES[name], made))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
