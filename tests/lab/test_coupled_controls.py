@@ -36,7 +36,7 @@ def test_smallest_window_on_a_lossy_path(bench: Bench, control: str, smallest: i
     found = rows["snd_ssthresh"].min()
     samples: list[tuple[int, int]] = rows.select("time_ns", "bytes_acked").rows()
     acked = [max(count for time_ns, count in samples if time_ns <= at * SECOND_NS) for at in range(5, 31, 5)]
-    print(f"{control}: smallest ssthresh {found}, bytes acked at 5, 10, ... s: {acked}")
+    print(f"{control}: smallest ssthresh {found!r}, bytes acked at 5, 10, ... s: {acked}")
     assert found == smallest
     assert all(later > earlier for earlier, later in pairwise(acked))
 

@@ -24,8 +24,9 @@
  * retransmission timeout, and the one that asks. An idle backup subflow, or one
  * whose path is dead, does not slow the others down. After an idle time as long
  * as that, Linux distrusts the window, too (RFC 2861). With
- * net.mptcp.coupled_count_idle all established subflows count, from init() on, with
- * the window that they have: RFC 6356 sums over "all subflows in the connection".
+ * net.mptcp.coupled_count_idle all established subflows count, with the window that
+ * they have; those of LIA, OLIA and BALIA from init() on. RFC 6356 sums over all
+ * subflows of a connection.
  *
  * Window of a member in fast recovery: ssthresh. RFC 6356, section 3, asks for it,
  * since its window may be inflated there (RFC 5681). Linux's is not: PRR (RFC 6937)
@@ -126,8 +127,6 @@ void coupled_init(struct sock *sk)
 		coupled_count_failure(sock_net(sk));
 	}
 	spin_unlock_bh(&bucket->lock);
-	if (coupled_count_idle(sock_net(sk)) && tcp_sk(sk)->srtt_us)
-		coupled_publish(sk, coupled_srtt_us(sk), 0);
 }
 
 /**
@@ -176,28 +175,6 @@ static u32 coupled_window_in(const struct sock *sk, u8 state)
 }
 
 /**
- * coupled_publish() - report a path to the other members; it counts from now on
- * @sk: the subflow, locked, on which data was acked
- * @rtt_us: its round-trip time in us
- * @loss_gap: see struct coupled_path
- */
-void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
-{
-	struct coupled_sock *cs = coupled_sk(sk);
-
-	/* Nobody reads it, unless the one who joins next finds this one idle. */
-	if (!cs->group || (coupled_alone(cs) && !coupled_count_idle(sock_net(sk))))
-		return;
-	spin_lock_bh(&cs->group->lock);
-	cs->path.cwnd = coupled_window_in(sk, inet_csk(sk)->icsk_ca_state);
-	cs->path.rtt_us = rtt_us;
-	cs->path.loss_gap = loss_gap;
-	cs->counts_until = tcp_jiffies32 + inet_csk(sk)->icsk_rto;
-	cs->published = true;
-	spin_unlock_bh(&cs->group->lock);
-}
-
-/**
  * coupled_state() - report what a change of state has made of a path
  * @sk: the subflow, locked
  * @state: TCP_CA_*, which it is about to enter
@@ -225,6 +202,28 @@ void coupled_set_state(struct sock *sk, u8 state)
 }
 
 /**
+ * coupled_publish() - report a path to the other members; it counts from now on
+ * @sk: the subflow, locked, on which data was acked
+ * @rtt_us: its round-trip time in us
+ * @loss_gap: see struct coupled_path
+ */
+void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap)
+{
+	struct coupled_sock *cs = coupled_sk(sk);
+
+	/* Nobody reads it, unless the one who joins next finds this one idle. */
+	if (!cs->group || (coupled_alone(cs) && !coupled_count_idle(sock_net(sk))))
+		return;
+	spin_lock_bh(&cs->group->lock);
+	cs->path.cwnd = coupled_window_in(sk, inet_csk(sk)->icsk_ca_state);
+	cs->path.rtt_us = rtt_us;
+	cs->path.loss_gap = loss_gap;
+	cs->counts_until = tcp_jiffies32 + inet_csk(sk)->icsk_rto;
+	cs->published = true;
+	spin_unlock_bh(&cs->group->lock);
+}
+
+/**
  * coupled_withdraw() - let a path not count until it is published again
  * @sk: the subflow, locked
  */
@@ -239,14 +238,12 @@ void coupled_withdraw(struct sock *sk)
 	spin_unlock_bh(&cs->group->lock);
 }
 
-/*
- * Under the group's lock, without which a member's socket may go. Once over, for
- * good: the clock comes round again.
- */
+/* Under the group's lock. Once over, for good: the clock comes round again. */
 static bool coupled_counts(struct coupled_sock *cs, bool idle)
 {
 	int established = TCPF_ESTABLISHED | TCPF_CLOSE_WAIT;
 
+	/* A member leaves under the same lock, so its socket is there. */
 	if (idle)
 		return cs->published &&
 		       (1 << inet_sk_state_load(coupled_owner(cs)) & established);

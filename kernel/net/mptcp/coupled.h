@@ -59,13 +59,17 @@ static inline struct coupled_sock *coupled_sk(const struct sock *sk)
 void coupled_init(struct sock *sk);
 void coupled_release(struct sock *sk);
 
-void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
 void coupled_state(struct sock *sk, u8 state, u64 loss_gap);
 void coupled_set_state(struct sock *sk, u8 state);
+void coupled_publish(struct sock *sk, u32 rtt_us, u64 loss_gap);
 void coupled_withdraw(struct sock *sk);
 u32 coupled_collect(struct sock *sk, struct coupled_path paths[COUPLED_MAX_PATHS]);
 
 void coupled_pkts_acked(struct sock *sk, const struct ack_sample *sample);
+bool coupled_count_idle(const struct net *net);
+u8 coupled_olia_best_rule(const struct net *net);
+void coupled_count_failure(const struct net *net);
+bool coupled_hystart(const struct net *net);
 u32 coupled_slow_start(struct sock *sk, u32 acked);
 void coupled_window_init(struct sock *sk);
 void coupled_window_sample(struct sock *sk, const struct ack_sample *sample);
@@ -73,11 +77,6 @@ void coupled_window_acked(struct sock *sk, const struct ack_sample *sample);
 u32 coupled_first_start(struct sock *sk, u32 acked);
 void coupled_grow(struct sock *sk, u32 n, s64 increase, u32 acked);
 u32 coupled_reno_ssthresh(struct sock *sk);
-
-bool coupled_hystart(const struct net *net);
-bool coupled_count_idle(const struct net *net);
-u8 coupled_olia_best_rule(const struct net *net);
-void coupled_count_failure(const struct net *net);
 
 /* A round-trip time to compute with, in us. */
 static inline u32 coupled_srtt_us(const struct sock *sk)

@@ -43,6 +43,8 @@ void coupled_window_init(struct sock *sk)
 	memset(&window->start, 0, sizeof(window->start));
 	window->start.round_end = tcp_sk(sk)->snd_nxt;
 	coupled_init(sk);
+	if (coupled_count_idle(sock_net(sk)) && tcp_sk(sk)->srtt_us)
+		coupled_publish(sk, coupled_srtt_us(sk), 0);
 }
 
 /**

@@ -50,7 +50,6 @@ static void wvegas_init(struct sock *sk)
 
 	memset(w, 0, sizeof(*w));
 	coupled_init(sk);
-	coupled_withdraw(sk);
 	w->measuring = true;
 	wvegas_begin_round(sk);
 }
