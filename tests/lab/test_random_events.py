@@ -86,6 +86,21 @@ def _ends(recording: Recording) -> dict[str, dict[str, object]]:
     return found
 
 
+def _transfer(
+    bench: Bench, made: Schedule, seed: int, *overrides: str, opportunistic: int = 0, **keys: str
+) -> Recording:
+    """A connection through this schedule, in one direction or the other, of which every byte arrives."""
+    direction = "upload" if seed % 2 else "download"
+    text = _scenario(made, opportunistic=opportunistic, direction=direction, **keys)
+    (recording,) = bench.record(text, *overrides, seed=seed, out=f"{'-'.join(keys.values())}{seed}")
+    ends = _ends(recording)
+    assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
+    assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
+    happened = recording.events
+    assert happened.height == len(made.events), f"seed {seed}: {happened.height} of {len(made.events)} events"
+    return recording
+
+
 @pytest.mark.parametrize("manager", ["userspace", "kernel"])
 @ALL
 def test_survives_random_events(bench: Bench, scheduler: str, manager: str) -> None:
@@ -108,28 +123,35 @@ def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int 
     began, latest_s, least_up, longest_ms = time.monotonic(), 0.0, 1.0, 0
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
-        text = _scenario(
+        control = CONTROLS[seed % len(CONTROLS)]
+        recording = _transfer(
+            bench,
             made,
+            seed,
+            *memory,
             manager=manager,
             scheduler=scheduler,
+            control=control,
             opportunistic=opportunistic,
-            control=CONTROLS[seed % len(CONTROLS)],
-            direction="upload" if seed % 2 else "download",
         )
-        (recording,) = bench.record(text, *memory, seed=seed, out=f"{manager}{seed}")
         for host in ("client", "server"):
             retransmitted += recording.counter(host, "nstat.json")["kernel"]["MPTcpExtOppRetrans"]
-        ends = _ends(recording)
-        assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
-        assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
-        happened = recording.events
-        assert happened.height == len(made.events), f"seed {seed}: {happened.height} of {len(made.events)} events"
         latest_s = max(latest_s, recording.program("bulk.client")["end_ns"] / 1e9 - made.end_ms / 1e3 - 1)
         least_up, longest_ms = min(least_up, made.some_path_up), max(longest_ms, made.longest_without_ms)
     print(f"{manager}, {scheduler}: {SEEDS} seeds of {EVENTS} events in {time.monotonic() - began:.0f} s of wall time")
     print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
     print(f"the end at most {latest_s:.1f} s late; {retransmitted} segments retransmitted opportunistically")
     return retransmitted
+
+
+@pytest.mark.parametrize("control", ["lia_v09", "olia_v09", "balia_v09", "wvegas_v09"])
+def test_variants_survive_random_events(bench: Bench, control: str) -> None:
+    """They read their siblings' sockets, and here siblings come and go: of one seed, by the path manager of the lab."""
+    made = schedule(1, events=EVENTS, kinds=KINDS["userspace"])
+    recording = _transfer(bench, made, 1, manager="userspace", scheduler="minrtt", control=control)
+    print(
+        f"{control}: {EVENTS} events, {recording.program('bulk.client')['end_ns'] / 1e9 - made.end_ms / 1e3:.1f} s late"
+    )
 
 
 RECEIVER = """
