@@ -18,7 +18,10 @@ PERIOD_MS = 12_000
 #: Mbit/s in steps of 400 ms, with a pause of 0.8 s and slow stretches.
 RATES = (6, 30, 30, 6, 12, 30, 24, 30, 2, 30, 0, 0, 12, 24, 2, 6, 30, 24, 12, 6, 1, 24, 30, 6, 2, 12, 30, 24, 6, 12)
 
+#: Samples of a flow count from its start, and are compared with a trace, which counts from time zero.
 FLOW = """
+phases = "fixed"
+
 [topology]
 preset = "{preset}"
 
