@@ -102,12 +102,14 @@ test_bed = "none"
 
 [tables."1"]
 title = "two lines"
+place = "nowhere"
 scenario = "table.toml"
 along = "links.line1.rate"
 along_label = "rate"
 columns = { tcp = "TCP", mptcp = "MPTCP" }
 unit = "Mbit/s"
 tolerance = "20%"
+why_tolerance = "Headers and slow start."
 
 [tables."1".published]
 "10 Mbit/s" = { tcp = 9.0, mptcp = 17.0 }
@@ -122,7 +124,7 @@ def test_reproduce_json_is_one_document(
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(STUDY)
     sweep = '[sweep]\n"links.line1.rate" = ["10 Mbit/s", "5 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
-    (folder / "table.toml").write_text(f"{LINES}\n{sweep}")
+    (folder / "table.toml").write_text(f"repeats = 3\n{LINES}\n{sweep}")
     monkeypatch.setattr("mptcplab.study.load._STUDIES", folder.parent)
     out = str(bench.folder / "out")
     monkeypatch.setattr("sys.argv", ["mptcplab", "reproduce", "nothing/1", "--json", "--out", out])

@@ -79,7 +79,8 @@ def caption(points: Sequence[Point]) -> str:
     tolerances = " and ".join(f"{one:g} %" for one in sorted({one.tolerance for one in points}))
     return (
         f"{len(points)} published values, each once. Line: measured as published; bands: tolerance of {tolerances}. "
-        "Bars: 95 % interval; a point without a bar is one run. Values in the unit of their table."
+        "Bars: 95 % interval; a point without one is a single run, or its interval is smaller than the point. "
+        "Values in the unit of their table."
     )
 
 
@@ -111,10 +112,11 @@ def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str)
 
 def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
     low, high = _bounds(points)
-    for tolerance in sorted({one.tolerance for one in points}, reverse=True):
+    tolerances = sorted({one.tolerance for one in points}, reverse=True)
+    for number, tolerance in enumerate(tolerances, start=1):
         share = tolerance / 100
         ends = ([low * (1 - share), high * (1 - share)], [low * (1 + share), high * (1 + share)])
-        axes.fill_between([low, high], *ends, color="0.5", alpha=0.18, linewidth=0, label=f"± {tolerance:g} %")
+        axes.fill_between([low, high], *ends, color=str(0.93 - 0.1 * number), linewidth=0, label=f"± {tolerance:g} %")
     axes.plot([low, high], [low, high], color="0.35", linewidth=0.9)
     for kind in VALUE_CLASSES:
         own = [one for one in points if one.verdict == kind.name]
@@ -128,13 +130,15 @@ def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
             yerr=[below, above],
             fmt=kind.marker,
             color=kind.colour,
-            markersize=5.5,
+            markersize=4.5,
             elinewidth=1.1,
             capsize=2,
             alpha=0.85,
             label=f"{kind.head} ({len(own)})",
         )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
     axes.set_xlabel("published")
     axes.set_ylabel("measured")
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")

@@ -39,11 +39,12 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
 
 
 def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
-    """Return the study's own tables, grouped by the set of values that their parameters have."""
+    """Return the study's own tables, grouped by the set of values that the study does not state."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:
         if selected.table.is_of_the_source:
-            values = tuple(one.choice(selected.number).value for one in selected.study.parameters)
+            choices = [one.choice(selected.number) for one in selected.study.parameters]
+            values = tuple("" if choice.origin == "stated" else choice.value for choice in choices)
             groups.setdefault(values, []).append(selected.number)
     return list(groups.values())
 
@@ -52,9 +53,9 @@ def sets_text(tables: Sequence[Selected]) -> str:
     """Return in a sentence how many sets of values there are, and which tables have which."""
     groups = sets_of(tables)
     if len(groups) == 1:
-        return "All tables of the study have one set of values."
+        return "All tables of the study have one set of the values that it does not state."
     said = "; ".join(", ".join(group) for group in groups)
-    return f"The tables of the study have {len(groups)} sets of values: {said}."
+    return f"The tables of the study have {len(groups)} sets of values that it does not state: {said}."
 
 
 def chosen_text() -> str:

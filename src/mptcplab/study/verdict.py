@@ -32,9 +32,10 @@ class Cell:
     """One published value and ours, if it was measured. ``because`` explains a difference.
 
     ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` says
-    whether the value lies outside the tolerance, ``fitted`` which parameters were fitted to it. ``first`` is table, row
-    and column where the source prints the same value first. ``row_is_there`` says whether anything was measured in its
-    row; ``missing`` how many runs have no such metric.
+    whether the interval lies outside the tolerance, ``is_mean_outside`` whether the mean does. ``fitted`` are the
+    parameters that were fitted to it, and ``first`` is table, row and column where the source prints the same value
+    first. ``row_is_there`` says whether anything was measured in its row; ``missing`` how many runs have no such
+    metric.
     """
 
     row: str
@@ -45,6 +46,7 @@ class Cell:
     because: Because | None
     at_half: str = ""
     outside: bool = False
+    is_mean_outside: bool = False
     evidence: CellEvidence | None = None
     fitted: tuple[Parameter, ...] = ()
     first: tuple[str, str, str] | None = None
@@ -104,6 +106,7 @@ def _cell(
         because if outside else None,
         half if verdict == AGREES and not fitted else "",
         outside,
+        abs(found.interval.mean - published.mean) > abs(published.mean) * table.tolerance / 100,
         evidence if outside else None,
         fitted,
         first,

@@ -49,7 +49,7 @@ def verdict_text(cell: Cell) -> str:
     if cell.verdict == FITTED and cell.outside:
         return f"{cell.verdict}, outside"
     if cell.verdict == TOO_UNCERTAIN and cell.measured is not None and cell.measured.half_width is None:
-        return f"{cell.verdict} (one run)"
+        return f"{cell.verdict} (one run{', outside' if cell.is_mean_outside else ''})"
     return cell.verdict
 
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""A study's parameters: scenarios have the values that its data names, and pages say what is ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit import made_classes
+from tests.unit.made_studies import Labs, ended
+
+from mptcplab.errors import LabError
+from mptcplab.study import chosen
+from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.parameters import check, uses
+
+ROOT = Path(__file__).resolve().parents[2]
+_PARAMETER = """
+[[parameters]]
+name = "rate"
+says = "50 Mbit/s"
+place = "p. 1"
+key = "{key}"
+value = "{value}"
+origin = "{origin}"
+{more}
+"""
+
+
+@pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
+def test_scenarios_have_the_values_that_the_data_names(selected: Selected) -> None:
+    for use in uses(selected):
+        said = f"{use.parameter.name}: said {use.choice.value}, scenarios {', '.join(use.values)}"
+        assert use.as_said, said
+        assert use.values or not use.parameter.key, said
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_study_has_its_parameters(name: str) -> None:
+    tables = select(name)
+    assert tables[0].study.parameters
+    names = [one.name for one in tables[0].study.parameters]
+    assert len(set(names)) == len(names), "a parameter stands in the table once"
+    table = chosen.parameters_table(tables)
+    assert len(table.rows) == sum(1 + len(one.other) for one in tables[0].study.parameters)
+
+
+def _with_parameter(studies: Path, key: str, value: str, *, origin: str = "stated", more: str = "") -> list[Selected]:
+    file = studies / "made" / "study.toml"
+    text = _PARAMETER.format(key=key, value=value.replace('"', '\\"'), origin=origin, more=more)
+    file.write_text(file.read_text() + text)
+    return select("made")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("links.line1.rate", "50 Mbit/s"),
+        ("links.line1.forward.rate", "50000 kbit/s"),
+        ("links.line2.rate", "7 Mbit/s"),  # it is varied
+        ("transport.protocol", "tcp"),  # it is varied
+        ("hosts.*.transport.scheduler", "default"),
+        ("transport.tcp_rmem", "default"),
+        ("workloads.*.duration", "2000 ms"),
+        ("repeats", "3"),
+        ("", "anything"),
+    ],
+)
+def test_a_value_that_scenarios_have(studies: Path, key: str, value: str) -> None:
+    """Units and wildcards do not matter, and what the table varies is not compared."""
+    check(_with_parameter(studies, key, value))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("links.line1.rate", "40 Mbit/s", "rate is said to be 40 Mbit/s, and is 50 Mbit/s"),
+        ("repeats", "4", "rate is said to be 4, and is 3"),
+        ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "and is default"),
+        ("links.line9.rate", "40 Mbit/s", "has no key links.line9.rate"),
+        ("links.line1.rate", "fast", "cannot be fast"),
+    ],
+)
+def test_a_value_that_they_do_not_have(studies: Path, key: str, value: str, said: str) -> None:
+    with pytest.raises(LabError, match="the data of study 'made' is damaged: table 1") as error:
+        check(_with_parameter(studies, key, value))
+    assert said in error.value.message
+    assert "study.toml" in (error.value.hint or "")
+
+
+def test_tables_with_another_value_are_named(studies: Path) -> None:
+    other = '[[parameters.other]]\ntables = ["1"]\nvalue = "50 Mbit/s"\norigin = "after"\nwhy = "w"\n'
+    tables = _with_parameter(studies, "links.line1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
+    (first,), (more,) = (uses(one) for one in tables)
+    assert (first.as_said, first.choice.origin) == (True, "after")
+    assert (more.as_said, more.values) == (False, ("50 Mbit/s",))
+
+
+def test_reproduce_refuses_another_value_before_it_measures(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    _with_parameter(studies, "links.line1.rate", "40 Mbit/s")
+    with pytest.raises(LabError, match="is said to be 40 Mbit/s"):
+        ended(tmp_path / "r", "made/1")
+    assert labs.made == 0
+
+
+def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    _with_parameter(studies, "links.line1.rate", "50 Mbit/s", origin="before", more='why = "because"')
+    said = ended(tmp_path / "r", "made").stdout
+    assert labs.made == 12
+    assert said.count("made: parameters") == 1
+    assert "Parameters that the study does not state. rate: 50 Mbit/s, chosen before measuring." in said
+    text = (tmp_path / "r" / "made" / "parameters.md").read_text()
+    assert "| rate | 50 Mbit/s | all others | chosen before measuring | 50 Mbit/s | p. 1 | because |" in text
+    page = (tmp_path / "r" / "made" / "table-1.md").read_text()
+    assert "Table 1, p. 2" in page
+
+
+def test_sets_of_values() -> None:
+    tables = [made_classes.selected(number) for number in ("1", "2", "e")]
+    assert chosen.sets_of(tables) == [["1"], ["2"]], "evidence is ours, and varies them"
+    assert chosen.sets_text(tables) == "The tables of the study have 2 sets of values that it does not state: 1; 2."
+    assert chosen.sets_text(tables[:1]) == "All tables of the study have one set of the values that it does not state."
+
+
+def test_the_page_says_what_the_data_says() -> None:
+    page = ROOT / "docs" / "studies.md"
+    text = page.read_text()
+    assert text == chosen.replaced(text), "run: python -m mptcplab.study.chosen --write docs/studies.md"
+    fitted = [
+        one.name
+        for name in study_names()
+        for one in select(name)[0].study.parameters
+        for choice in one.choices
+        if choice.origin == "fitted"
+    ]
+    assert fitted
+    assert all(f"- {name}: " in text for name in fitted)
