@@ -10,8 +10,9 @@
 #
 #     mptcplab run SCENARIO --set kernel=GOOD_KERNEL --out FOLDER
 #
-# Each step builds the commit (some minutes, kept in the cache), runs the scenario, and compares with FOLDER on the same
-# seeds. Set LEAST to the smallest change that counts, in percent (default 1).
+# Each step builds the commit (some minutes, kept in the cache), runs the scenario with the kernel that was built, and
+# compares with FOLDER on the same seeds. Set LEAST to the smallest change that counts, in percent (default 1). A step
+# that could have missed such a change ends the bisection, because it would be taken for a good one.
 set -u
 
 if [ $# -ne 2 ]; then
@@ -20,18 +21,26 @@ if [ $# -ne 2 ]; then
 fi
 scenario=$1
 good=$2
+least=${LEAST:-1}
 
 work=$(mktemp -d) || exit 128
 trap 'rm -rf "$work"' EXIT
 
 # 125 tells git to skip a commit that cannot be tested.
 built=$(mptcplab kernel build --source .) || exit 125
+# "Linux RELEASE: PATH". A version would not do: 7.2 means the kernel from the distribution's source, if there is one.
 kernel=${built#*: }
 mptcplab run "$scenario" --set "kernel=$kernel" --out "$work/new" >/dev/null || exit 125
+echo "tested $kernel"
 
-mptcplab compare "$good" "$work/new" --fail-if-different --at-least "${LEAST:-1}"
+mptcplab compare "$good" "$work/new" --fail-if-different --at-least "$least"
 case $? in
-0) exit 0 ;;
+0) ;;
 1) exit 1 ;;
 *) exit 125 ;;
 esac
+
+if ! mptcplab compare "$good" "$work/new" --fail-if-uncertain --at-least "$least" >/dev/null; then
+	echo "these repeats could have missed a change of $least %: use more, in both, or a larger LEAST" >&2
+	exit 128
+fi

@@ -111,7 +111,7 @@ def _owner(recording: Recording, row: dict[str, object]) -> str:
         if mine & ({port, *ftp_data_ports(port)} if name.startswith("ftp") else {port})
     ]
     assert len(found) == 1, f"{row['local']} and {row['remote']} belong to {found}"
-    return found[0]
+    return str(found[0])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -233,6 +233,12 @@ def test_what_could_have_been_shown(
     assert found["percent_detectable"] == pytest.approx(100 * found["detectable"] / found["mean_a"])
     _, out, _ = _said(capsys, monkeypatch, a, b)
     assert "show in 80 of 100 repetitions" in out, out
+    least = found["percent_detectable"]
+    for size, status in ((0.99 * least, 1), (1.01 * least, 0)):
+        assert _said(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--at-least", size)[0] == status
+    assert _said(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 2, "any difference can be missed"
+    few = _write(tmp_path / "c", [_row({"n": "0"}, {1: 5.0}, run="c")])
+    assert _said(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--at-least", "50")[0] == 1
 
 
 def test_many_rows_make_each_test_stricter() -> None:

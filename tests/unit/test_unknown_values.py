@@ -89,7 +89,13 @@ def test_a_percentage_of_nothing_is_not_known() -> None:
 
 
 def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]) -> Recording:
-    workload = {"kind": kind, "from": "client", "to": "server", "direction": "upload", "duration": "1 s"}
+    workload: dict[str, Any] = {
+        "kind": kind,
+        "from": "client",
+        "to": "server",
+        "direction": "upload",
+        "duration": "1 s",
+    }
     workload |= {"checksum": False}
     facts = {"facts": {"scenario": {"workloads": {"bulk": workload}}}}
     (folder / "manifest.json").write_text(json.dumps(facts))

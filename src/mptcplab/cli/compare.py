@@ -23,10 +23,11 @@ _EPILOG = """\b
 Examples:
   mptcplab compare results/before results/after
   mptcplab compare results/kernels --by kernel
-  git bisect run sh -c 'make-and-run && mptcplab compare good new --fail-if-different --at-least 1'
+  mptcplab compare results/before results/after --fail-if-different --at-least 1
 
 \b
-Exit status 0 says that they were compared, whatever was found. With --fail-if-different, 1 says that a row differs.
+Exit status 0 says that they were compared, whatever was found. With --fail-if-different, 1 says that a row differs,
+with --fail-if-uncertain, that a difference could have been missed.
 """
 
 Named = tuple[str, dict[Key, Side]]
@@ -46,6 +47,11 @@ Named = tuple[str, dict[Key, Side]]
 )
 @click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs.")
 @click.option(
+    "--fail-if-uncertain",
+    is_flag=True,
+    help="Exit with status 1 if a difference of --at-least percent could have been missed.",
+)
+@click.option(
     "--at-least",
     type=click.FloatRange(min=0),
     metavar="PERCENT",
@@ -54,7 +60,14 @@ Named = tuple[str, dict[Key, Side]]
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def compare(
-    a: Path, b: Path | None, by: str | None, metric: str, fail_if_different: bool, at_least: float, as_json: bool
+    a: Path,
+    b: Path | None,
+    by: str | None,
+    metric: str,
+    fail_if_different: bool,
+    fail_if_uncertain: bool,
+    at_least: float,
+    as_json: bool,
 ) -> int:
     """Test whether the results in folder B differ from those in folder A.
 
@@ -64,6 +77,8 @@ def compare(
     """
     if (b is None) == (by is None):
         raise click.UsageError("name a second folder, or a swept key with --by")
+    if fail_if_uncertain and not at_least:
+        raise click.UsageError("--fail-if-uncertain needs --at-least: no number of runs shows every difference")
     pairs = list(_pairs(a, b, by, _METRICS.get(metric, metric)))
     comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], _METRICS.get(metric, metric))
     found = [(first, second, one) for ((first, _), (second, _)), one in zip(pairs, comparisons, strict=True)]
@@ -72,7 +87,9 @@ def compare(
     else:
         for first_name, second_name, comparison in found:
             print_table(comparison_table(first_name, second_name, comparison, at_least_percent=at_least))
-    failed = fail_if_different and any(match.differs(at_least) for one in comparisons for match in one.matches)
+    matches = [match for one in comparisons for match in one.matches]
+    failed = fail_if_different and any(match.differs(at_least) for match in matches)
+    failed = failed or (fail_if_uncertain and any(match.may_miss(at_least) for match in matches))
     return Exit.FAILED if failed else Exit.DONE
 
 

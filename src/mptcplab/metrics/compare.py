@@ -130,6 +130,13 @@ class Match:
         """Return whether a difference of at least this size is shown. Where A's mean is zero, any size counts."""
         return self.verdict == "differ" and (self.percent is None or abs(self.percent) >= at_least_percent)
 
+    def may_miss(self, percent: float) -> bool:
+        """Return whether a difference of this size is not shown, and could well be there all the same."""
+        if self.verdict == "too few runs":
+            return True
+        unknown = self.percent_detectable is None or self.percent_detectable > percent
+        return self.verdict == "no difference shown" and unknown
+
     def _percent_of_a(self, size: float | None) -> float | None:
         return 100 * size / abs(self.means[0]) if self.means[0] and size is not None else None
 

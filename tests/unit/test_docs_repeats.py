@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""How many repeats docs/kernel-developers.md advises, by a power calculation."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+from scipy.stats import t
+
+from mptcplab.metrics.compare import SIGNIFICANCE
+from mptcplab.stats import detectable, paired_difference, repeats_needed
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = " ".join((DOCS / "kernel-developers.md").read_text().split("### How many repeats")[1].split("###")[0].split())
+
+
+def _row(head: str) -> list[float]:
+    found = re.search(rf"\| {re.escape(head)} \|([^A-Za-z-]*)\|", TEXT)
+    assert found is not None, head
+    return [float(cell) for cell in found[1].split("|") if cell.strip()]
+
+
+@pytest.mark.parametrize(("head", "tests"), [("repeats, one row", 1), ("repeats, 10 rows in one `compare`", 10)])
+def test_the_table_of_repeats(head: str, tests: int) -> None:
+    effects = _row("true change, in standard deviations")
+    assert len(effects) == 7
+    assert _row(head) == [repeats_needed(effect, SIGNIFICANCE / tests) for effect in effects]
+
+
+def _of_five() -> float:
+    """What five pairs show, in standard deviations of their differences."""
+    made = paired_difference([0.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0])
+    found = detectable(made, SIGNIFICANCE)
+    assert found is not None
+    return found / math.sqrt(2.5)
+
+
+def test_what_five_repeats_show() -> None:
+    found = re.search(r"Five repeats of one row show ([0-9.]+) standard deviations", TEXT)
+    assert found is not None
+    assert float(found[1]) == round(_of_five(), 2)
+
+
+def test_the_example_is_that_of_the_page_on_comparisons() -> None:
+    """Its interval, of five pairs, is the standard deviation of the differences times t / sqrt(5)."""
+    example = re.search(r"^  tcp .*\+6\.50 ± ([0-9.]+) .* paired t +5 ", (DOCS / "sweeps.md").read_text(), re.MULTILINE)
+    assert example is not None
+    deviation = float(example[1]) * math.sqrt(5) / float(t.ppf(0.975, 4))
+    said = re.search(
+        r"a standard deviation of ([0-9.]+) %, and five repeats of it alone would have shown a change of ([0-9.]+) %\. "
+        r"A change of 5 % takes ([0-9]+) repeats, 2 % ([0-9]+), and 1 % ([0-9]+)\.",
+        TEXT,
+    )
+    assert said is not None
+    expected = [round(deviation, 1), round(deviation * _of_five(), 1)]
+    expected += [repeats_needed(change / deviation, SIGNIFICANCE) for change in (5, 2, 1)]
+    assert [float(one) for one in said.groups()] == expected
