@@ -3,6 +3,7 @@
 # make demo    measure a published table again: what this project is about, in one command
 # make test    linters, type checks, unit tests, lab tests
 # make bench   speed, as ratios measured side by side
+# make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 #
 # Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
@@ -15,7 +16,7 @@ MINUTES ?= 60
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench fuzz packages test-packages venv kernel kernel-lts clean
+.PHONY: demo test check unit lab bench docs fuzz packages test-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -36,6 +37,9 @@ lab: kernel kernel-lts test-packages
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	$(BIN)/python -m bench
+
+docs: kernel kernel-lts test-packages
+	$(BIN)/python -m docs.refresh --measured
 
 fuzz: venv test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'

@@ -121,5 +121,5 @@ def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: t
 
 
 def _value(values: Sequence[float]) -> Value:
-    rounded = [float(f"{value:.3g}") for value in (statistics.median(values), min(values), max(values))]
-    return Value(*rounded, n=len(values))
+    median, least, largest = (float(f"{value:.3g}") for value in (statistics.median(values), min(values), max(values)))
+    return Value(median, least, largest, len(values))

@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/behaviour.md, from results of examples/behaviour/.
-
-    for name in rfc6356-best-path rfc6356-shared-bottleneck rfc6356-congested-path olia-scenario-{a,b,c}; do
-        mptcplab run examples/behaviour/$name.toml
-    done
-    python -m docs.figures.behaviour results
-
-A scenario without results is left as it is.
-"""
+"""Tables and figures of docs/behaviour.md, from results of examples/behaviour/. ``make docs`` writes them."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,17 +39,12 @@ class Subject:
     level: float | None = None
 
 
-def main(folder: Path) -> None:
-    """Draw every figure and replace every table for which there are results in ``folder``."""
-    page = DOCS / "behaviour.md"
-    text = page.read_text()
-    for subject in SUBJECTS:
-        if not (folder / subject.name / "results.json").exists():
-            continue
-        points = _points(subject, _runs(folder / subject.name))
-        draw(Chart(subject.axis, subject.value, tuple(points), subject.level), DOCS / "figures" / f"{subject.name}.svg")
-        text = _replaced(text, subject.name, _table(subject, points))
-    page.write_text(text)
+def table_of(name: str, folder: Path) -> str:
+    """Draw the figure of one scenario, and return its table, from the results in ``folder``."""
+    (subject,) = (subject for subject in SUBJECTS if subject.name == name)
+    points = _points(subject, _runs(folder))
+    draw(Chart(subject.axis, subject.value, tuple(points), subject.level), DOCS / "figures" / f"{subject.name}.svg")
+    return _table(subject, points) + "\n"
 
 
 def _runs(folder: Path) -> list[Run]:
@@ -226,16 +212,3 @@ def _table(subject: Subject, points: Sequence[Point]) -> str:
         row = [cells.get((place, name), "") for name in names]
         lines.append(f"| {place} | " + " | ".join(row) + f" | {', '.join(map(str, counts))} |")
     return "\n".join(lines)
-
-
-def _replaced(text: str, name: str, table: str) -> str:
-    begin, end = f"<!-- table {name} -->", f"<!-- end of table {name} -->"
-    before, _, rest = text.partition(begin)
-    _, found, after = rest.partition(end)
-    if not found:
-        raise ValueError(f"docs/behaviour.md has no place for the table {name}")
-    return f"{before}{begin}\n{table}\n{end}{after}"
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

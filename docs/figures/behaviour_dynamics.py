@@ -1,23 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/behaviour-dynamics.md, from the recordings of its four scenarios.
+"""Tables and figures of docs/behaviour-dynamics.md, from the recordings of its four scenarios: ``make docs``.
 
-    for name in balia-responsiveness balia-friendliness wvegas-queue wvegas-equal-congestion; do
-        mptcplab run examples/behaviour/$name.toml --out results/$name
-    done
-    python docs/figures/behaviour_dynamics.py results docs/images
-
-prints the tables as Markdown and writes one SVG per scenario. Means are over seeds, with 95 % intervals (Student's t).
+Means are over seeds, with 95 % intervals (Student's t).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 
 from mptcplab.metrics.dynamics import path_rates, path_waiting
@@ -26,6 +20,7 @@ from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results
 from mptcplab.stats import mean_interval
 
+IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTROLS = ("reno", "lia", "olia", "balia", "wvegas")
 COLOUR = dict(zip(CONTROLS, (COLOURS[4], COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]), strict=True))
 Row = tuple[str, ...]
@@ -175,25 +170,29 @@ DRAWN: dict[str, Callable[[Points, Axes], str]] = {
 }
 
 
-def main(results: Path, images: Path) -> None:
-    """Everything that there are results of."""
-    mpl.use("Agg")
-    mpl.rcParams |= {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}
-    for name, draw in DRAWN.items():
-        if not (results / name).is_dir():
-            continue
+def table_of(name: str, folder: Path) -> str:
+    """Draw the figure of one scenario, and return its table, from the results in ``folder``."""
+    plt.switch_backend("Agg")
+    with rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
         drawing, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
         axes.spines[["top", "right"]].set_visible(False)
-        print(f"{name}\n\n{draw(points(open_results(results / name)), axes)}")
+        text = DRAWN[name](points(open_results(folder)), axes)
         axes.grid(axis="y", color="0.88", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        file = images / f"{name}.svg"
+        file = IMAGES / f"{name}.svg"
         drawing.savefig(file, metadata={"Date": None})
         plt.close(drawing)
-        # matplotlib leaves blanks at the ends of lines, which git complains of.
-        file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
+    # matplotlib leaves blanks at the ends of lines, which git complains of.
+    file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
+    return text
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+def friendliness_expected() -> str:
+    """What the fluid model says of balia-friendliness."""
+    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2")
+    rows = [
+        (control, *(f"{value:.2f}" for value in (first, second, first + second, alone, shared)))
+        for control, (first, second, alone, shared) in FLUID.items()
+    ]
+    return table(head, rows)

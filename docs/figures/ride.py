@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The figure of docs/first-scenario.md: what two operators offer along the ride, and what arrives.
 
-    python docs/figures/ride.py results/7-ride results/7-modem examples/ride docs/images/ride.svg
+    python -m docs.figures.ride results/7-ride results/7-modem examples/ride docs/images/ride.svg
 
-The two folders are those of the page's step 7.
+The two folders are those of the page's step 7; ``make docs`` calls it.
 """
 
 from __future__ import annotations

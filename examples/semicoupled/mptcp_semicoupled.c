@@ -6,10 +6,11 @@
  *
  * With windows w in segments, in congestion avoidance, for each acked segment:
  *
- *	w_r += a / sum_k w_k, but not more than 1 / w_r
+ *	w_r += a / sum_k w_k
  *
  * A loss halves w_r as in Reno. Here a is 1: then n paths with equal loss carry
- * sqrt(n) times what one TCP would. With one path it is Reno.
+ * sqrt(n) times what one TCP would, and no window grows by more than Reno's
+ * 1 / w_r, since the sum holds w_r. With one path it is Reno.
  */
 
 #include <linux/module.h>

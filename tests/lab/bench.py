@@ -28,6 +28,17 @@ MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")
 
 
+def note(name: str, value: float) -> None:
+    """Print a measured value, and keep it for the pages that quote it when ``make docs`` asks for that.
+
+    ``name`` is what the pages call it: ``[measured: NAME]``; docs/maintaining-docs.md has the rest.
+    """
+    print(f"{name}: {value:.6g}")
+    if file := os.environ.get("MPTCPLAB_MEASURED"):
+        with Path(file).open("a") as kept:
+            kept.write(json.dumps({name: float(f"{value:.6g}")}) + "\n")
+
+
 @dataclass(frozen=True)
 class Lived:
     """What a hand-made plan left."""

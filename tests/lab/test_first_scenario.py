@@ -28,7 +28,9 @@ _ONLY = {
     },
     "9-repeats": {"line*.discipline": ("links.line*.discipline", "fq_codel")},
 }
-_NUMBER = re.compile(r"^-?[0-9.]+%?,?$")
+_NUMBER = re.compile(r"^[-+]?[0-9,]*[0-9.]+%?,?$")
+#: An address with its port, or the token of a connection: random, so they differ where numbers do.
+_RANDOM = re.compile(r"^(?:\d+(?:\.\d+){3}:\d+|[0-9a-f]{8})$")
 _FIGURES = {
     "goodput Mbit/s": "goodput_mbps",
     "gap s": "gap_s",
@@ -56,7 +58,7 @@ def _commands(step: str) -> list[tuple[str, str]]:
 
 def _table(below: str) -> list[dict[str, str]]:
     """The first table of Markdown below a command, one dictionary per row."""
-    found = re.search(r"\n\n((?:\|.*\|\n)+)", below)
+    found = re.search(r"\n\n<!-- table .*-->\n((?:\|.*\|\n)+)", below)
     lines = found[1].splitlines() if found else []
     cells = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines if "---" not in line]
     return [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
@@ -64,9 +66,9 @@ def _table(below: str) -> list[dict[str, str]]:
 
 def _alike(said: str, measured: str) -> bool:
     if _NUMBER.match(said) and _NUMBER.match(measured):
-        one, other = (float(text.rstrip("%,")) for text in (said, measured))
+        one, other = (float(text.rstrip("%,").replace(",", "")) for text in (said, measured))
         return abs(one - other) <= max(0.25 * abs(one), 0.2)
-    return said == measured
+    return said == measured or bool(_RANDOM.match(said) and _RANDOM.match(measured))
 
 
 def _share(row: dict[str, Any], line: str) -> float:

@@ -7,25 +7,19 @@ none. After `mptcplab kernel build --keep-tree` it runs.
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from docs.figures import semicoupled
 
 from mptcplab.kernel import find_kernel
 from mptcplab.kernel.build import build_kernel, kept_tree
 from mptcplab.kernel.data import data_dir, load_inputs
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-congestion-control.md"
-
-
-def _step(heading: str) -> str:
-    """The commands of one section."""
-    (section,) = re.findall(rf"^## {heading}\n(.*?)^## ", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-    return "\n".join(line[4:] for line in section.splitlines() if line.startswith("    "))
 
 
 def test_new_control_is_built_in_seconds(tmp_path: Path) -> None:
@@ -36,7 +30,7 @@ def test_new_control_is_built_in_seconds(tmp_path: Path) -> None:
     shutil.copytree(GUIDE.parents[1] / "examples" / "semicoupled", tmp_path / "examples" / "semicoupled")
     with (tmp_path / "examples" / "semicoupled" / "mptcp_semicoupled.c").open("a") as source:
         source.write(f"/* {time.time_ns()}: the tree may have had this file before */\n")
-    subprocess.run(["sh", "-ec", _step("3. One file in `kernel/net/mptcp/`")], cwd=tmp_path, check=True)
+    subprocess.run(["sh", "-ec", semicoupled.commands("3. One file in `kernel/net/mptcp/`")], cwd=tmp_path, check=True)
     built = build_kernel(inputs=load_inputs(kernel.version, directory=tmp_path / "kernel"))
     try:
         assert b"semicoupled\0" in built.executable.read_bytes()

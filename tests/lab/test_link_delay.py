@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ks_1samp, kstwo, norm, uniform
 
-from .bench import Bench
+from .bench import Bench, note
 from .probe import HEADERS, probe
 
 DATAGRAMS = 10_000
@@ -50,6 +50,7 @@ def test_uniform(bench: Bench) -> None:
     probed = probe(bench, *_settings("delay=20 ms", "jitter=5 ms", "overtake=true"), bursts=DATAGRAMS)
     distance = _distance(probed.delays_ms, uniform(15, 10).cdf)
     print(f"uniform: {min(probed.delays_ms):.3f} to {max(probed.delays_ms):.3f} ms, distance {distance:.4f}")
+    note("jitter uniform distance", distance)
     assert distance < _bound() + TABLE
     assert min(probed.delays_ms) >= 15
     assert max(probed.delays_ms) <= 25 + GRAIN_MS
@@ -61,6 +62,7 @@ def test_normal(bench: Bench) -> None:
     distance = _distance(delays, norm(20, 3).cdf)
     mean, deviation = statistics.fmean(delays), statistics.pstdev(delays)
     print(f"normal: mean {mean:.3f} ms, deviation {deviation:.3f} ms, distance {distance:.4f}")
+    note("jitter normal distance", distance)
     assert distance < _bound() + TABLE
     # The mean's own deviation is 0.03 ms. The table is cut at 4 deviations and has one of 0.99.
     assert abs(mean - 20) < 0.1
@@ -79,6 +81,7 @@ def test_tables_of_netem(bench: Bench, name: str) -> None:
         f"measured {min(delays):.2f} to {max(delays):.2f}, {statistics.fmean(delays):.3f}, "
         f"{statistics.pstdev(delays):.3f}; distance {distance:.4f}"
     )
+    note(f"jitter {name} distance", distance)
     assert distance < _bound() + TABLE
 
 
@@ -91,6 +94,7 @@ def test_own_table(bench: Bench) -> None:
     places = [20 + value for value in added]
     distance = _distance(delays, lambda x: np.interp(x, places, [0, 0.25, 0.5, 0.75, 1]))
     print(f"own table: {min(delays):.3f} to {max(delays):.3f} ms, distance {distance:.4f}")
+    note("own quantiles distance", distance)
     assert distance < _bound() + TABLE
     assert min(delays) >= 20 - GRAIN_MS
     assert max(delays) <= 60 + GRAIN_MS
@@ -124,6 +128,7 @@ def test_reordered_packets_have_no_delay(bench: Bench, percent: float) -> None:
     late = sum(1 for delay in probed.delays_ms if abs(delay - 20) < GRAIN_MS)
     low, high = binom.interval(0.999, DATAGRAMS, percent / 100)
     print(f"reorder {percent} %: {early} early, {late} late, 99.9 % interval {low:.0f} to {high:.0f}")
+    note(f"reorder {percent:g} % early", early)
     assert low <= early <= high
     assert early + late == DATAGRAMS
 

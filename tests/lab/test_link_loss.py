@@ -16,7 +16,7 @@ from scipy.stats import binom, chisquare, norm
 
 from mptcplab.scenario.impairments import BurstLoss
 
-from .bench import Bench
+from .bench import Bench, note
 from .probe import HEADERS, LINE, Probed, probe
 
 BURSTS, PER_BURST = 1000, 100
@@ -64,6 +64,9 @@ def test_gilbert_bursts(bench: Bench, table: str, mean_length: float) -> None:
         f"{table}: {share:.4f} lost, expected {mean:.4f} ({low:.4f} to {high:.4f}); {len(bursts)} bursts of "
         f"{length:.3f}, expected {mean_length} +- {spread:.3f}"
     )
+    keys = table.strip("{ }").replace('"', "")
+    note(f"burst {keys} lost %", 100 * share)
+    note(f"burst {keys} length", length)
     assert low <= share <= high
     # Two bursts that touch would be one: the chain needs a packet in the good state between them, and has it.
     assert abs(length - mean_length) <= spread + 1e-9
@@ -103,6 +106,8 @@ def test_gilbert_elliott(bench: Bench) -> None:
         f"{share:.4f} lost, expected {mean:.4f} ({low:.4f} to {high:.4f}); after a loss {after_loss:.3f}, "
         f"expected {expected:.3f} +- {half:.3f}"
     )
+    note("gilbert-elliott lost %", 100 * share)
+    note("gilbert-elliott after a loss", after_loss)
     assert low <= share <= high
     assert abs(after_loss - expected) <= half
 
@@ -113,6 +118,7 @@ def test_duplicates(bench: Bench) -> None:
     twice = sum(1 for count in copies.values() if count == 2)
     low, high = binom.interval(0.999, SENT, 0.01)
     print(f"{twice} of {SENT} came twice, 99.9 % interval {low:.0f} to {high:.0f}")
+    note("duplicates", twice)
     assert len(copies) == SENT
     assert max(copies.values()) == 2
     assert low <= twice <= high
@@ -129,6 +135,7 @@ def test_corruption_is_found_by_checksums(bench: Bench) -> None:
     lost = sum(probed.lost)
     udp = probed.lived.counter("server", "nstat.json")["kernel"]["UdpInCsumErrors"]
     print(f"{lost} of {SENT} did not come, 99.9 % interval {low:.0f} to {high:.0f}; UDP found {udp}")
+    note("corrupted", lost)
     assert low <= lost <= high
     # Of the frame's bytes, payload and UDP header are found by UDP's checksum.
     low, high = binom.interval(0.999, SENT, 0.02 * (size + 8) / (size + HEADERS))

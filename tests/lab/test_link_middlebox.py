@@ -12,7 +12,7 @@ import pytest
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.recording.record import Recording
 
-from .bench import Bench
+from .bench import Bench, note
 
 LINES = """
 [topology]
@@ -74,6 +74,8 @@ def test_nothing_on_the_way(bench: Bench) -> None:
 def test_without_mp_capable_it_is_tcp(bench: Bench, options: str, family: str) -> None:
     recording, row = _run(bench, f"routers.r1.middlebox.strip={options}", f"family={family}")
     print(f"strip {options}: {row.duration_s.mean:.3f} s, {row.mptcp}, {_touched(recording, 'r1')} packets touched")
+    if family == "ipv4":
+        note(f"strip {json.loads(options)[0]} s", row.duration_s.mean)
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
     assert _counted(recording, "client")["MPCapableFallbackSYNACK"] == 1
@@ -95,6 +97,7 @@ def test_without_mp_join_one_subflow_is_left(bench: Bench, key: str) -> None:
     recording, row = _run(bench, f'routers.r2.middlebox.{key}=["mp_join"]')
     client = _counted(recording, "client")
     print(f"{key} mp_join: {row.duration_s.mean:.3f} s, {row.mptcp}, {_touched(recording, 'r2')} packets touched")
+    note(f"{key} mp_join s", row.duration_s.mean)
     assert row.mptcp == "1 subflow"
     assert ONE_SUBFLOW in row.warnings
     assert client["MPJoinSynTx"] >= 1
@@ -107,6 +110,7 @@ def test_dropped_mp_capable_costs_seconds(bench: Bench) -> None:
     """The kernel asks twice more, after 1 s and 2 s, and then without MPTCP: that gets through."""
     recording, row = _run(bench, 'routers.r1.middlebox.drop=["mp_capable"]')
     print(f"drop mp_capable: {row.duration_s.mean:.3f} s, {_touched(recording, 'r1')} packets dropped")
+    note("drop mp_capable s", row.duration_s.mean)
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
     assert ONE_LINE_S[0] + 3 < row.duration_s.mean < ONE_LINE_S[1] + 3.2
@@ -127,10 +131,22 @@ def test_without_mappings_both_sides_fall_back(bench: Bench) -> None:
     """The client since nothing of MPTCP is in the first answer, the server since its second segment has no mapping."""
     recording, row = _run(bench, 'routers.r1.middlebox.strip=["dss", "add_addr"]')
     print(f"strip dss and add_addr: {row.duration_s.mean:.3f} s, {row.mptcp}")
+    note("strip dss, add_addr s", row.duration_s.mean)
     assert row.mptcp == "fell back"
     assert _counted(recording, "client")["MPCapableDataFallback"] == 1
     assert _counted(recording, "server")["DssFallback"] == 1
     assert ONE_LINE_S[0] < row.duration_s.mean < ONE_LINE_S[1]
+
+
+def test_second_subflow_without_mappings_is_reset(bench: Bench) -> None:
+    """It is joined, and its first data has no mapping: the receiver resets it, and all goes by the first line."""
+    recording, row = _run(bench, 'routers.r2.middlebox.strip=["dss"]', "workloads.bulk.size=8 MB")
+    client = _counted(recording, "client")
+    note("strip dss second line, 8 MB s", row.duration_s.mean)
+    assert client["MPJoinSynAckRx"] >= 1, "the second subflow was made"
+    assert client["MPRstRx"] >= 1, "and reset"
+    assert row.shares["access1>line1"] > 0.99
+    assert 2 * ONE_LINE_S[0] < row.duration_s.mean < 2 * ONE_LINE_S[1]
 
 
 def test_one_side_alone_falls_back(bench: Bench) -> None:
@@ -152,6 +168,7 @@ def test_mangled_join_is_of_no_connection(bench: Bench) -> None:
     recording, row = _run(bench, 'routers.r2.middlebox.mangle=["mp_join"]')
     server = _counted(recording, "server")
     print(f"mangled join: {row.mptcp}, {server['MPJoinNoTokenFound']} tokens not found, {row.duration_s.mean:.3f} s")
+    note("mangle mp_join s", row.duration_s.mean)
     assert row.mptcp == "1 subflow"
     assert ONE_SUBFLOW in row.warnings
     assert server["MPJoinNoTokenFound"] == server["MPJoinSynRx"] == _touched(recording, "r2") == 1
@@ -163,6 +180,7 @@ def test_mangled_address_is_not_believed(bench: Bench) -> None:
     recording, row = _run(bench, 'routers.r1.middlebox.mangle=["add_addr"]')
     client, server = _counted(recording, "client"), _counted(recording, "server")
     print(f"mangled address: {row.mptcp}, announced {server['AddAddrTx']} times, {row.duration_s.mean:.3f} s")
+    note("mangle add_addr s", row.duration_s.mean)
     assert row.mptcp == "1 subflow"
     assert server["AddAddrTx"] > 1
     assert client["AddAddr"] == client["MPJoinSynTx"] == 0
@@ -174,6 +192,7 @@ def test_mptcp_finds_damage_by_its_checksum(bench: Bench) -> None:
     recording, row = _run(bench, "routers.r2.middlebox.damage=1 %", checksum)
     client, server = _counted(recording, "client"), _counted(recording, "server")
     print(f"damage: {row.duration_s.mean:.3f} s, {row.mptcp}, shares {row.shares}, touched {_touched(recording, 'r2')}")
+    note("damage s", row.duration_s.mean)
     assert server["DataCsumErr"] == server["MPFailTx"] == client["MPFailRx"] == 1
     assert client["MPRstRx"] == 1
     assert row.shares["access1>line1"] > 0.9

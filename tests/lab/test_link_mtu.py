@@ -9,7 +9,7 @@ import pytest
 
 from mptcplab.metrics.rows import result_rows
 
-from .bench import Bench, client, ping_ms
+from .bench import Bench, client, note, ping_ms
 from .probe import LINE, TARGET
 
 #: Without fragments: whatever is too long is answered by the router before the link, and never by the target.
@@ -62,5 +62,7 @@ def test_tcp_fills_the_mtu(bench: Bench, mtu: int, elsewhere: int) -> None:
     mean = tbf["bytes"] / tbf["packets"]
     most = 10 * (mtu - 52) / (mtu + 14)
     print(f"MTU {mtu}: frames of {mean:.1f} bytes on average, {row.goodput_mbps.mean:.3f} of {most:.3f} Mbit/s")
+    note(f"mtu {mtu} frame B", mean)
+    note(f"mtu {mtu} Mbit/s", row.goodput_mbps.mean)
     assert 0.97 * (mtu + 14) < mean <= mtu + 14
     assert 0.96 * most < row.goodput_mbps.mean < most

@@ -14,7 +14,7 @@ from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
 
-from .bench import Bench, client, server
+from .bench import Bench, client, note, server
 from .probe import HEADERS, TARGET, Arrival, Probed, probe
 
 FORWARD = "links.line1.forward."
@@ -75,6 +75,9 @@ def test_standing_queue_of_a_tcp_flow(bench: Bench, discipline: str, low: float,
     (netem,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("line1", "netem")]
     goodput = row.goodput_mbps.mean
     print(f"{discipline}: {mean:.2f} ms, at most {most:.1f} ms, {netem['drops']} drops, {goodput:.3f} Mbit/s")
+    note(f"queue {discipline} ms", mean)
+    note(f"queue {discipline} drops", netem["drops"])
+    note(f"queue {discipline} Mbit/s", goodput)
     assert low <= mean <= high
     assert netem["drops"] > 5
     assert netem["drops"] - 2 <= _sampled_drops(recording) <= netem["drops"], "the samples tell of them"
@@ -149,6 +152,7 @@ def test_codel_drops_by_its_law(bench: Bench, discipline: str, target: float, in
         expected.append(expected[-1] + interval * inverse)
     off = [abs(one - other) for one, other in zip(dropped[:20], expected, strict=False)]
     print(f"{discipline} {target}/{interval}: {len(dropped)} drops, the first 20 up to {max(off):.2f} ms off the law")
+    note(f"{discipline} {target}/{interval} off its law ms", max(off))
     assert len(dropped) > 20
     # A drop waits for a packet to leave, and one frame takes 1.2 ms.
     assert max(off) < FRAME_MS
@@ -162,6 +166,8 @@ def test_pie_holds_its_target_against_any_load(bench: Bench) -> None:
         lost = sum(probed.lost[probed.sent // 2 :]) / (probed.sent - probed.sent // 2)
         mean = sum(late) / len(late)
         print(f"PIE, target {target} ms: {mean:.2f} ms, {lost:.4f} dropped")
+        note(f"pie {target} ms", mean)
+        note(f"pie {target} dropped %", 100 * lost)
         assert abs(lost - 1 / 6) < 0.01
         assert 0.7 * target < mean < 1.3 * target
 
@@ -177,6 +183,8 @@ def test_red_drops_nothing_below_its_least(bench: Bench) -> None:
     mean = sum(waits) / len(waits)
     lost = sum(long.lost[long.sent // 2 :]) / (long.sent - long.sent // 2)
     print(f"RED: bursts of 30 lose nothing; at 1.08 times the rate {mean:.1f} packets wait, {lost:.4f} dropped")
+    note("red waiting", mean)
+    note("red dropped %", 100 * lost)
     assert abs(lost - 0.08 / 1.08) < 0.01
     assert 40 < mean < 120
 
@@ -216,6 +224,8 @@ def test_flow_queueing_keeps_sparse_flows_apart(bench: Bench, discipline: str) -
     mean, most = sum(steady) / len(steady), max(steady)
     lost = sum(probed.lost[100:]) / (probed.sent - 100)
     print(f"{discipline}: {mean:.2f} ms on average, {most:.2f} at most, {lost:.3f} lost")
+    note(f"sparse {discipline} mean ms", mean)
+    note(f"sparse {discipline} most ms", most)
     if discipline in ("fq_codel", "fq_pie", "cake"):
         assert lost == 0
         # One full frame may have just begun, and one more may stand in tbf's hand.
@@ -232,6 +242,7 @@ def test_cake_keeps_the_rate(bench: Bench) -> None:
         span = (arrivals[-1].received_ns - arrivals[0].received_ns) / 1e9
         rate = (len(arrivals) - 1) * (1514 + overhead) * 8 / span
         print(f"CAKE with {overhead} B of overhead: {rate / 1e6:.4f} Mbit/s")
+        note(f"cake overhead {overhead} Mbit/s", rate / 1e6)
         assert abs(rate / RATE - 1) < 0.002
 
 

@@ -10,7 +10,7 @@ from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.recording.record import Recording
 
-from .bench import Bench
+from .bench import Bench, note
 
 _PAYLOAD = 1448 / 1514
 
@@ -58,6 +58,7 @@ def test_tcp_has_nothing_while_its_line_is_down(bench: Bench, kind: str) -> None
     """10 s without the line, and then until TCP tries again: its timeout doubles, so up to as long as it waited."""
     figures = _measured(bench.record(FAILURE.format(kind=kind), "transport.protocol=tcp")[0]).figures
     assert 9.9 < figures["gap_s"] <= 20.5
+    note(f"tcp gap {kind} s", figures["gap_s"])
     assert "recovery_after_failure_s" not in figures
     # The window of a second that is back at 90 % begins when the gap ends, or in slow start after it.
     assert figures["gap_s"] - 10.2 <= figures["recovery_after_restoration_s"] <= figures["gap_s"] - 10 + 2
@@ -94,6 +95,8 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
     sampled = Delivery(told.times, told.total)
     exact, rough = (gap_s(curve, 10, 20) for curve in (told, sampled))
     print(f"exact {exact:.4f} s, sampled {rough:.4f} s")
+    note("mptcp gap exact s", exact)
+    note("mptcp gap sampled s", rough)
     assert exact == pytest.approx(rough, abs=0.1001)
 
 
@@ -131,6 +134,8 @@ def test_head_of_line_delay_is_what_the_slower_line_makes_the_faster_wait(bench:
     assert measured.sockets.shares["access1>line1"] == pytest.approx(0.5, abs=0.02)
     figures = measured.figures
     assert figures["delay_mean_ms"] == pytest.approx(57.5, abs=1.5)
+    note("head-of-line ms", figures["head_of_line_delay_ms"])
+    note("out-of-order B", figures["out_of_order_mean_bytes"])
     assert figures["head_of_line_delay_ms"] == pytest.approx(22.5, abs=1.5)
     assert figures["out_of_order_mean_bytes"] == pytest.approx(4500, rel=0.07)
     assert figures["duplicate_percent"] < 1
@@ -161,6 +166,9 @@ def test_redundant_data_comes_twice(bench: Bench) -> None:
     """Everything is sent on both of two equal lines: as much again as is needed, and no benefit of the second."""
     figures = _measured(bench.record(LINES.format(second=20, scheduler="redundant"))[0]).figures
     assert figures["duplicate_percent"] == pytest.approx(100, abs=10)
+    note("redundant twice %", figures["duplicate_percent"])
+    note("redundant reinjected %", figures["reinjected_percent"])
+    note("redundant benefit", figures["aggregation_benefit"])
     assert figures["reinjected_percent"] == pytest.approx(100, abs=10)
     assert figures["aggregation_benefit"] == pytest.approx(0, abs=0.1)
 

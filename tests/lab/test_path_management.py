@@ -12,7 +12,7 @@ import pytest
 
 from mptcplab.recording.record import Recording
 
-from .bench import Bench
+from .bench import Bench, note
 
 #: Round trips of 40 ms, and queues of 20 ms at the most: what a change of path takes is told in round trips.
 RTT_S = 0.04
@@ -120,6 +120,8 @@ def test_handover_is_slower_than_backup(bench: Bench, how: str, direction: str) 
         recording = _run(bench, modes, CUT.format(how=how, link="access1"), direction=direction)
         gaps[mode] = _gap_s(recording, receiver, 4.0)
     print(f"{how} {direction}: gap with backup {1e3 * gaps['backup']:.0f} ms, handover {1e3 * gaps['handover']:.0f} ms")
+    for mode, gap in gaps.items():
+        note(f"{mode} {direction} {how} ms", 1e3 * gap)
     # One way for what is sent again, and samples of 10 ms; the other side of a download is told first, and its data
     # may wait for a timer of retransmissions (0.2 s and what it has grown to).
     least, most = RTT_S / 2 - 0.02, 8 * RTT_S if direction == "upload" else 1.0

@@ -11,7 +11,7 @@ import pytest
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.reading import events
 
-from .bench import Bench
+from .bench import Bench, note
 
 TEXT = """
 [topology]
@@ -41,6 +41,7 @@ def test_a_small_response_takes_one_round_trip(bench: Bench) -> None:
         (measured,) = measure(recording)
         figures = measured.figures
         assert figures["latency_p50_ms"] == pytest.approx(40, abs=0.01)
+        note("request ms", figures["latency_p50_ms"])
         assert figures["latency_max_ms"] == pytest.approx(40, abs=0.1)
         assert figures["requests"] == 3 * 200
         assert measured.sockets.use.connections == 3
@@ -76,6 +77,7 @@ def test_a_short_flow_takes_two_round_trips(bench: Bench) -> None:
         (measured,) = measure(recording)
         figures = measured.figures
         print(measured.sockets.use.text, figures)
+        note("short flow ms", 1e3 * figures["completion_p50_s"])
         assert figures["completion_p50_s"] == pytest.approx(0.080, abs=0.0001)
         assert figures["completion_p99_s"] == pytest.approx(0.080, abs=0.001)
         assert figures["flows"] == pytest.approx(600, abs=4 * math.sqrt(600))

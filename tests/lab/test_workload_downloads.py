@@ -7,7 +7,7 @@ import pytest
 
 from mptcplab.metrics.measure import measure
 
-from .bench import Bench
+from .bench import Bench, note
 
 #: Payload of a full frame of 1514 bytes.
 _PAYLOAD = 1448 / 1514
@@ -47,6 +47,8 @@ def test_tcp_fills_its_line_and_mptcp_takes_both(bench: Bench, kind: str) -> Non
     """TCP: at most line 1's 47.8 Mbit/s, less what handshakes and slow start cost of 3.4 s (up to 15 %)."""
     tcp, mptcp = (bench.row(_text(kind), f"transport.protocol={protocol}") for protocol in ("tcp", "mptcp"))
     print(f"{kind}: TCP {tcp.goodput_mbps.mean:.2f}, MPTCP {mptcp.goodput_mbps.mean:.2f} Mbit/s, {mptcp.shares}")
+    note(f"{kind} tcp Mbit/s", tcp.goodput_mbps.mean)
+    note(f"{kind} mptcp Mbit/s", mptcp.goodput_mbps.mean)
     line, both = 50 * _PAYLOAD, 70 * _PAYLOAD
     assert 0.85 * line < tcp.goodput_mbps.mean < line
     assert (tcp.mptcp, tcp.congestion) == ("no", "cubic")
@@ -75,6 +77,7 @@ def test_ftp_data_connections_have_one_subflow_unless_they_are_waited_for_everyw
     """vsftpd listens for data at the address of the control connection, where no other subflow can come to."""
     by_itself = bench.row(_text("ftp", more='listen = "address"'))
     print(by_itself.goodput_mbps.mean, by_itself.shares, by_itself.warnings)
+    note("ftp one address Mbit/s", by_itself.goodput_mbps.mean)
     assert by_itself.shares["line1>access1"] > 0.99
     assert by_itself.goodput_mbps.mean < 50 * _PAYLOAD
     assert any("only one subflow" in warning or "less than 1 %" in warning for warning in by_itself.warnings)

@@ -11,7 +11,7 @@ import pytest
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.metrics.reading import events
 
-from .bench import Bench
+from .bench import Bench, note
 
 LINE = """
 [topology]
@@ -46,6 +46,9 @@ def test_a_stream_over_udp_shows_the_line(bench: Bench, direction: str) -> None:
     line = 'delay = "30 ms"\njitter = "10 ms"\nloss = "2 %"'
     measured = _measured(bench, line, f'{stream}\ndeadline = "35 ms"')
     figures = measured.figures
+    note(f"udp delay {direction} ms", figures["delay_mean_ms"])
+    note(f"udp jitter {direction} ms", figures["jitter_ms"])
+    note(f"udp lost {direction} %", figures["lost_percent"])
     assert figures["delay_mean_ms"] == pytest.approx(30, abs=0.45)
     assert figures["jitter_ms"] == pytest.approx(20 / 3, abs=0.6), "neighbours share a draw, so somewhat more than 4 sd"
     assert figures["lost_percent"] == pytest.approx(2, abs=4 * 100 * math.sqrt(0.02 * 0.98 / 3000))
@@ -76,6 +79,8 @@ def test_a_call_is_judged_by_the_e_model(bench: Bench) -> None:
     assert figures["delay_mean_ms"] == pytest.approx(50, abs=0.01)
     assert figures["jitter_ms"] < 0.01
     assert (figures["late_percent"], figures["lost_percent"]) == (0, 0)
+    note("call R", figures["r_factor"])
+    note("call MOS", figures["mos"])
     assert figures["r_factor"] == pytest.approx(90.08, abs=0.01)
     assert figures["mos"] == pytest.approx(4.341, abs=0.001)
 
@@ -103,6 +108,7 @@ def test_on_off_traffic_has_its_mean_rate(bench: Bench, times: str, tolerance: f
     cross = f'kind = "udp"\nduration = "240 s"\nrate = "4 Mbit/s"\non = "100 ms"\noff = "300 ms"\ntimes = "{times}"'
     measured = _measured(bench, 'delay = "10 ms"', cross)
     print(f"{times}: {measured.goodput_bps / 1e6:.4f} Mbit/s")
+    note(f"on-off {times} Mbit/s", measured.goodput_bps / 1e6)
     assert measured.goodput_bps == pytest.approx(36 * 1400 * 8 / 0.4, rel=tolerance)
     assert measured.figures["lost_percent"] == 0
     assert measured.figures["delay_mean_ms"] == pytest.approx(10, abs=0.01)
@@ -141,6 +147,8 @@ def test_cross_traffic_takes_its_part_of_a_line(bench: Bench) -> None:
     udp = cross.goodput_bps * 1442 / 1400
     expected = (10e6 - udp) * 1448 / 1514
     print(f"UDP {cross.goodput_bps / 1e6:.3f}, TCP {bulk.goodput_bps / 1e6:.3f}, {cross.figures}")
+    note("tcp beside udp Mbit/s", bulk.goodput_bps / 1e6)
+    note("tcp beside udp expected Mbit/s", expected / 1e6)
     assert bulk.goodput_bps == pytest.approx(expected, rel=0.03), "3 %: slow start, and the queue at the end"
     assert cross.goodput_bps > 0.95 * 4e6
 

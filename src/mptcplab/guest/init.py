@@ -51,8 +51,11 @@ def _unexpected(error: BaseException) -> dict[str, Any]:
 
     An OSError without a number is the guest's own, or Python's: no system call failed, so no disk is to blame.
     """
-    failed = isinstance(error, OSError) and error.errno is not None
-    if failed and str(error.filename or system.LAB).startswith(system.LAB):
+    if (
+        isinstance(error, OSError)
+        and error.errno is not None
+        and str(error.filename or system.LAB).startswith(system.LAB)
+    ):
         return {"error": _unwritten(error)}
     if isinstance(error, MemoryError):
         return {"error": "the lab ran out of memory"}

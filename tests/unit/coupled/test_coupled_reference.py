@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from docs.figures.behaviour_dynamics import FLUID
 from tests.unit.coupled.fluid import Rule, User, rest_with_links, rest_with_losses
 from tests.unit.coupled.reference import (
     Path,
@@ -206,3 +207,15 @@ def test_wvegas_drain_empties_the_queue() -> None:
     assert queued < 1
     ramp = (sum(range(20, 41)) / 40 + 2) / 23
     assert used == pytest.approx(ramp, abs=0.01), "up by one a round from 42 * 40/84 = 20 to 42, of 40"
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_expectations_of_the_page(rule: str) -> None:
+    """docs/behaviour-dynamics.md: a user over two links, one Reno flow on the first, two on the second, 9.4 Mbit/s."""
+    capacity = 30.0  # segments per RTT, about those of the scenario; how many matters little, hence 0.02
+    both, first, second = rest_with_links(
+        [User(1, ((0,), (1,)), *RULES[rule]), _reno(1, 0), _reno(2, 1)], [capacity] * 2
+    )
+    rates = [9.4 / capacity * float(window) for window in (both[0], both[1], first[0], second[0])]
+    print(rates)
+    assert rates == pytest.approx(FLUID[rule], abs=0.02)

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""``python -m docs.check``: what in the documentation is stale, typed, or no longer fits. Nothing is run.
+
+A block is *stale* when the runs that would be made now are not those that it was made from: another kernel, scenario
+or program. That is no error, ``make docs`` makes it anew; ``make test`` checks everything else that is said here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from docs.making import commands, quotes, stamps
+from docs.making.pages import ROOT, UNCONVERTED, Block, Page, pages, typed_tables
+from docs.making.sources import SOURCES
+from docs.making.work import Experiment, experiments_of, inputs
+
+from mptcplab.engine.record import prepare_engines, prepare_job
+from mptcplab.errors import LabError
+from mptcplab.scenario.load import Run, load
+
+
+def structure_problems(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
+    """Blocks that no script makes, or that somebody typed into; tables without a mark; commands that do not exist."""
+    if page.name in UNCONVERTED:
+        yield from command_problems(page)
+        return
+    for line, row in typed_tables(page):
+        yield f"{page.name}:{line}: a table with numbers that no script makes: {row.strip()}"
+    for block in page.blocks:
+        if block.kind == "table" and block.name not in SOURCES:
+            yield f"{block.key}: no script makes this table"
+        stamp = known.get(block.key)
+        if stamp is None:
+            yield f"{block.key}: never made; run: python -m docs.refresh {page.name}"
+        elif stamp.text != block.digest:
+            yield f"{block.key}: it is not what was made, but typed; run: python -m docs.refresh {page.name}"
+    yield from command_problems(page)
+
+
+def command_problems(page: Page) -> Iterator[str]:
+    """Command lines whose command, option or file does not exist."""
+    for command in page.commands:
+        if problem := commands.problem(command, page):
+            yield f"{page.name}: `{command}`: {problem}"
+
+
+def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[str]:
+    """Numbers and claims in prose that do not fit their tables."""
+    if page.name in UNCONVERTED:
+        return
+    tables = tables or quotes.Tables(pages(), stamps.measured())
+    try:
+        for quote in quotes.quotes_of(page):
+            if problem := quotes.problem(quote, tables):
+                yield problem
+    except quotes.QuoteError as error:
+        yield str(error)
+
+
+def changed_inputs(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
+    """Blocks whose scenario or data changed since they were made."""
+    for block in page.blocks:
+        stamp = known.get(block.key)
+        if stamp is None or stamp.inputs is None:
+            continue
+        now = stamps.digests(inputs(page, block))
+        changed = sorted(file for file in now | stamp.inputs if now.get(file) != stamp.inputs.get(file))
+        if changed:
+            yield f"{block.key}: {', '.join(changed)} changed since it was made"
+
+
+def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
+    """Blocks that were made from other runs than would be made now, or from unknown ones."""
+    for block in page.blocks:
+        stamp = known.get(block.key)
+        if stamp is None or (stamp.runs is None and not _runs_something(page, block)):
+            continue
+        if stamp.runs is None:
+            yield f"{block.key}: it is not known which runs it was made from"
+            continue
+        if block.kind == "table" and SOURCES[block.name].prepare is not None:
+            continue  # its kernel would have to be built
+        try:
+            now = stamps.digest_of(_identities(page, block))
+        except LabError as error:
+            yield f"{block.key}: {error.message}"
+            continue
+        if now != stamp.runs:
+            yield f"{block.key}: made from other runs ({', '.join(stamp.kernels)})"
+
+
+def _runs_something(page: Page, block: Block) -> bool:
+    if block.kind == "table":
+        return SOURCES[block.name].scenario is not None
+    return bool(experiments_of(page, block))
+
+
+def _identities(page: Page, block: Block) -> Iterator[str]:
+    if block.kind == "table":
+        scenario = SOURCES[block.name].scenario
+        assert scenario is not None
+        yield from _of_runs(load(scenario).runs)
+    for one in experiments_of(page, block):
+        yield from _of_runs(_loaded(page, one))
+
+
+def _loaded(page: Page, one: Experiment) -> list[Run]:
+    options = dict(one.options)
+    overrides = [value for name, value in one.options if name == "--set"]
+    seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))
+    file = ROOT / one.file
+    if one.file in page.files:
+        file = ROOT / "results" / "docs" / "stale" / one.file
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(page.files[one.file])
+        for example in (ROOT / "examples").glob("*.toml"):
+            link = file.parent / example.name
+            if not link.exists():
+                link.symlink_to(example)
+    return load(Path(file), overrides=overrides, seed=seed, repeats=repeats).runs
+
+
+def _of_runs(runs: list[Run]) -> Iterator[str]:
+    engines = prepare_engines(runs)
+    for run in runs:
+        yield prepare_job(run, engines[run.point.scenario.kernel]).identity.name
+
+
+def main() -> None:
+    """Status 1 when ``make test`` would fail; stale blocks are only listed."""
+    known, wrong, old = stamps.load(), list[str](), list[str]()
+    every = pages()
+    tables = quotes.Tables(every, stamps.measured())
+    for page in every:
+        if page.name in UNCONVERTED:
+            old.append(f"{page.name}: its numbers are typed; see UNCONVERTED in docs/making/pages.py")
+        wrong += [*structure_problems(page, known), *prose_problems(page, tables)]
+        old += [*changed_inputs(page, known), *stale(page, known)]
+    for title, found in (("wrong", wrong), ("stale", old)):
+        print(f"{title}: {len(found)}", *(f"  {one}" for one in found), sep="\n")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Where the tables come from that a script makes: the scenarios to run, and what makes a table of their results.
+
+A page's own marks name these by ``<!-- table NAME -->``. Other blocks carry their source with them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import machines, page
+from docs.figures import behaviour, behaviour_dynamics, capturing, coupled_api, semicoupled
+from docs.making.pages import ROOT
+
+EXAMPLES = ROOT / "examples"
+_BEHAVIOUR = EXAMPLES / "behaviour"
+_MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
+
+
+@dataclass(frozen=True)
+class Source:
+    """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
+
+    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing.
+    """
+
+    make: Callable[[Path], str]
+    scenario: Path | None = None
+    figures: tuple[Path, ...] = ()
+    inputs: tuple[Path, ...] = ()
+    prepare: Callable[[Path], str] | None = None
+    is_cheap: bool = False
+
+
+def _behaviour(name: str) -> Source:
+    figure = ROOT / "docs" / "figures" / f"{name}.svg"
+    return Source(lambda folder: behaviour.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+
+
+def _dynamics(name: str) -> Source:
+    figure = ROOT / "docs" / "images" / f"{name}.svg"
+    return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+
+
+def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
+    return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
+
+
+SOURCES: dict[str, Source] = {
+    **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
+    **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
+    "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
+    "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
+    "capturing": Source(capturing.table_of),
+    "bench-ratios": _bench(page.ratio_table),
+    "bench-algorithms": _bench(page.algorithm_table),
+    "bench-machines": _bench(page.machine_list),
+    "semicoupled-curve": Source(
+        semicoupled.table_of, EXAMPLES / "semicoupled" / "curve.toml", prepare=semicoupled.built_kernel
+    ),
+}
+
+
+def inputs_of(scenario: Path) -> Iterator[Path]:
+    """A scenario file, those that it extends, and the traces that any of them names."""
+    yield scenario
+    text = scenario.read_text()
+    base = tomllib.loads(text).get("extends")
+    if isinstance(base, str):
+        yield from inputs_of(scenario.parent / base)
+    for trace in sorted(scenario.parent.glob("*.csv")):
+        if f'"{trace.name}"' in text:
+            yield trace
