@@ -94,6 +94,8 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
     assert told.pauses is not None
     sampled = Delivery(told.times, told.total)
     exact, rough = (gap_s(curve, 10, 20) for curve in (told, sampled))
+    assert exact is not None
+    assert rough is not None
     print(f"exact {exact:.4f} s, sampled {rough:.4f} s")
     note("mptcp gap exact s", exact)
     note("mptcp gap sampled s", rough)
