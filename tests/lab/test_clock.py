@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from mptcplab.metrics.rows import result_rows
+
 from .bench import Bench, bare_plan, client, server
 
 #: What one look at the clock takes: TIMER_MULTIPLIER in arch/um/include/linux/time-internal.h.
@@ -105,3 +107,42 @@ def test_time_passes_while_softirqs_raise_each_other(bench: Bench, version: str)
     ]
     lived = bench.live(bench.plan(NO_ROUTE, programs=programs), version=version)
     assert lived.text("talker").split() == ["60000"]
+    state = json.loads((lived.folder / "machine.json").read_text())
+    print(state)
+    # At most as many as there are ms without a route, from 2 s to 6 s.
+    assert 0 < state["softirq_rounds_delayed"] < 4000
+
+
+#: The same conversation as a workload, so that it has a row.
+STREAM = """
+[workloads.talk]
+kind = "stream"
+from = "server"
+to = "client"
+duration = "8 s"
+packet = "500 B"
+interval = "50 ms"
+protocol = "tcp"
+"""
+
+
+@pytest.mark.parametrize("version", ["7.2", "6.12"])
+def test_a_run_with_delayed_softirqs_is_marked(bench: Bench, version: str) -> None:
+    (recording,) = bench.record(NO_ROUTE + STREAM, f"kernel={version}")
+    (row,) = result_rows([recording])
+    rounds = recording.machine["softirq_rounds_delayed"]
+    print(rounds, row.warnings)
+    assert rounds > 0
+    assert any(f"delayed {rounds} rounds of softirqs" in warning for warning in row.warnings), row.warnings
+
+
+@pytest.mark.parametrize("version", ["7.2", "6.12"])
+def test_a_usual_run_has_no_delayed_softirqs(bench: Bench, version: str) -> None:
+    """Neither a transfer with loss, nor one whose link goes down where the route stays."""
+    text = NO_ROUTE.replace('how = "interface"', 'how = "silent"').replace('delay = "3 s"', 'loss = "2 %"')
+    assert text.count("silent") == 1
+    (recording,) = bench.record(text + STREAM, f"kernel={version}")
+    (row,) = result_rows([recording])
+    print(recording.machine, row.warnings)
+    assert recording.machine["softirq_rounds_delayed"] == 0, "0 is counted, and not unknown"
+    assert not any("softirqs" in warning for warning in row.warnings), row.warnings

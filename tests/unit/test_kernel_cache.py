@@ -143,6 +143,12 @@ def test_find_refuses_what_is_neither_version_nor_kernel(tmp_path: Path, version
         find_kernel(version, tmp_path)
 
 
+def test_another_frequency_than_there_is_gets_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        find_kernel("7.2-hz300", tmp_path)
+    assert caught.value.hint == "timers tick 100, 250 or 1000 times a second: write 7.2-hz100"
+
+
 def test_list_is_ordered_by_version_then_newest(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64, built="2026-01-01T12:00:00+00:00")
     add(tmp_path, key="b" * 64, built="2026-01-02T12:00:00+00:00")

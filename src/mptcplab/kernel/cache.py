@@ -28,6 +28,7 @@ from typing import Any
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
+    HZ_CHOICES,
     VARIANT_PATTERN,
     Inputs,
     build_options,
@@ -277,6 +278,15 @@ def _kernel_at(place: str, cache: Path) -> KernelBuild:
     if entry is None:
         raise InputError(
             f"'{place}' is neither a kernel version such as {DEFAULT_VERSION} nor a kernel built by mptcplab",
-            hint="`mptcplab kernel list` shows what there is",
+            hint=_hint(place),
         )
     return entry
+
+
+def _hint(place: str) -> str:
+    if re.match(r"\d+\.\d+-hz", place):
+        *others, last = map(str, HZ_CHOICES)
+        return (
+            f"timers tick {', '.join(others)} or {last} times a second: write {place.partition('-')[0]}-hz{others[0]}"
+        )
+    return "`mptcplab kernel list` shows what there is"

@@ -47,7 +47,7 @@ class Scenario(Part):
     question: str = Field(default="", description="what it is to answer", examples=["Is MPTCP faster than TCP?"])
     kernel: Version = Field(
         default="7.2",
-        description="version of the lab kernel, or an entry or path of `mptcplab kernel list`",
+        description="version of the lab kernel (also 7.2-hz250), or an entry or path of `mptcplab kernel list`",
         examples=["7.2"],
     )
     family: Literal["ipv4", "ipv6"] = "ipv4"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""docs/machine.md has what its scripts measure: every case, and every setting."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from docs.figures import effects, machine
+from docs.figures.page import PAGE, replaced
+
+from mptcplab.scenario.load import load
+
+CASES = [*((case, list(effects.HZ.values())) for case in effects.OF_HZ)]
+CASES += [(case, list(variants.values())) for case, variants in effects.OF_SETTINGS]
+
+
+def _rows(name: str) -> list[str]:
+    """The first cell of every row of the table ``name``."""
+    text = PAGE.read_text()
+    table = text.partition(f"<!-- table {name} -->\n")[2].partition(f"\n<!-- end of table {name} -->")[0]
+    return [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
+
+
+def test_every_case_is_on_the_page() -> None:
+    assert _rows("hz") == [f"{case.title}, {case.unit}" for case in effects.OF_HZ]
+    assert _rows("effects") == [f"{case.title}, {case.unit}" for case, _ in effects.OF_SETTINGS]
+
+
+def test_every_setting_is_on_the_page() -> None:
+    """One that neither kernel has is left out, so the page may lack some; that is tested in the lab."""
+    assert _rows("settings") == [setting.name for setting in machine.SETTINGS]
+
+
+@pytest.mark.parametrize(("case", "variants"), CASES, ids=lambda value: getattr(value, "title", ""))
+def test_a_case_is_one_point(case: effects.Case, variants: list[tuple[str, ...]]) -> None:
+    """Loaded with its settings, without being run: the scenario may have changed since."""
+    for settings in variants:
+        points = load(case.file, overrides=(*case.settings, *settings), repeats=case.repeats).points
+        assert len(points) == 1, [point.label for point in points]
+
+
+def _found(host: dict[str, str | None], default: dict[str, str | None]) -> dict[str, Any]:
+    names = [setting.name for setting in machine.SETTINGS]
+    facts = {name: "x" for name in names if "." not in name}
+    sysctls: dict[str, str | None] = {name: "1" for name in names if "." in name}
+    return {**facts, "host": {**sysctls, **host}, "default": {**sysctls, **default}}
+
+
+def test_values_are_compared_by_kernel() -> None:
+    """Debian has the kernel's own default; what a host has otherwise differs; what no kernel has is no row."""
+    ecn, sack, rmem = (f"net.ipv4.tcp_{name}" for name in ("ecn", "sack", "rmem"))
+    new = _found({ecn: "3", sack: None}, {ecn: "2", sack: None})
+    old = _found({sack: None}, {sack: None})
+    rows = {name: row for name, *row in machine.rows({"7.2": new, "6.12": old})}
+    assert rows[ecn][:3] == ["7.2: 3, 6.12: 1", "7.2: 2, 6.12: 1", "**no**"]
+    assert rows["net.ipv4.tcp_dsack"][:3] == ["1", "1", "yes"]
+    assert sack not in rows
+    assert re.fullmatch(r"7\.2: .* 33554432, 6\.12: .* 6291456", rows[rmem][1]), rows[rmem]
+
+
+def test_a_table_needs_its_place() -> None:
+    assert replaced("a\n<!-- table x -->\nold\n<!-- end of table x -->\nb", "x", "new") == (
+        "a\n<!-- table x -->\nnew\n<!-- end of table x -->\nb"
+    )
+    with pytest.raises(ValueError, match="no place for the table y"):
+        replaced("text", "y", "new")
