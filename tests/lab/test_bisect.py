@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -30,7 +31,9 @@ def step(folder: Path, *, built: str, rate: str = "20 Mbit/s") -> subprocess.Com
     tools = folder / "bin"
     tools.mkdir(exist_ok=True)
     answer = f'echo "Linux x: {built}"' if built else "exit 1"
-    stub = f'#!/bin/sh\nif [ "$1" = kernel ]; then {answer}; exit; fi\nexec {sys.executable} -m mptcplab "$@"\n'
+    real = f"{sys.executable} -m mptcplab"
+    keep = f'for out; do :; done; {real} "$@" && cp "$out/results.json" {folder}/tested.json'
+    stub = f'#!/bin/sh\ncase "$1" in kernel) {answer} ;; run) {keep} ;; *) exec {real} "$@" ;; esac\n'
     (tools / "mptcplab").write_text(stub)
     (tools / "mptcplab").chmod(0o755)
     scenario = folder / "two.toml"
@@ -58,6 +61,17 @@ def test_the_same_kernel_is_good_and_another_result_is_bad(good: Path) -> None:
     other = step(good, built=kernel, rate="15 Mbit/s")
     print(other.stdout)
     assert other.returncode == 1, other.stdout + other.stderr
+
+
+def test_a_step_runs_the_kernel_that_was_built(good: Path) -> None:
+    """Of 6.12, though 7.2 is the one that runs use by default, and the one of the distribution's source."""
+    kernel = str(find_kernel("6.12").executable)
+    done = step(good, built=kernel)
+    print(done.stdout)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert f"tested {kernel}" in done.stdout
+    rows = json.loads((good / "tested.json").read_text())["rows"]
+    assert all(row["kernel"].startswith("6.12.") for row in rows), [row["kernel"] for row in rows]
 
 
 def test_a_commit_that_does_not_build_is_skipped(tmp_path: Path) -> None:
