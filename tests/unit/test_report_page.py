@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -268,7 +269,7 @@ def test_the_scoreboard_leads_to_every_table(browser: Browser, tmp_path: Path, w
     page = browser.new_page(viewport={"width": width, "height": height})
     page.goto((tmp_path / "r.html").as_uri())
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    links = page.locator(".board a")
+    links = page.locator(".board tbody tr:not(.sum) td:first-child a[href]")
     assert links.all_inner_texts() == ["nguyen2014/unequal", "subramani2018/4.1"]
     # Where there is no room, what the tables are about gives way to the counts.
     assert page.locator(".board td", has_text="goodput against the duration").is_visible() == (width > 640)
@@ -279,6 +280,57 @@ def test_the_scoreboard_leads_to_every_table(browser: Browser, tmp_path: Path, w
     _screenshot(page, tmp_path / "scoreboard.png")
     page.get_by_text("↑ scoreboard").last.click()
     _until(page, "window.scrollY < window.innerHeight")
+    page.close()
+
+
+def test_two_clicks_lead_from_a_count_to_everything(browser: Browser, tmp_path: Path) -> None:
+    """The source's place, the parameters with their origin, the runs and the evidence, of any value or claim."""
+    measure_table(tmp_path / "subramani2018", "subramani2018/4.6", repeats=3)
+    measure_table(tmp_path / "nguyen2014", "nguyen2014/rtt", repeats=1)
+    write_report(tmp_path, tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto((tmp_path / "r.html").as_uri())
+    rows = page.locator(".board tr", has_text=re.compile("subramani2018/4.6|nguyen2014/rtt"))
+    counts = rows.locator("td.number", has_text=re.compile(r"^[1-9][0-9]*$"))
+    links = counts.locator("a")
+    assert links.count() == counts.count() > 3, "every count of a measured table leads on"
+    for number in range(links.count()):
+        page.evaluate("document.querySelectorAll('details.sheet').forEach((one) => { one.open = false; })")
+        links.nth(number).click()
+        page.locator("tr:has(:target) a[href]").first.click()
+        sheet = page.locator("details.sheet:target")
+        _until(page, "document.querySelector('details.sheet:target')?.open")
+        text = sheet.inner_text()
+        assert all(name in text for name in ("Source", "Verdict", "Parameters", "Runs", "runs/")), text
+        assert "chosen before measuring" in text, text
+        assert re.search(r"differs|does not hold", text) is None or "Evidence" in text, text
+    page.close()
+
+
+def test_a_point_of_the_picture_leads_to_its_sheet(browser: Browser, tmp_path: Path) -> None:
+    measure_table(tmp_path / "subramani2018", "subramani2018/4.3", repeats=3)
+    write_report(tmp_path, tmp_path / "r.html")
+    page = browser.new_page(viewport={"width": 1280, "height": 1200})
+    page.goto((tmp_path / "r.html").as_uri())
+    page.locator(".figure[data-panel=agreement]").first.scroll_into_view_if_needed()
+    page.wait_for_selector("[data-panel=agreement] .main-svg")
+    anchor = "subramani2018-4-3--tcp--8-Mbit-s"
+    x, y = page.evaluate(
+        """(anchor) => {
+          const div = document.querySelector("[data-panel=agreement]");
+          const trace = div.data.find((one) => one.customdata?.includes(anchor));
+          const { xaxis, yaxis } = div._fullLayout;
+          const box = div.getBoundingClientRect();
+          const at = trace.customdata.indexOf(anchor);
+          return [box.left + xaxis._offset + xaxis.d2p(trace.x[at]), box.top + yaxis._offset + yaxis.d2p(trace.y[at])];
+        }""",
+        anchor,
+    )
+    page.mouse.move(x, y)
+    page.wait_for_timeout(200)
+    page.mouse.click(x, y)
+    _until(page, f"location.hash === '#{anchor}'")
+    assert page.locator("details.sheet:target").evaluate("(one) => one.open")
     page.close()
 
 

@@ -15,7 +15,7 @@ from mptcplab.results import RecordedRun
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.judged import Judged
 from mptcplab.study.measured import fits
-from mptcplab.study.notes import claim_evidence_text, claim_text
+from mptcplab.study.notes import claim_evidence_text, claim_text, fitted_columns
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.schema import WORKLOAD
 from mptcplab.study.verdict import Cell
@@ -112,6 +112,8 @@ class _Writer:
             Fact("Verdict", f"{one.counted_as}{values}"),
             Fact("Bounds", " ".join(claim.why_bounds.split())),
         ]
+        if fitted := fitted_columns(one, self._judged):
+            facts.append(Fact("Fitted", f"a parameter was fitted to {' and '.join(fitted)}"))
         if one.why is not None:
             facts.append(Fact("Reason", self._judged.filled(f"{one.why.reason} {one.why.evidence}")))
             shown = one.why.shown_by

@@ -10,7 +10,7 @@ from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.full import excludes
 from mptcplab.study.judged import Judged
 from mptcplab.study.load import Selected
-from mptcplab.study.notes import asked
+from mptcplab.study.notes import asked, fitted_columns
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
 from mptcplab.study.verdict import Cell
@@ -100,6 +100,7 @@ def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
         "place": one.claim.place or judged.selected.table.place,
         "verdict": one.counted_as,
         "asked": asked(one, judged.selected.table),
+        "fitted_columns": fitted_columns(one, judged),
         "quantities": _quantities(one),
         **_why(one.why, judged),
         "shown_by": _claim_evidence(one.evidence) if one.evidence else None,

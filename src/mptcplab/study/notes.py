@@ -91,12 +91,28 @@ def _warnings(judged: Judged) -> list[str]:
 
 
 def _claims(judged: Judged, reasons: Marks) -> list[str]:
-    return [_claim(one, judged.selected.table, reasons) for one in judged.claims]
+    return [_claim(one, judged, reasons) for one in judged.claims]
 
 
-def _claim(one: ClaimVerdict, table: PublishedTable, marks: Marks) -> str:
+def _claim(one: ClaimVerdict, judged: Judged, marks: Marks) -> str:
     said = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
-    return said if one.verdict == OPEN else f"{said} ({claim_text(one, table)})"
+    if one.verdict == OPEN:
+        return said
+    fitted = fitted_columns(one, judged)
+    rests = f"; a parameter was fitted to {' and '.join(fitted)}" if fitted else ""
+    return f"{said} ({claim_text(one, judged.selected.table)}{rests})"
+
+
+def fitted_columns(one: ClaimVerdict, judged: Judged) -> list[str]:
+    """Return the titles of columns of a claim that a parameter was fitted to, in the rows that it is about."""
+    table, claim = judged.selected.table, one.claim
+    fitted = {(cell.row, cell.column) for cell in judged.cells if cell.fitted}
+    found: dict[str, None] = {}
+    for part in (claim.of, *claim.to):
+        name, _, fixed = part.partition("@")
+        if any((row, name) in fitted for row in ((fixed,) if fixed else claim.rows or table.all_rows)):
+            found[table.columns[name].title] = None
+    return list(found)
 
 
 def claim_text(one: ClaimVerdict, table: PublishedTable) -> str:
