@@ -40,7 +40,7 @@ def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
         fallbacks += sum(count for name, count in counters.items() if _is_fallback(name))
         for name, known in opportunistic.items():
             if (count := counters.get(_PREFIX + name)) is not None:
-                opportunistic[name] = (known or 0) + count
+                opportunistic[name] = count if known is None else known + count
     return MptcpCounts(mp_capable, joins, fallbacks, *opportunistic.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,8 +123,9 @@ def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
         own = [one for one in points if one.verdict == kind.name]
         if not own:
             continue
-        below = [min(one.measured.half_width or 0.0, 0.999 * one.measured.mean) for one in own]
-        above = [one.measured.half_width or 0.0 for one in own]
+        # A single run has no interval, so it gets no bar.
+        above = [math.nan if one.measured.half_width is None else one.measured.half_width for one in own]
+        below = [min(width, 0.999 * one.measured.mean) for width, one in zip(above, own, strict=True)]
         axes.errorbar(
             [one.published for one in own],
             [one.measured.mean for one in own],

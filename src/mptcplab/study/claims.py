@@ -107,7 +107,9 @@ def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
     if evidence.verdict == HOLDS:
         return True
     # A trend is there or not. Nothing moved where the claim itself lies within its bounds.
-    return found.claim.trend is None and bool(before) and after is not None and after <= _MOST_LEFT * (before or 0.0)
+    if found.claim.trend is not None or before is None or after is None:
+        return False
+    return before > 0 and after <= _MOST_LEFT * before
 
 
 def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured) -> ClaimVerdict:
