@@ -37,14 +37,23 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def write_quotes(page: Page) -> int:
-    """Write the numbers that a page's prose quotes as its tables have them now; how many were others."""
+def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
+    """Write the numbers that a page quotes as its tables have them now; how many were others.
+
+    In a row of a table a quote is data, and no sentence depends on it: such are written without being asked for.
+    """
     tables = quotes.Tables(pages(), stamps.measured())
     text, changed = page.text, 0
     for quote in reversed(list(quotes.quotes_of(page))):
-        if quote.written is None or quotes.problem(quote, tables) is None:
+        line = text[text.rfind("\n", 0, quote.begin) + 1 : quote.begin]
+        if quote.written is None or (in_tables_only and not line.startswith("|")):
             continue
-        now = quotes.rewritten(quote.written, float(tables.value(quote)))
+        if quotes.problem(quote, tables) is None:
+            continue
+        try:
+            now = quotes.rewritten(quote.written, float(tables.value(quote)))
+        except (quotes.QuoteError, TypeError):
+            continue  # said by prose_problems
         text = text[: quote.begin] + now + text[quote.at :]
         changed += 1
     page.file.write_text(text)
@@ -66,6 +75,7 @@ def main() -> None:
             problems += measure.run(_say)
         for page in arguments.pages:
             problems += work.refresh(page, arguments.only, _say, accept=arguments.accept)
+            write_quotes(Page(page.file), in_tables_only=True)
     problems += [problem for page in arguments.pages for problem in prose_problems(Page(Path(page.file)))]
     for problem in problems:
         print(problem)

@@ -145,6 +145,16 @@ def test_quotes_are_written_as_the_table_has_them(tmp_path: Path, monkeypatch: p
     assert "It takes 3.8<!-- = [rate @ lia] -->, of 4.70<!--" in page.file.read_text()
 
 
+def test_quotes_in_tables_are_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "It takes 9.9<!-- = [rate @ lia] -->.\n\n| a | b |\n| --- | --- |\n| x | 9.9<!-- = [rate @ lia] --> |\n"
+    page = _page(tmp_path, _TABLE + lines, monkeypatch)
+    monkeypatch.setattr(refresh, "pages", lambda: [page])
+    assert refresh.write_quotes(page, in_tables_only=True) == 1
+    text = page.file.read_text()
+    assert "It takes 9.9<!--" in text
+    assert "| x | 3.8<!--" in text
+
+
 def test_number_before_a_quote_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = _page(tmp_path, f"{_TABLE}as much<!-- = [rate @ lia] -->\n", monkeypatch)
     with pytest.raises(quotes.QuoteError, match="no number stands before"):
