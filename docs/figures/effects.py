@@ -2,9 +2,9 @@
 """The measured tables of docs/machine.md: what the timers' frequency changes, and what other settings of a machine do.
 
     for hz in 100 250 1000; do mptcplab kernel build --hz $hz; done
-    python -m docs.figures.effects RESULTS [hz] [settings]
+    python -m docs.refresh docs/machine.md
 
-Runs that are recorded in the folder RESULTS already are not made again. Every case is a scenario of this repository in
+Runs that are recorded already are not made again. Every case is a scenario of this repository in
 a short form: less time, one row, few seeds. So the tables show the direction and the rough size of an effect; no study
 is judged by them.
 """
@@ -15,8 +15,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from docs.figures.page import PAGE, replaced
 
 from mptcplab.engine.lab import Lab, Stop, prepare_engines
 from mptcplab.metrics.measure import Measured
@@ -233,19 +231,3 @@ def _cell(value: Interval) -> str:
     digits = 1 if abs(value.mean) >= 10 else 2
     text = f"{value.mean:.{digits}f}"
     return text if value.half_width is None else f"{text} ± {value.half_width:.{digits}f}"
-
-
-TABLES: Mapping[str, Callable[[Path], str]] = {"hz": table_of_hz, "settings": table_of_settings}
-#: Comments of the page that name the places of tables.
-PLACES = {"hz": "hz", "settings": "effects"}
-
-
-def main(out: Path, names: Sequence[str]) -> None:
-    """Measure the tables that are named, or all, and put them into the page."""
-    for name in names or TABLES:
-        made = TABLES[name](out)
-        PAGE.write_text(replaced(PAGE.read_text(), PLACES[name], made))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])

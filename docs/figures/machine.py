@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The first table of docs/machine.md: the lab kernel's settings, read inside it, beside those of Debian's kernel.
 
-    python -m docs.figures.machine [KERNEL ...]
+    python -m docs.refresh docs/machine.md --only settings
 
 Nothing about the lab is written here: a program inside the lab reads it, on a host of a scenario and in the network
 namespace of process 1, which no scenario touches and which has the kernel's own defaults. Debian's kernel is built from
@@ -17,8 +17,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from docs.figures.page import PAGE, replaced
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = ROOT / "examples" / "two-lines.toml"
@@ -228,11 +226,6 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def main(kernels: Sequence[str]) -> None:
-    """Read every kernel and put the table into the page."""
-    found = {kernel: read(kernel) for kernel in kernels or KERNELS}
-    PAGE.write_text(replaced(PAGE.read_text(), "settings", table(found)))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def table_of(kernels: Sequence[str]) -> str:
+    """Return the table with what these kernels have, read inside a lab of each."""
+    return table({kernel: read(kernel) for kernel in kernels})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from docs.figures import effects, machine
-from docs.figures.page import PAGE, replaced
+from docs.making.pages import ROOT
 
 from mptcplab.scenario.load import load
 
@@ -18,7 +18,7 @@ CASES += [(case, list(variants.values())) for case, variants in effects.OF_SETTI
 
 def _rows(name: str) -> list[str]:
     """The first cell of every row of the table ``name``."""
-    text = PAGE.read_text()
+    text = (ROOT / "docs" / "machine.md").read_text()
     table = text.partition(f"<!-- table {name} -->\n")[2].partition(f"\n<!-- end of table {name} -->")[0]
     return [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]]
 
@@ -58,11 +58,3 @@ def test_values_are_compared_by_kernel() -> None:
     assert rows["net.ipv4.tcp_dsack"][:3] == ["1", "1", "yes"]
     assert sack not in rows
     assert re.fullmatch(r"7\.2: .* 33554432, 6\.12: .* 6291456", rows[rmem][1]), rows[rmem]
-
-
-def test_a_table_needs_its_place() -> None:
-    assert replaced("a\n<!-- table x -->\nold\n<!-- end of table x -->\nb", "x", "new") == (
-        "a\n<!-- table x -->\nnew\n<!-- end of table x -->\nb"
-    )
-    with pytest.raises(ValueError, match="no place for the table y"):
-        replaced("text", "y", "new")
