@@ -68,7 +68,8 @@ def test_a_step_runs_the_kernel_that_was_built(good: Path) -> None:
     kernel = str(find_kernel("6.12").executable)
     done = step(good, built=kernel)
     print(done.stdout)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
+    # 128: three repeats could have missed a change between these two, which is not what this is about.
+    assert done.returncode in (0, 1, 128), done.stdout + done.stderr
     assert f"tested {kernel}" in done.stdout
     rows = json.loads((good / "tested.json").read_text())["rows"]
     assert all(row["kernel"].startswith("6.12.") for row in rows), [row["kernel"] for row in rows]

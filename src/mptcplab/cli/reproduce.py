@@ -129,7 +129,10 @@ class _Shown:
             self._write_scoreboard()
 
     def _add_parameters(self, selected: Selected) -> None:
-        """The parameters of a study, before the first of its tables."""
+        """Write the parameters of a study, and print them before the first of several tables.
+
+        A table that was asked for alone names those that matter to it in its notes.
+        """
         study = selected.folder.name
         if study in self._with_parameters or not selected.study.parameters:
             return
@@ -137,7 +140,7 @@ class _Shown:
         table = parameters_table(select(study))
         with writing(self._out / study):
             write_table(table, self._out / study, "parameters")
-        if not self._quiet:
+        if not self._quiet and sum(work.selected.folder.name == study for work in self._works) > 1:
             print_table(table)
             console().print()
 
