@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The measured tables of docs/machine.md: what the timers' frequency changes, and what other settings of a machine do.
+"""Cases for docs/machine.md, printed as two tables: what the timers' frequency changes, and what other settings of a machine do.
 
     for hz in 100 250 1000; do mptcplab kernel build --hz $hz; done
-    python -m docs.refresh docs/machine.md
+    python -m docs.figures.effects RESULTS
 
 Runs that are recorded already are not made again. Every case is a scenario of this repository in
 a short form: less time, one row, few seeds. So the tables show the direction and the rough size of an effect; no study
@@ -231,3 +231,8 @@ def _cell(value: Interval) -> str:
     digits = 1 if abs(value.mean) >= 10 else 2
     text = f"{value.mean:.{digits}f}"
     return text if value.half_width is None else f"{text} ± {value.half_width:.{digits}f}"
+
+
+if __name__ == "__main__":
+    for make in (table_of_hz, table_of_settings):
+        print(make(Path(sys.argv[1])))

@@ -92,7 +92,7 @@ class Setting:
 
 _RAM = "in proportion to memory"
 SETTINGS = (
-    Setting("HZ", "250", CONFIG, "measured below"),
+    Setting("HZ", "250", CONFIG, "a case of effects.py"),
     Setting("CPUs", "those of the machine", "", "not modelled: computing takes no time"),
     Setting("memory", "that of the machine", "", "shared by all hosts; decides the limits marked so below"),
     Setting(
@@ -101,8 +101,8 @@ SETTINGS = (
         CONFIG,
         "without effect: nothing that runs takes time, so nothing waits for a CPU",
     ),
-    Setting("qdisc of an interface", "fq_codel (mq with several queues)", CONFIG, "measured below"),
-    Setting("net.core.default_qdisc", "fq_codel", f"{CONFIG}; linux-sysctl-defaults 4.12.1", "measured below"),
+    Setting("qdisc of an interface", "fq_codel (mq with several queues)", CONFIG, "a case of effects.py"),
+    Setting("net.core.default_qdisc", "fq_codel", f"{CONFIG}; linux-sysctl-defaults 4.12.1", "a case of effects.py"),
     Setting("txqueuelen", "1000", "ether_setup(), net/ethernet/eth.c", "unused without a queueing discipline"),
     Setting("tx-tcp-segmentation", "on with most network cards", "", "no key of a scenario changes it"),
     Setting("generic-segmentation-offload", "on", "", "as above"),
@@ -118,7 +118,7 @@ SETTINGS = (
         "net.ipv4.tcp_rmem",
         {"7.2": "4096 131072 33554432", "6.12": "4096 131072 6291456"},
         "tcp_init(): 1/128 of the memory, in 7.2 at most 32 MiB (4 GiB of memory), in 6.12 6 MiB (768 MiB)",
-        "measured below",
+        "a case of effects.py",
     ),
     Setting("net.ipv4.tcp_wmem", DEFAULT, "tcp_init(): 1/128 of the memory, at most 4 MiB (512 MiB of memory)"),
     Setting("net.ipv4.tcp_max_orphans", _RAM, "tcp_init()", "some thousand connections closed at once"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import machines, page
-from docs.figures import behaviour, behaviour_dynamics, capturing, coupled_api, effects, machine, semicoupled
+from docs.figures import behaviour, behaviour_dynamics, capturing, coupled_api, machine, semicoupled
 from docs.making.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -58,8 +58,6 @@ SOURCES: dict[str, Source] = {
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
-    "hz": Source(lambda folder: f"{effects.table_of_hz(folder)}\n"),
-    "effects": Source(lambda folder: f"{effects.table_of_settings(folder)}\n"),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "semicoupled-curve": Source(
         semicoupled.table_of, EXAMPLES / "semicoupled" / "curve.toml", prepare=semicoupled.built_kernel

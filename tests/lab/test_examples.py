@@ -85,8 +85,7 @@ def test_shared_bottleneck(bench: Bench) -> None:
         assert 17 < goodput[protocol, "multipath"] + goodput[protocol, "singlepath"] < 20, "the bottleneck is full"
         assert used[protocol, "singlepath"] == "no"
     assert used["mptcp", "multipath"] == "2 subflows"
-    # Ten seeds gave 10.1 to 8.8 Mbit/s, and one seed deviates by 0.7. Twice as much is what independent losses would give;
-    # here the queue often drops packets of both subflows together.
+    # Ten seeds gave 10.1 to 8.8 Mbit/s, and single seeds deviate by 0.7. Independent losses would give twice as much.
     assert goodput["mptcp", "multipath"] > goodput["mptcp", "singlepath"], "uncoupled subflows take more"
 
 

@@ -191,5 +191,5 @@ sweep."workloads.bulk.size" = ["100 kB", "1 MB"]
     # 2 s of 1 Mbit/s are 165 full packets.
     assert 100 < sent < 250, sent
     assert {path.name for path in left.iterdir()} == {
-        "console.txt", "counters", "error.txt", "out", "plan.json", "queues.jsonl",
+        "console.txt", "counters", "error.txt", "machine.json", "out", "plan.json", "queues.jsonl",
     }  # fmt: skip

@@ -80,6 +80,7 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     # Namespaces may only default to congestion controls that are allowed to everyone: here they all are.
     there = system.read("/proc/sys/net/ipv4/tcp_available_congestion_control")
     system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", there.encode())
+    machine.fix_limits()
     nodes = Nodes(plan["nodes"], work["tools"])
     nodes.set_up(plan["setup"])
     if "session" in work:
