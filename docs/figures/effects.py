@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases for docs/machine.md, printed as two tables: what the timers' frequency changes, and what other settings of a machine do.
+"""Cases for docs/machine.md, printed as two tables: what the timers' frequency and other settings of a machine change.
 
     for hz in 100 250 1000; do mptcplab kernel build --hz $hz; done
     python -m docs.figures.effects RESULTS

@@ -220,8 +220,18 @@ def test_survives_changes_of_scheduler(bench: Bench, version: str) -> None:
         assert (sent, digest) == (got, received), f"seed {seed}: sent {sent}, received {got}"
 
 
-@pytest.mark.parametrize("how", ["silent", "carrier", "interface"])
-@pytest.mark.parametrize("manager", ["userspace", "kernel"])
+@pytest.mark.parametrize(
+    ("manager", "how"),
+    [
+        # With the userspace path manager a connection may outlive its subflows, and does here when carriers are lost
+        # and HZ is 1000: docs/path-management.md.
+        ("userspace", "silent"),
+        ("userspace", "interface"),
+        ("kernel", "silent"),
+        ("kernel", "carrier"),
+        ("kernel", "interface"),
+    ],
+)
 def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> None:
     events = "\n".join(
         f'[[events]]\nat = "{3 + number} s"\nwhat = "down"\nhow = "{how}"\nlink = "access{number}"' for number in (1, 2)
