@@ -10,7 +10,7 @@ from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.metrics.machine import pressure_counts
 from mptcplab.metrics.rows import result_rows
 
-from .bench import Bench
+from .bench import Bench, bare_plan, client
 
 BOTH = pytest.mark.parametrize("version", ["7.2", "6.12"])
 
@@ -55,6 +55,15 @@ def test_runs_short_of_memory_are_marked(bench: Bench, version: str) -> None:
     assert marks["usual buffers"] == []
     assert len(marks["4 MiB each"]) == 1
     assert "TCPMemoryPressures" in marks["4 MiB each"][0]
+
+
+@BOTH
+def test_every_boot_has_the_same_memory(bench: Bench, version: str) -> None:
+    """Limits such as tcp_mem follow it, and a recording holds them: equal identity, equal bytes."""
+    look = bare_plan(client("look", "head", "-n", "1", "/proc/meminfo"))
+    sizes = [bench.live(look, version=version).text("look") for _ in range(4)]
+    print(sizes)
+    assert len(set(sizes)) == 1
 
 
 def test_timers_tick_as_the_kernel_says(engines: dict[str, VirtualEngine]) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from mptcplab.engine.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 
@@ -86,16 +87,17 @@ class Machine:
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
         try:
-            self._process = subprocess.Popen(
-                [*_launchers(), str(boot.cpu), str(boot.kernel.executable), *_arguments(boot)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=boot.folder,
-                env=_environment(),
-                start_new_session=True,
-                pass_fds=() if boot.terminal is None else (boot.terminal,),
-            )
+            with fixed_addresses():
+                self._process = subprocess.Popen(
+                    [*_launchers(), str(boot.cpu), str(boot.kernel.executable), *_arguments(boot)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    cwd=boot.folder,
+                    env=_environment(),
+                    start_new_session=True,
+                    pass_fds=() if boot.terminal is None else (boot.terminal,),
+                )
         except FileNotFoundError as error:
             hint = "sudo apt-get install util-linux"
             raise MissingError(f"this machine has no '{error.filename}'", hint=hint) from error
