@@ -45,6 +45,8 @@ class Made:
         self.complaints: str = facts.get("complaints", "")
         self.machine: dict[str, Any] | None = facts.get("machine")
         self.hz: int | None = facts.get("hz")
+        self.spans: tuple[tuple[int, int | None], ...] = facts.get("spans", ())
+        self.ends = len(self.spans) or 1
 
     def write(self) -> Recording:
         """Everything that a recording has and metrics read."""
@@ -107,8 +109,10 @@ class Made:
             }
             events.append(subflow)
         checksum = self.checksums[0 if node == "client" else 1]
-        end = {"event": "end", **common, "t_ns": last, "bytes": total, "connect_ns": 100, "last_ns": last}
-        events.append({**end, "checksum": checksum})
+        # Only a sender's end says when it began and ended writing.
+        for first_ns, last_ns in self.spans if node == "client" and self.spans else ((None, last),) * self.ends:
+            end = {"event": "end", **common, "t_ns": last, "bytes": total // self.ends, "connect_ns": 100}
+            events.append({**end, "first_ns": first_ns, "last_ns": last_ns, "checksum": checksum})
         return "".join(json.dumps(event) + "\n" for event in events)
 
 
@@ -123,6 +127,26 @@ def test_goodput_shares_and_use(tmp_path: Path) -> None:
     assert measured.sockets.congestion == ("cubic",), "the sender's, not the receiver's"
     assert measured.scheduler == "default"
     assert measured.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("spans", "mbps"),
+    [
+        (((100, 1_600_000_100),), 20.0),
+        # Two connections: from the first beginning to the last end, as `iperf -P` sums them.
+        (((100, 1_000_000_000), (500_000_100, 1_600_000_100)), 20.0),
+        # The receiver closed before all was written.
+        (((100, None),), None),
+        (((100, 1_600_000_100), (100, None)), None),
+        # Writing took no time.
+        (((100, 100),), None),
+    ],
+)
+def test_what_the_sender_sent(tmp_path: Path, spans: tuple[tuple[int, int | None], ...], mbps: float | None) -> None:
+    """4 MB that the sender wrote in 1.6 s, and the receiver had 2 s after the SYN."""
+    (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000), spans=spans).write())
+    assert measured.figures.get("sent_mbps") == (None if mbps is None else pytest.approx(mbps))
+    assert measured.goodput_bps == 16e6, "goodput is read at the receiver"
 
 
 def test_plain_tcp_says_no(tmp_path: Path) -> None:

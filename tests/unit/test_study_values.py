@@ -80,7 +80,7 @@ def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, 
     return judge(selected, index_results(selected, [_result(run) for run in runs]))
 
 
-@pytest.mark.parametrize("value", [*METRICS, *FIGURES, "jain", "ratio", "share:line1"])
+@pytest.mark.parametrize("value", [*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share:line1"])
 def test_what_may_be_a_value(value: str) -> None:
     """Each has the unit that its name ends with, and its title has no unit any more."""
     assert check_value(value) == value
@@ -232,7 +232,7 @@ def test_shares_name_links(selected: Selected) -> None:
 
 def test_kinds_are_of_figures() -> None:
     """No kind of a figure that is no more."""
-    assert set(KINDS) == {*METRICS, *FIGURES, "jain", "ratio", "share"}
+    assert set(KINDS) == {*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share"}
 
 
 def test_a_column_may_follow_the_row() -> None:
@@ -251,3 +251,16 @@ def test_a_column_may_follow_the_row() -> None:
     ]
     means = {place: value.interval.mean for place, value in index_results(selected, results).items()}
     assert means == {("2 ms", "one"): 1, ("2 ms", "both"): 2, ("8 ms", "one"): 3, ("8 ms", "both"): 4}
+
+
+def test_fairness_at_the_senders() -> None:
+    """Jain's index of what they sent, not of what arrived; none of a run in which one sender's value is not known."""
+    columns = {name: {"title": name, "value": name} for name in ("jain", "jain_sent")}
+    selected = _selected(columns=columns, value="jain", unit="", published={"tcp": {"jain": 1.0}})
+    both = [_result(("tcp", seed, 10.0, {"sent_mbps": sent}, {})).measured[0] for seed, sent in ((1, 30.0), (2, 10.0))]
+    sent = RunResult((("transport.protocol", "tcp"),), 1, "i", "k", tuple(both), jain=1.0)
+    unknown = replace(sent, seed=2, measured=(both[0], replace(both[1], figures={})))
+    alone = replace(sent, seed=3, jain=None)
+    measured = index_results(selected, [sent, unknown, alone])
+    assert measured["tcp", "jain_sent"].by_seed == pytest.approx({1: (30 + 10) ** 2 / (2 * (30**2 + 10**2))})
+    assert measured["tcp", "jain"].by_seed == {1: 1.0, 2: 1.0}

@@ -21,6 +21,7 @@ class Figure:
 
 #: By the name in JSON, which ends with the unit. The order is that of the columns.
 FIGURES: dict[str, Figure] = {
+    "sent_mbps": Figure("sent Mbit/s", in_table=False),
     "delay_mean_ms": Figure("delay ms"),
     "delay_p50_ms": Figure("delay p50 ms", in_table=False),
     "delay_p95_ms": Figure("delay p95 ms", in_table=False),

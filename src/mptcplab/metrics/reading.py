@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,7 +55,22 @@ def _read_flow(recording: Recording, name: str, described: Mapping[str, Any]) ->
         _compare_checksums(ends[client], ends[server], name)
     elapsed = (finished - started) / _NS
     goodput = _goodput_bps(received, elapsed, name)
-    return Reading(goodput, elapsed, _completions(recording, ends, began, described, name))
+    sender = server if receiver == client else client
+    figures = {**_sent(ends[sender]), **_completions(recording, ends, began, described, name)}
+    return Reading(goodput, elapsed, figures)
+
+
+def _sent(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the rate at which programs wrote to their sockets, in Mbit/s, as iperf 2's client reports it.
+
+    The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
+    if a connection ended before its sender had written all, or if writing took no time.
+    """
+    spans = [(one.get("first_ns"), one.get("last_ns")) for one in ends]
+    if not spans or any(first is None or last is None for first, last in spans):
+        return {}
+    elapsed_s = (max(last for _, last in spans) - min(first for first, _ in spans)) / _NS
+    return {"sent_mbps": 8 * sum(one["bytes"] for one in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 
 def _goodput_bps(received: int, elapsed_s: float, name: str) -> float:

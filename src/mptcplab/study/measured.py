@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from mptcplab.metrics.figures import FIGURES
 from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, rows_of
-from mptcplab.stats import Interval, mean_interval
+from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.load import Selected
 from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
-from mptcplab.study.values import line_of
+from mptcplab.study.values import JAIN, line_of
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,20 @@ def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[st
     for result in results:
         settings = dict(result.settings)
         for name, column in table.columns.items():
-            if table.value_of(name) == "jain" and result.jain is not None and fits(table, column, settings):
-                found.setdefault((settings[table.along], name), {})[result.seed] = result.jain
+            value = table.value_of(name)
+            index = _jain(result, value) if value in JAIN and fits(table, column, settings) else None
+            if index is not None:
+                found.setdefault((settings[table.along], name), {})[result.seed] = index
     return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
+
+
+def _jain(result: RunResult, value: str) -> float | None:
+    """Of a run whose workloads ran at the same time, and all have what the index is over."""
+    figure = JAIN[value]
+    if figure not in FIGURES or result.jain is None:
+        return result.jain
+    rates = [one.figures[figure] for one in result.measured if figure in one.figures]
+    return jain_index(rates) if len(rates) == len(result.measured) else None
 
 
 def _ratios(selected: Selected, found: Measured) -> Iterator[tuple[tuple[str, str], Value]]:

@@ -10,8 +10,10 @@ from mptcplab.metrics.figures import FIGURES
 
 #: ``share:LINE`` is the part of the payload that went over a line.
 SHARE = "share"
+#: Jain's index of one run: of a value of its workloads.
+JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
 #: How the unit that ends the name of a figure is written.
-_UNITS = {"ms": "ms", "s": "s", "percent": "%", "bytes": "B"}
+_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "percent": "%", "bytes": "B"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ KINDS: dict[str, Kind] = {
     "duration_s": Kind("duration", "s"),
     "retransmitted_percent": Kind("retransmitted", "%"),
     "jain": Kind("Jain's index", "", lowest=0.5, digits=3),
+    "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
     **{name: _of_figure(name, figure.title) for name, figure in FIGURES.items()},
