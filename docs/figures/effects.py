@@ -84,13 +84,13 @@ def published(table: str, row: str, column: str) -> str:
 def _subramani(loss: str, protocol: str) -> Case:
     control = "cubic" if protocol == "tcp" else "balia"
     return Case(
-        f"Subramani, Table 4.6 (RTT 1 ms): {protocol.upper()}, {loss} loss",
+        f"Subramani, Table 4.6: {protocol.upper()}, {loss} loss",
         "Mbit/s",
         STUDIES / "subramani2018" / "table-4.6.toml",
         (
             f"links.line1.forward.loss={loss}",
-            f"hosts.*.transport.protocol={protocol}",
-            f"hosts.*.transport.congestion_control={control}",
+            f"transport.protocol={protocol}",
+            f"transport.congestion_control={control}",
             "workloads.bulk.duration=20 s",
         ),
         goodput("bulk"),

@@ -111,6 +111,7 @@ static struct mptcp_sched_ops mptcp_sched_blest_v09 = {
 	.init		= blest_v09_init,
 	.sent		= mptcp_sched_note,
 	.get_blocked	= blest_v09_get_blocked,
+	.penalise	= v09_halve,
 	.flags		= MPTCP_SCHED_BOUNDED,
 	.name		= "blest_v09",
 	.owner		= THIS_MODULE,

@@ -44,7 +44,7 @@ int mptcp_sched_on_idle(struct mptcp_sock *msk);
 void mptcp_sched_clear(struct mptcp_sock *msk);
 
 void mptcp_sched_note(struct mptcp_sock *msk, struct sock *ssk, u64 seq, u32 len);
-u32 mptcp_sched_left_edge(struct mptcp_sock *msk);
+u32 mptcp_sched_left_edge(struct mptcp_sock *msk, u64 *len);
 bool mptcp_sched_sees_no_loss(const struct mptcp_subflow_context *subflow);
 void mptcp_sched_order_penalty(struct mptcp_subflow_context *subflow);
 

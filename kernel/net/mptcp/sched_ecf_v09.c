@@ -67,6 +67,7 @@ static struct mptcp_sched_ops mptcp_sched_ecf_v09 = {
 	.init		= mptcp_sched_clear,
 	.sent		= mptcp_sched_note,
 	.get_blocked	= ecf_v09_get_blocked,
+	.penalise	= v09_halve,
 	.flags		= MPTCP_SCHED_BOUNDED,
 	.name		= "ecf_v09",
 	.owner		= THIS_MODULE,

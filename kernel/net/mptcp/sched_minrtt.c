@@ -28,6 +28,7 @@ static struct mptcp_sched_ops mptcp_sched_minrtt = {
 	MPTCP_SCHED_GET(minrtt_get_send),
 	.sent		= mptcp_sched_default_sent,
 	.get_blocked	= mptcp_sched_default_blocked,
+	.penalise	= mptcp_sched_default_penalise,
 	.flags		= MPTCP_SCHED_BOUNDED,
 	.name		= "minrtt",
 	.owner		= THIS_MODULE,

@@ -26,6 +26,7 @@ static struct mptcp_sched_ops mptcp_sched_minrtt_v09 = {
 	.init		= mptcp_sched_clear,
 	.sent		= mptcp_sched_note,
 	.get_blocked	= minrtt_v09_get_blocked,
+	.penalise	= v09_halve,
 	.flags		= MPTCP_SCHED_BOUNDED,
 	.name		= "minrtt_v09",
 	.owner		= THIS_MODULE,

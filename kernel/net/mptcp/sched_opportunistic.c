@@ -11,18 +11,22 @@
  * When the peer's receive window is full, or the send buffer, and a subflow has
  * room in its congestion window:
  *
- * 1. It retransmits the first segment that is not acknowledged, if that was sent
- *    on slower subflows, and on no other. Each segment once per subflow.
- * 2. A slower subflow that carries this segment has its congestion window halved,
- *    and ssthresh too unless it is in slow start: once per round-trip time of its
+ * 1. It retransmits what is not acknowledged, from the first segment on, if that
+ *    was sent on slower subflows, and on no other: as many segments as have the
+ *    same carriers and fit its window. Each segment once per subflow.
+ * 2. A slower subflow that carries the first segment has its congestion window
+ *    halved, and ssthresh set to the new window: once per round-trip time of its
  *    own, and only while it sees no loss. When the send buffer is what is full,
  *    only if it has no room at all.
  *
- * Deviations: the paper sets ssthresh to the new window; halving is what the
- * out-of-tree kernel does. That kernel penalises once per RTT of the faster
- * subflow, where the paper has that of the slower one; and retransmits only if
- * the slower RTT is more than four times as long or that window at most 4
- * segments, where the paper has no such rule: see sched_v09.h.
+ * Deviation: the paper's sender retransmits one segment and asks again at the
+ * next ACK. Mainline's "default", which gives a subflow bursts without regard to
+ * its window, then stays below TCP on the better path (docs/schedulers.md).
+ *
+ * Out-of-tree MPTCP differs: ssthresh is halved, and in slow start left alone; it
+ * penalises once per RTT of the faster subflow; and retransmits only if the slower
+ * RTT is more than four times as long or that window at most 4 segments: see
+ * sched_v09.h.
  */
 
 #include <net/netns/generic.h>
@@ -67,20 +71,36 @@ void mptcp_sched_order_penalty(struct mptcp_subflow_context *subflow)
 	local_bh_enable();
 }
 
-/* The delegated action, with @ssk locked. */
+/*
+ * The delegated action, with @ssk locked. How much the penalty is, the scheduler
+ * knows.
+ */
 void mptcp_sched_penalise(struct sock *ssk)
 {
+	const struct mptcp_sched_ops *sched;
 	struct tcp_sock *tp = tcp_sk(ssk);
 	u32 cwnd = tcp_snd_cwnd(tp);
 	u32 ssthresh = tp->snd_ssthresh;
 
-	if (inet_csk(ssk)->icsk_ca_state != TCP_CA_Open)
+	sched = READ_ONCE(mptcp_sk(mptcp_subflow_ctx(ssk)->conn)->sched);
+	if (!sched || !sched->penalise ||
+	    inet_csk(ssk)->icsk_ca_state != TCP_CA_Open)
 		return;
 
-	v09_halve(&cwnd, &ssthresh);
+	sched->penalise(&cwnd, &ssthresh);
 	tcp_snd_cwnd_set(tp, cwnd);
 	WRITE_ONCE(tp->snd_ssthresh, ssthresh);
 	MPTCP_INC_STATS(sock_net(ssk), MPTCP_MIB_OPPPENALTIES);
+}
+
+/*
+ * The paper's penalty. If ssthresh stayed above the window, the subflow would be
+ * back where it was within a few round trips.
+ */
+void mptcp_sched_default_penalise(u32 *cwnd, u32 *ssthresh)
+{
+	*cwnd = max(*cwnd >> 1, 1U);
+	*ssthresh = max(*cwnd, 2U);
 }
 
 static void opportunistic_penalise(struct mptcp_subflow_context *slow)
@@ -104,16 +124,26 @@ void mptcp_sched_default_sent(struct mptcp_sock *msk, struct sock *ssk, u64 seq,
 		mptcp_sched_forget(msk);
 }
 
+/* Segments for the left edge: as many as there are and as the window lets go. */
+static u32 opportunistic_quota(const struct mptcp_subflow_context *fast, u64 len)
+{
+	u32 mss = max(READ_ONCE(mptcp_sched_tp(fast)->mss_cache), 1U);
+
+	return min_t(u64, DIV64_U64_ROUND_UP(len, mss), mptcp_sched_room(fast));
+}
+
 struct sock *mptcp_sched_default_blocked(struct mptcp_sock *msk)
 {
 	u8 mode = opportunistic_mode(msk);
 	struct mptcp_subflow_context *subflow, *fast;
-	u32 carriers = mptcp_sched_left_edge(msk);
+	u32 carriers;
+	u64 len;
 
-	if (!mode || !carriers)
+	if (!mode)
 		return NULL;
+	carriers = mptcp_sched_left_edge(msk, &len);
 	fast = mptcp_sched_lowest_rtt(msk, mptcp_sched_best_class(msk), true);
-	if (!fast)
+	if (!carriers || !fast)
 		return NULL;
 	if (!mptcp_sched_has_to_penalise(msk))
 		mode &= ~OPPORTUNISTIC_PENALISE;
@@ -129,7 +159,10 @@ struct sock *mptcp_sched_default_blocked(struct mptcp_sock *msk)
 		else if (mode & OPPORTUNISTIC_PENALISE)
 			opportunistic_penalise(subflow);
 	}
-	return mode & OPPORTUNISTIC_RETRANS ? mptcp_subflow_tcp_sock(fast) : NULL;
+	if (!(mode & OPPORTUNISTIC_RETRANS))
+		return NULL;
+	fast->sched_quota = opportunistic_quota(fast, len);
+	return mptcp_subflow_tcp_sock(fast);
 }
 
 static int __net_init opportunistic_net_init(struct net *net)

@@ -119,15 +119,24 @@ void mptcp_sched_note(struct mptcp_sock *msk, struct sock *ssk, u64 seq, u32 len
 	runs_append(msk, last, seq, end, carrier);
 }
 
-/* The carriers of the first byte that is not acknowledged; 0 if not known. */
-u32 mptcp_sched_left_edge(struct mptcp_sock *msk)
+/**
+ * mptcp_sched_left_edge() - who carries the first byte that is not acknowledged
+ * @msk: the connection
+ * @len: output, at least so many bytes from there on have the same carriers, or NULL
+ *
+ * Return: the carriers, see mptcp_sched_carrier(); 0 if they are not known.
+ */
+u32 mptcp_sched_left_edge(struct mptcp_sock *msk, u64 *len)
 {
+	u64 una = READ_ONCE(msk->snd_una);
 	struct sched_run *run;
 
 	runs_prune(msk);
 	run = runs_first(msk);
-	if (!run || after64(run->seq, READ_ONCE(msk->snd_una)))
+	if (!run || after64(run->seq, una))
 		return 0;
+	if (len)
+		*len = run->end - una;
 	return run->carriers;
 }
 

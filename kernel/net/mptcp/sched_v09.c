@@ -150,7 +150,7 @@ static bool v09_retransmits(struct mptcp_sock *msk, struct mptcp_subflow_context
 struct sock *v09_blocked(struct mptcp_sock *msk, struct mptcp_subflow_context *fast,
 			 bool all, bool *penal)
 {
-	u32 carriers = mptcp_sched_left_edge(msk);
+	u32 carriers = mptcp_sched_left_edge(msk, NULL);
 	u32 penalised = 0;
 
 	*penal = false;
@@ -162,5 +162,6 @@ struct sock *v09_blocked(struct mptcp_sock *msk, struct mptcp_subflow_context *f
 		penalised = v09_penalise(msk, fast, carriers, all);
 	if (!v09_retransmits(msk, fast, carriers, penalised))
 		return NULL;
+	fast->sched_quota = 1;
 	return mptcp_subflow_tcp_sock(fast);
 }

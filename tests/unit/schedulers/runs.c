@@ -109,10 +109,10 @@ void test_note(u32 subflow, u64 seq, u32 len)
 	mptcp_sched_note(&test_msk, &ssk, seq, len);
 }
 
-u32 test_left_edge(u64 una)
+u32 test_left_edge(u64 una, u64 *len)
 {
 	test_msk.snd_una = una;
-	return mptcp_sched_left_edge(&test_msk);
+	return mptcp_sched_left_edge(&test_msk, len);
 }
 
 void test_forget(void)
