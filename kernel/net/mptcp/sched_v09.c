@@ -50,7 +50,7 @@ struct v09_path v09_path(struct mptcp_subflow_context *subflow)
 		.max_srtt_8 = priv->max_srtt_8,
 		.cwnd = max(tcp_snd_cwnd(tp), 1U),
 		.ssthresh = READ_ONCE(tp->snd_ssthresh),
-		.in_flight = tcp_packets_in_flight(tp),
+		.in_flight = mptcp_sched_in_flight(tp),
 		.unsent = write_seq - READ_ONCE(tp->snd_nxt),
 		.unacked = write_seq - READ_ONCE(tp->snd_una),
 		.mss = max(READ_ONCE(tp->mss_cache), 1U),
