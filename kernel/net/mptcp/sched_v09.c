@@ -48,7 +48,7 @@ struct v09_path v09_path(struct mptcp_subflow_context *subflow)
 		.rttvar_4 = READ_ONCE(tp->rttvar_us),
 		.min_srtt_8 = priv->min_srtt_8,
 		.max_srtt_8 = priv->max_srtt_8,
-		.cwnd = max(tcp_snd_cwnd(tp), 1U),
+		.cwnd = max(mptcp_sched_cwnd(tp), 1U),
 		.ssthresh = READ_ONCE(tp->snd_ssthresh),
 		.in_flight = mptcp_sched_in_flight(tp),
 		.unsent = write_seq - READ_ONCE(tp->snd_nxt),
