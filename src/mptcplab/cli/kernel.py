@@ -37,9 +37,26 @@ def kernel() -> None:
     show_default=True,
     help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
 )
+@click.option("--plain", is_flag=True, help="Mainline's network stack, without ours; chosen as 7.2-plain.")
+@click.option(
+    "--patch",
+    "patches",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def build(
-    version: str | None, source: Path | None, jobs: int | None, keep_tree: bool, debug: bool, hz: str, as_json: bool
+    version: str | None,
+    source: Path | None,
+    jobs: int | None,
+    keep_tree: bool,
+    debug: bool,
+    hz: str,
+    plain: bool,
+    patches: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Build the kernel VERSION, 7.2 unless given (6.12 is the long-term one).
 
@@ -50,7 +67,9 @@ def build(
     from mptcplab.kernel.console import StderrReporter
 
     with StderrReporter() as progress:
-        built = build_kernel(version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz))
+        built = build_kernel(
+            version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz), plain=plain, patches=patches
+        )
     if as_json:
         click.echo(json.dumps(_as_dict(built)))
         return
