@@ -249,6 +249,9 @@ def test_a_plain_build_with_a_patch(tree: Path, tmp_path: Path, monkeypatch: pyt
     assert refused.exception.hint == "mptcplab kernel build --plain"
     plain = json.loads(runner.invoke(command, common, catch_exceptions=False).stdout)
     assert plain["key"] != patched["key"]
+    assert (plain["given_patches"], patched["given_patches"]) == ([], ["given/01-0001-mine.patch"])
+    rows = runner.invoke(command, ["list"], catch_exceptions=False).stdout.splitlines()[1:]
+    assert sorted(row.split("7.2.12")[0].split() for row in rows) == [["7.2-plain"], ["7.2-plain", "+", "1"]]
     assert runner.invoke(command, ["path", "7.2-plain"], catch_exceptions=False).stdout == plain["executable"] + "\n"
 
 

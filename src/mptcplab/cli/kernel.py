@@ -81,7 +81,7 @@ def build(
 @kernel.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> None:
-    """List the kernels that are built; * marks the one that runs use."""
+    """List the kernels that are built; * marks the one that runs use, + 2 one with two patches of yours."""
     kernels = list_kernels()
     default = _default_path()
     if as_json:
@@ -125,7 +125,8 @@ def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
     size = f"{item.executable.stat().st_size / 1e6:.1f} MB"
     tree = "kept" if kept_tree(item) else ""
     hz = "?" if item.hz is None else str(item.hz)
-    return ("*" if default else "", item.name, item.release, hz, item.key[:12], size, item.built, tree)
+    name = f"{item.name} + {len(item.given)}" if item.given else item.name
+    return ("*" if default else "", name, item.release, hz, item.key[:12], size, item.built, tree)
 
 
 def _as_dict(item: KernelBuild) -> dict[str, object]:
@@ -138,5 +139,6 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "executable": str(item.executable),
         "built": item.built,
         "lost_options": list(item.lost_options),
+        "given_patches": list(item.given),
         "tree": str(tree) if (tree := kept_tree(item)) else None,
     }

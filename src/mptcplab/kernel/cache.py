@@ -28,6 +28,7 @@ from typing import Any
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
+    GIVEN,
     HZ_CHOICES,
     VARIANT_SUFFIX,
     Inputs,
@@ -72,6 +73,8 @@ class KernelBuild:
     """Name of the tree that it can be built in again, if that was kept."""
     hz: int | None = None
     """Ticks of its timers per second (CONFIG_HZ); None for entries that predate this field."""
+    given: tuple[str, ...] = ()
+    """Names of the patches that a user gave (`--patch`), in their order."""
 
     @property
     def name(self) -> str:
@@ -126,6 +129,7 @@ def read_entry(directory: Path) -> KernelBuild | None:
             variant=entry.get("variant", ""),
             tree=entry.get("tree", ""),
             hz=entry.get("hz"),
+            given=tuple(name for name in entry.get("patches", {}) if name.startswith(f"{GIVEN}/")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -32,6 +32,8 @@ HZ_CHOICES = (100, 250, 1000)
 #: What lab.config asks for.
 DEFAULT_HZ = 1000
 
+#: The folder of a user's patches in the names of inputs.
+GIVEN = "given"
 _PLAIN = "plain"
 _DEBUG = "debug"
 #: What a user writes behind a version to name a variant, see :func:`variant_of`; nothing for the usual kernel.
@@ -168,7 +170,7 @@ def given_patches(files: Sequence[Path]) -> tuple[NamedFile, ...]:
     for number, path in enumerate(files, start=1):
         try:
             # The number keeps two of the same name apart.
-            given.append(NamedFile(f"given/{number:02}-{path.name}", path.read_bytes()))
+            given.append(NamedFile(f"{GIVEN}/{number:02}-{path.name}", path.read_bytes()))
         except OSError as error:
             raise InputError(
                 f"the patch '{path}' cannot be read: {error.strerror}",
