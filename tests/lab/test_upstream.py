@@ -44,7 +44,7 @@ def test_a_series_applies(touched: Path, series: str) -> None:
 
 def test_the_lab_kernel_fails_what_it_has_no_patch_for() -> None:
     """So the tests can fail; that they pass with the patches is shown by tests.lab.upstream_kernels."""
-    done = mptcplab(*selftest_command("7.2"), timeout=400)
+    done = mptcplab(*selftest_command("7.2"), timeout=1200)
     found = passed(done.stdout)
     print(found)
     assert found == EXPECTED["lab"], done.stderr
