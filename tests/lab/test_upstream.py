@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,9 +23,13 @@ def touched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("linux")
     with (folder / "log").open("w") as log:
         source = debian_source("7.2", cache_root(), progress=Silent(), log=log)
-    names = {line[6:] for file in patches() for line in file.read_text().splitlines() if line.startswith("--- a/")}
-    assert names, "the patches change something"
-    wanted = [f"*/{name}" for name in sorted(names)]
+    texts = [file.read_text() for file in patches()]
+    changed, made = (
+        {name for text in texts for name in re.findall(pattern, text, re.MULTILINE)}
+        for pattern in (r"^--- a/(.+)$", r"^--- /dev/null\n\+\+\+ b/(.+)$")
+    )
+    wanted = [f"*/{name}" for name in sorted(changed - made)]
+    assert wanted, "the patches change something"
     command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
     subprocess.run(command, check=True, timeout=300)
     return folder
