@@ -78,7 +78,7 @@ static u64 blest_fast_bytes(const struct mptcp_subflow_context *fast,
 			    u32 slow_rtt_us, u32 lambda)
 {
 	const struct tcp_sock *tp = mptcp_sched_tp(fast);
-	u64 cwnd = min_t(u32, tcp_snd_cwnd(tp), BLEST_CWND_MAX);
+	u64 cwnd = min_t(u32, mptcp_sched_cwnd(tp), BLEST_CWND_MAX);
 	u64 ratio, segs;
 
 	ratio = div_u64((u64)slow_rtt_us << BLEST_RATIO_SHIFT,

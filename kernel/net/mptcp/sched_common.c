@@ -13,14 +13,13 @@
  */
 enum mptcp_sched_class mptcp_sched_class(struct mptcp_subflow_context *subflow)
 {
-	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
 	bool loss;
 
 	if (!mptcp_subflow_active(subflow))
 		return MPTCP_SCHED_UNUSABLE;
 
-	loss = inet_csk(ssk)->icsk_ca_state == TCP_CA_Loss;
-	if (subflow->backup || subflow->request_bkup)
+	loss = mptcp_sched_ca_state(subflow) == TCP_CA_Loss;
+	if (mptcp_sched_is_backup(subflow))
 		return loss ? MPTCP_SCHED_BACKUP_LOSS : MPTCP_SCHED_BACKUP;
 	return loss ? MPTCP_SCHED_LOSS : MPTCP_SCHED_OPEN;
 }
@@ -55,14 +54,14 @@ u32 mptcp_sched_room(const struct mptcp_subflow_context *subflow)
 	struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
 	const struct tcp_sock *tp = tcp_sk(ssk);
 	u32 mss = max(READ_ONCE(tp->mss_cache), 1U);
-	u32 cwnd = tcp_snd_cwnd(tp);
+	u32 cwnd = mptcp_sched_cwnd(tp);
 	u32 unsent, used;
 
 	if (!sk_stream_memory_free(ssk))
 		return 0;
 
 	unsent = READ_ONCE(tp->write_seq) - READ_ONCE(tp->snd_nxt);
-	used = tcp_packets_in_flight(tp) + DIV_ROUND_UP(unsent, mss);
+	used = mptcp_sched_in_flight(tp) + DIV_ROUND_UP(unsent, mss);
 	return used < cwnd ? min(cwnd - used, MPTCP_SCHED_MAX_SEGS) : 0;
 }
 

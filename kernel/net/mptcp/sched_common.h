@@ -64,6 +64,40 @@ static inline u32 mptcp_sched_srtt(const struct mptcp_subflow_context *subflow)
 	return READ_ONCE(mptcp_sched_tp(subflow)->srtt_us) >> 3;
 }
 
+/* tcp_snd_cwnd() is for whoever has the subflow locked. */
+static inline u32 mptcp_sched_cwnd(const struct tcp_sock *tp)
+{
+	return READ_ONCE(tp->snd_cwnd);
+}
+
+/* Segments in flight, more or less. */
+static inline u32 mptcp_sched_in_flight(const struct tcp_sock *tp)
+{
+	/*
+	 * An ACK may be changing the four counters of which this is the sum, so that
+	 * it may be wrong, even below 0, which is a large number: the window seems
+	 * full, or to have more room than it has. What is granted then waits in the
+	 * subflow's own queue, and at the end of that ACK the scheduler is asked again.
+	 */
+	return data_race(tcp_packets_in_flight(tp));
+}
+
+/* TCP_CA_* */
+static inline u8 mptcp_sched_ca_state(const struct mptcp_subflow_context *subflow)
+{
+	const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
+
+	/* a bit field, which READ_ONCE() does not take */
+	return data_race((u8)inet_csk(ssk)->icsk_ca_state);
+}
+
+static inline bool
+mptcp_sched_is_backup(const struct mptcp_subflow_context *subflow)
+{
+	/* what comes in on the subflow changes other bits of the same word */
+	return data_race(subflow->backup || subflow->request_bkup);
+}
+
 /* The bit of a subflow in a set of carriers. The 33rd has that of the first. */
 static inline u32 mptcp_sched_carrier(const struct mptcp_subflow_context *subflow)
 {

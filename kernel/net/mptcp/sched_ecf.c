@@ -53,7 +53,7 @@ static u64 ecf_backlog(const struct mptcp_sock *msk, u32 mss)
 
 static u64 ecf_cwnd(const struct mptcp_subflow_context *subflow)
 {
-	return clamp_t(u32, tcp_snd_cwnd(mptcp_sched_tp(subflow)), 1,
+	return clamp_t(u32, mptcp_sched_cwnd(mptcp_sched_tp(subflow)), 1,
 		       ECF_SEGS_MAX);
 }
 

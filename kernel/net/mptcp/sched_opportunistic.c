@@ -58,9 +58,7 @@ static u8 opportunistic_mode(const struct mptcp_sock *msk)
 /* Only such a subflow is penalised. */
 bool mptcp_sched_sees_no_loss(const struct mptcp_subflow_context *subflow)
 {
-	const struct sock *ssk = mptcp_subflow_tcp_sock(subflow);
-
-	return inet_csk(ssk)->icsk_ca_state == TCP_CA_Open;
+	return mptcp_sched_ca_state(subflow) == TCP_CA_Open;
 }
 
 /* A delegated action halves the window, which belongs to the subflow's lock. */

@@ -57,8 +57,8 @@ struct olia_v09_quality {
 
 static u32 olia_v09_window(const struct v09_path *path)
 {
-	/* A bit field, which READ_ONCE() does not take. */
-	if (inet_csk(path->sk)->icsk_ca_state == TCP_CA_Recovery)
+	/* A bit field, which READ_ONCE() does not take; a sibling's may be changing. */
+	if (data_race(inet_csk(path->sk)->icsk_ca_state == TCP_CA_Recovery))
 		return READ_ONCE(tcp_sk(path->sk)->snd_ssthresh);
 	return path->cwnd;
 }

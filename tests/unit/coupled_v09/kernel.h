@@ -28,6 +28,7 @@ typedef long long s64;
 #define USEC_PER_SEC		1000000L
 #define BIT_ULL(n)		(1ULL << (n))
 #define READ_ONCE(x)		(x)
+#define data_race(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))
 #define BUILD_BUG_ON(wrong)	_Static_assert(!(wrong), #wrong)
 #define min(a, b)		((a) < (b) ? (a) : (b))
