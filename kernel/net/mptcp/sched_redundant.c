@@ -75,8 +75,8 @@ static int redundant_get_send(struct mptcp_sock *msk)
 {
 	enum mptcp_sched_class class = mptcp_sched_best_class(msk);
 	struct mptcp_subflow_context *subflow;
+	u64 una = READ_ONCE(msk->snd_una), foremost = una;
 	struct mptcp_data_frag *last;
-	u64 foremost = msk->snd_una;
 	int ret = -EINVAL;
 
 	if (list_empty(&msk->rtx_queue))
@@ -87,8 +87,8 @@ static int redundant_get_send(struct mptcp_sock *msk)
 			continue;
 		/* A new one also carries what the others have in flight. */
 		if (!redundant_of(subflow)->present ||
-		    before64(subflow->sched_seq, msk->snd_una)) {
-			subflow->sched_seq = msk->snd_una;
+		    before64(subflow->sched_seq, una)) {
+			subflow->sched_seq = una;
 			redundant_of(subflow)->present = true;
 		}
 		if (after64(subflow->sched_seq, foremost))
