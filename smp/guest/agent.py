@@ -114,18 +114,26 @@ def disturb(seed: int, node: str, until: float) -> dict[str, int]:
     return dict(done)
 
 
+def _text(file: str) -> str:
+    """Return what the kernel shows in `file`; nothing if it is a plain one, which does not have it."""
+    try:
+        return Path(file).read_text()
+    except FileNotFoundError:
+        return ""
+
+
 def watch(until: float) -> dict[str, int]:
     """Read what the kernel shows of connections. Return on how many of them each algorithm was seen."""
     seen = Counter[str]()
     while time.monotonic() < until:
-        for line in Path("/proc/net/mptcp_schedulers").read_text().splitlines():
+        for line in _text("/proc/net/mptcp_schedulers").splitlines():
             seen[f"seen: scheduler {line.split()[1]}"] += 1
-        Path("/proc/net/mptcp_coupled").read_text()
-        Path("/proc/sys/net/mptcp/scheduler_weights").read_text()
+        _text("/proc/net/mptcp_coupled")
+        _text("/proc/sys/net/mptcp/scheduler_weights")
         sockets = subprocess.run(["ss", "-tinH"], capture_output=True, text=True).stdout
         for name in _CONTROL.findall(sockets):
             seen[f"seen: congestion control {name}"] += 1
-        for command in (["ss", "-iMnH"], ["nstat", "-az"], ["ip", "mptcp", "endpoint"]):
+        for command in (["ss", "-iMnH"], ["nstat", "-az"]):
             _quietly(command, timeout_s=_COMMAND_S)
         seen["readings"] += 1
         time.sleep(1.0)

@@ -72,7 +72,7 @@ class Events:
         self._makers: dict[str, Callable[[], Event]] = {
             "congestion control": lambda: self._setting("net/ipv4/tcp_congestion_control", CONTROLS),
             "scheduler": lambda: self._setting("net/mptcp/scheduler", SCHEDULERS),
-            "opportunistic": lambda: self._setting("net/mptcp/scheduler_opportunistic", ("0", "1", "2", "3", "3")),
+            "opportunistic": lambda: self._setting("net/mptcp/scheduler_opportunistic", ("0", "1", "2", "3", "3", "3")),
             "switch": lambda: self._setting(self._chance.choice(SWITCHES), ("0", "1")),
             "weights": self._weights,
             "buffers": self._buffers,
@@ -115,7 +115,7 @@ class Events:
 
     def _toggled(self, failed: set[_T], all_of_them: list[_T]) -> _T:
         """Let one fail, or more often one that has failed work again, so that most work at any time."""
-        one = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.7 else all_of_them)
+        one = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.9 else all_of_them)
         failed ^= {one}
         return one
 

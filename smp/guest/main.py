@@ -33,6 +33,7 @@ _SETTINGS = {
     "net/ipv6/conf/all/keep_addr_on_down": "1",
     "net/ipv6/conf/default/accept_dad": "0",
     "net/ipv6/conf/all/accept_dad": "0",
+    "net/mptcp/scheduler_opportunistic": "3",
     # Many failures follow each other here; MPTCP is to go on nevertheless.
     "net/mptcp/blackhole_timeout": "0",
     "net/mptcp/syn_retrans_before_tcp_fallback": "10",
@@ -71,7 +72,8 @@ def _nodes() -> None:
         _run("ip", "link", "add", here, "netns", here_node, "type", "veth", "peer", "name", there, "netns", there_node)
     cpus = f"{(1 << (os.cpu_count() or 1)) - 1:x}"
     for node in NODES:
-        script = [f"echo {text} > /proc/sys/{file}" for file, text in _SETTINGS.items()]
+        # A plain kernel does not have all of them.
+        script = [f"[ ! -e /proc/sys/{file} ] || echo {text} > /proc/sys/{file}" for file, text in _SETTINGS.items()]
         script += ["ip link set lo up", "ip mptcp limits set subflow 8 add_addr_accepted 8"]
         for path in PATHS:
             name = interface(node, path)
