@@ -139,9 +139,9 @@ OF_HZ = (
         ("links.bottleneck.forward.delay=25 ms", "workloads.*.duration=60 s"),
         ratio("mptcp", "tcp"),
     ),
-    _ito("MPTCP", "mptcp", "transport.protocol=mptcp", "workloads.bulk.via=line1", "links.line1.overtake=false"),
-    _ito("TCP on path 1", "tcp1", "transport.protocol=tcp", "workloads.bulk.via=line1", "links.line1.overtake=true"),
-    _ito("TCP on path 2", "tcp2", "transport.protocol=tcp", "workloads.bulk.via=line2", "links.line1.overtake=true"),
+    _ito("MPTCP", "mptcp", "transport.protocol=mptcp", "workloads.bulk.from=client", "links.line1.overtake=false"),
+    _ito("TCP on path 1", "tcp1", "transport.protocol=tcp", "workloads.bulk.from=client1", "links.line1.overtake=true"),
+    _ito("TCP on path 2", "tcp2", "transport.protocol=tcp", "workloads.bulk.from=client2", "links.line1.overtake=true"),
     _best_path("two TCP flows", "tcp", "reno"),
     _best_path("MPTCP, LIA", "mptcp", "lia"),
     Case(

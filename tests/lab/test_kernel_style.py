@@ -18,6 +18,8 @@ SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 USER = ("--file", "--max-line-length=120")
 #: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in net/mptcp/Kconfig for its own name.
 PATCH = ("--strict", "--no-signoff", "--ignore", "EMBEDDED_FILENAME")
+#: For mainline. The commits that they fix are in no repository here, and MAINTAINERS has a pattern for each new file.
+UPSTREAM = ("--strict", "--ignore", "UNKNOWN_COMMIT_ID,FILE_PATH_CHANGES")
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,7 @@ def _found(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str
     [
         pytest.param(("--strict", "--file"), ("kernel/net/mptcp/*.[ch]", "examples/**/*.c"), id="kernel"),
         pytest.param(PATCH, ("kernel/patches/**/*.patch",), id="patches"),
+        pytest.param(UPSTREAM, ("kernel/upstream/*/*.patch",), id="upstream"),
         pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
     ],
 )

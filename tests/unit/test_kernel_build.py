@@ -232,6 +232,36 @@ def test_a_build_with_another_frequency(tree: Path, tmp_path: Path, monkeypatch:
     assert len({document["key"] for document in documents.values()}) == 3
 
 
+def test_a_plain_build_with_a_patch(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The patch goes into the key and the tree; a plain name does not stand for such a kernel."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build, "load_inputs", _with_variant)
+    monkeypatch.setattr("mptcplab.kernel.cache.load_inputs", _with_variant)
+    patch = tmp_path / "0001-mine.patch"
+    patch.write_text("--- a/file\n+++ b/file\n@@ -1 +1 @@\n-new\n+newer\n")
+    runner = CliRunner()
+    common = ["build", "--source", str(tree), "--plain", "--json"]
+    patched = json.loads(runner.invoke(command, [*common, "--patch", str(patch)], catch_exceptions=False).stdout)
+    assert patched["variant"] == "plain"
+    assert "\nnewer\n" in (Path(patched["executable"]).parent / "build.log").read_text()
+    refused = runner.invoke(command, ["path", "7.2-plain"])
+    assert isinstance(refused.exception, MissingError)
+    assert refused.exception.hint == "mptcplab kernel build --plain"
+    plain = json.loads(runner.invoke(command, common, catch_exceptions=False).stdout)
+    assert plain["key"] != patched["key"]
+    assert (plain["given_patches"], patched["given_patches"]) == ([], ["given/01-0001-mine.patch"])
+    rows = runner.invoke(command, ["list"], catch_exceptions=False).stdout.splitlines()[1:]
+    assert sorted(row.split("7.2.12")[0].split() for row in rows) == [["7.2-plain"], ["7.2-plain", "+", "1"]]
+    assert runner.invoke(command, ["path", "7.2-plain"], catch_exceptions=False).stdout == plain["executable"] + "\n"
+
+
+def test_a_given_patch_that_does_not_fit_is_named(tree: Path, tmp_path: Path) -> None:
+    patch = tmp_path / "0001-mine.patch"
+    patch.write_bytes(PATCH)
+    with pytest.raises(LabError, match=r"the patch given/01-0001-mine\.patch does not fit"):
+        build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS, patches=[patch])
+
+
 def _with_variant(_version: str, *, variant: str) -> Inputs:
     return replace(INPUTS, fragment=f"{INPUTS.fragment}CONFIG_LOCALVERSION={variant}\n")
 

@@ -106,6 +106,8 @@ def test_find_without_any_says_what_to_run(tmp_path: Path) -> None:
         ("7.2-hz100", "mptcplab kernel build --hz 100"),
         ("6.12-hz250-debug", "mptcplab kernel build 6.12 --hz 250 --debug"),
         ("7.2-hz1000", "mptcplab kernel build"),
+        ("7.2-plain", "mptcplab kernel build --plain"),
+        ("6.12-plain-hz1000-debug", "mptcplab kernel build 6.12 --plain --debug"),
     ],
 )
 def test_find_knows_variants_by_name(tmp_path: Path, name: str, command: str) -> None:
@@ -137,16 +139,17 @@ def test_find_takes_a_path(tmp_path: Path, name: str) -> None:
     assert find_kernel(str(path / name), tmp_path).key == "a" * 64
 
 
-@pytest.mark.parametrize("version", ["7", "latest", "/nowhere/linux", "7.2.11"])
+@pytest.mark.parametrize("version", ["7", "latest", "/nowhere/linux", "7.2.11", "7.2-", "7.2-debug-plain"])
 def test_find_refuses_what_is_neither_version_nor_kernel(tmp_path: Path, version: str) -> None:
     with pytest.raises(InputError, match="neither a kernel version"):
         find_kernel(version, tmp_path)
 
 
-def test_another_frequency_than_there_is_gets_a_hint(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["7.2", "7.2-plain"])
+def test_another_frequency_than_there_is_gets_a_hint(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError) as caught:
-        find_kernel("7.2-hz300", tmp_path)
-    assert caught.value.hint == "timers tick 100, 250 or 1000 times a second: write 7.2-hz100"
+        find_kernel(f"{name}-hz300", tmp_path)
+    assert caught.value.hint == f"timers tick 100, 250 or 1000 times a second: write {name}-hz100"
 
 
 def test_list_is_ordered_by_version_then_newest(tmp_path: Path) -> None:

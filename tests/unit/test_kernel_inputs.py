@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.errors import LabError
+from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import data
 from mptcplab.kernel.config import ESSENTIAL, check_essential, lost_options, parse_config
 from mptcplab.kernel.data import (
@@ -20,6 +20,7 @@ from mptcplab.kernel.data import (
     load_inputs,
     usual_variant,
     variant_of,
+    with_patches,
 )
 
 BASE = Inputs(
@@ -123,6 +124,52 @@ def test_variants_combine() -> None:
     options = parse_config(load_inputs("7.2", variant="hz100-debug").fragment)
     wanted = {"CONFIG_HZ_100": "y", "CONFIG_HZ_1000": "n", "CONFIG_KASAN": "y"}
     assert {name: options[name] for name in wanted} == wanted
+
+
+def test_the_plain_variant_has_none_of_our_network_code(tmp_path: Path) -> None:
+    """What makes Linux the lab's machine stays, for this version too; the options are the usual ones."""
+    machine = ["patches/0001-um-a.patch", "patches/7.2/0009-um-b.patch"]
+    network = ["patches/0002-mptcp-a.patch", "patches/0003-mptcp-um-b.patch", "net/mptcp/lia.c"]
+    for name in [*machine, *network]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "lab.config").write_text("CONFIG_NET=y\n")
+    plain = load_inputs("7.2", variant="plain", directory=tmp_path)
+    assert [f"patches/{patch.name}" for patch in plain.patches] == machine
+    assert plain.overlay == ()
+    assert parse_config(plain.fragment) == {"CONFIG_NET": "y", "CONFIG_LOCALVERSION": '"-mptcplab-plain"'}
+
+
+def test_plain_touches_no_file_of_the_network_stack() -> None:
+    patches = load_inputs("7.2", variant="plain").patches
+    changed = [line[6:] for patch in patches for line in patch.content.decode().splitlines() if line[:6] == "+++ b/"]
+    print(sorted(set(changed)))
+    assert changed
+    assert not [name for name in changed if name.startswith(("net/", "include/net/", "include/uapi/", "drivers/net/"))]
+
+
+def test_plain_combines_with_the_other_variants() -> None:
+    assert variant_of(plain=True, hz=100, debug=True) == "plain-hz100-debug"
+    assert build_options("plain-hz100-debug") == ["--plain", "--hz", "100", "--debug"]
+    assert usual_variant("plain-hz1000") == variant_of(plain=True) == "plain"
+    options = parse_config(load_inputs("7.2", variant="plain-hz100").fragment)
+    assert (options["CONFIG_HZ_100"], options["CONFIG_LOCALVERSION"]) == ("y", '"-mptcplab-plain-hz100"')
+
+
+def test_patches_of_a_user_come_after_ours_in_their_order(tmp_path: Path) -> None:
+    files = [tmp_path / "b" / "0001-x.patch", tmp_path / "a" / "0001-x.patch"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(file.parent.name)
+    inputs = with_patches(BASE, files)
+    assert inputs.patches[:2] == BASE.patches
+    assert [patch.content for patch in inputs.patches[2:]] == [b"b", b"a"]
+    assert len({patch.name for patch in inputs.patches}) == 4, "each is written to a file of its own"
+    assert with_patches(BASE, files[::-1]).digest != inputs.digest != BASE.digest
+    with pytest.raises(InputError, match="cannot be read: No such file") as caught:
+        with_patches(BASE, [tmp_path / "absent.patch"])
+    assert caught.value.hint
 
 
 def test_another_frequency_than_asked_for_ends_the_build() -> None:

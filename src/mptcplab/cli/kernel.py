@@ -37,9 +37,26 @@ def kernel() -> None:
     show_default=True,
     help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
 )
+@click.option("--plain", is_flag=True, help="Mainline's network stack, without ours; chosen as 7.2-plain.")
+@click.option(
+    "--patch",
+    "patches",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def build(
-    version: str | None, source: Path | None, jobs: int | None, keep_tree: bool, debug: bool, hz: str, as_json: bool
+    version: str | None,
+    source: Path | None,
+    jobs: int | None,
+    keep_tree: bool,
+    debug: bool,
+    hz: str,
+    plain: bool,
+    patches: tuple[Path, ...],
+    as_json: bool,
 ) -> None:
     """Build the kernel VERSION, 7.2 unless given (6.12 is the long-term one).
 
@@ -50,7 +67,9 @@ def build(
     from mptcplab.kernel.console import StderrReporter
 
     with StderrReporter() as progress:
-        built = build_kernel(version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz))
+        built = build_kernel(
+            version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz), plain=plain, patches=patches
+        )
     if as_json:
         click.echo(json.dumps(_as_dict(built)))
         return
@@ -62,7 +81,7 @@ def build(
 @kernel.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> None:
-    """List the kernels that are built; * marks the one that runs use."""
+    """List the kernels that are built; * marks the one that runs use, + 2 one with two patches of yours."""
     kernels = list_kernels()
     default = _default_path()
     if as_json:
@@ -106,7 +125,8 @@ def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
     size = f"{item.executable.stat().st_size / 1e6:.1f} MB"
     tree = "kept" if kept_tree(item) else ""
     hz = "?" if item.hz is None else str(item.hz)
-    return ("*" if default else "", item.name, item.release, hz, item.key[:12], size, item.built, tree)
+    name = f"{item.name} + {len(item.given)}" if item.given else item.name
+    return ("*" if default else "", name, item.release, hz, item.key[:12], size, item.built, tree)
 
 
 def _as_dict(item: KernelBuild) -> dict[str, object]:
@@ -119,5 +139,6 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "executable": str(item.executable),
         "built": item.built,
         "lost_options": list(item.lost_options),
+        "given_patches": list(item.given),
         "tree": str(tree) if (tree := kept_tree(item)) else None,
     }

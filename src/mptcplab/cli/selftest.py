@@ -25,7 +25,8 @@ from mptcplab.selftest.suite import USUAL, Defaults, Outcome, Part, check_defaul
 from mptcplab.selftest.tap import Result, Verdict
 
 _EPILOG = f"""\b
-NAME is a script of tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests.
+NAME is a script of tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests;
+with --patch, also a script of tools/testing/selftests/net that a patch adds or changes.
 Without names: {", ".join(USUAL)}.
 
 \b
@@ -41,6 +42,14 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
 @click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
+@click.option(
+    "--patch",
+    "patches",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="A patch of these selftests; may be given again. The kernel stays as it is.",
+)
 @click.option("--congestion-control", default="", metavar="NAME", help="What sockets have unless they choose.")
 @click.option("--scheduler", default="", metavar="NAME", help="What MPTCP sockets have unless they choose.")
 @click.option("--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Of all random numbers.")
@@ -51,6 +60,7 @@ def selftest(
     names: tuple[str, ...],
     version: str | None,
     source: Path | None,
+    patches: tuple[Path, ...],
     congestion_control: str,
     scheduler: str,
     seed: int,
@@ -68,7 +78,7 @@ def selftest(
     defaults = Defaults(congestion_control, scheduler)
     check_defaults(kernel, defaults, cpu=mine[0])
     with StderrReporter() as progress:
-        prepared = prepare(kernel, source, jobs=len(mine), progress=progress)
+        prepared = prepare(kernel, source, patches=patches, jobs=len(mine), progress=progress)
     chosen = parts(prepared, names)
     started = time.monotonic()
     cpus = [mine[number % len(mine)] for number in range(jobs or len(mine))]
@@ -77,7 +87,8 @@ def selftest(
     virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
     click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {took:.0f} s", err=True)
     if as_json:
-        click.echo(json.dumps(_document(outcomes, prepared, kernel.release, defaults, seed)))
+        document = _document(outcomes, prepared, kernel.release, defaults, seed)
+        click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
     else:
         click.echo(_summary(outcomes))
     return Exit.FAILED if _failed(outcomes) else Exit.DONE

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,7 @@ from mptcplab.kernel.cache import (
     work_dir,
 )
 from mptcplab.kernel.config import timer_frequency
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of, with_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter, Silent
@@ -49,6 +49,8 @@ def build_kernel(
     *,
     debug: bool = False,
     hz: int = DEFAULT_HZ,
+    plain: bool = False,
+    patches: Sequence[Path] = (),
     cache: Path | None = None,
     inputs: Inputs | None = None,
 ) -> KernelBuild:
@@ -57,9 +59,9 @@ def build_kernel(
     `source` is a tarball or a tree to take instead of Debian's package; `jobs` is how many
     compilers run at once (None: one per CPU of this process); `keep_tree` leaves the patched
     and built tree in `kept_tree()`, where later builds go on; `debug` makes the variant that
-    checks itself, and `hz` one with another timer frequency (one of HZ_CHOICES). Raises
-    MissingError when tools or the source are missing, InputError for a bad version or source,
-    LabError when the build fails.
+    checks itself, `hz` one with another timer frequency (one of HZ_CHOICES), and `plain` one with
+    mainline's network stack; `patches` are applied after ours. Raises MissingError when tools or the
+    source are missing, InputError for a bad version, source or patch, LabError when the build fails.
     """
     if version is not None and not VERSION_PATTERN.match(version):
         raise InputError(
@@ -73,8 +75,8 @@ def build_kernel(
         origin = _origin(version, source, cache, progress)
         actual = source_version(origin)
         _check_version(actual, version)
-        variant = variant_of(hz=hz, debug=debug)
-        inputs = inputs or load_inputs(actual, variant=variant)
+        variant = variant_of(plain=plain, hz=hz, debug=debug)
+        inputs = with_patches(inputs or load_inputs(actual, variant=variant), patches)
         key = inputs.key(source_sha256=origin.sha256, compiler=compiler)
         kept = tree_for(
             inputs, source_sha256=origin.sha256, compiler=compiler, version=actual, variant=variant, cache=cache

@@ -28,8 +28,9 @@ from typing import Any
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
+    GIVEN,
     HZ_CHOICES,
-    VARIANT_PATTERN,
+    VARIANT_SUFFIX,
     Inputs,
     build_options,
     load_inputs,
@@ -39,8 +40,8 @@ from mptcplab.kernel.data import (
 FORMAT = 1
 KEY_CHARS = 12
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
-#: A version, or one with the variant behind it: 7.2-debug, 7.2-hz100.
-_NAME_PATTERN = re.compile(rf"^(\d+\.\d+)(?:-({VARIANT_PATTERN}))?$")
+#: A version, or one with the variant behind it: 7.2-debug, 7.2-hz100, 7.2-plain.
+_NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
 
 
 @dataclass(frozen=True)
@@ -66,11 +67,14 @@ class KernelBuild:
     lost_options: tuple[str, ...] = ()
     """Options that this version did not take, as CONFIG_X=value."""
     variant: str = ""
-    """`hz100` with another timer frequency, `debug` if it was built to check itself, or both; else empty."""
+    """`plain` without our network code, `hz100` with another timer frequency, `debug` if it was built to check itself,
+    in this order with dashes between them; empty for the usual kernel."""
     tree: str = ""
     """Name of the tree that it can be built in again, if that was kept."""
     hz: int | None = None
     """Ticks of its timers per second (CONFIG_HZ); None for entries that predate this field."""
+    given: tuple[str, ...] = ()
+    """Names of the patches that a user gave (`--patch`), in their order."""
 
     @property
     def name(self) -> str:
@@ -97,7 +101,7 @@ def cache_root() -> Path:
 
 
 def variant_name(version: str, variant: str) -> str:
-    """`7.2`, `7.2-debug` or `7.2-hz100`."""
+    """`7.2`, `7.2-debug`, `7.2-hz100` or `7.2-plain`."""
     return f"{version}-{variant}" if variant else version
 
 
@@ -125,6 +129,7 @@ def read_entry(directory: Path) -> KernelBuild | None:
             variant=entry.get("variant", ""),
             tree=entry.get("tree", ""),
             hz=entry.get("hz"),
+            given=tuple(name for name in entry.get("patches", {}) if name.startswith(f"{GIVEN}/")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -146,7 +151,8 @@ def find_kernel(
 ) -> KernelBuild:
     """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 
-    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`. Only a kernel built from the present
+    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-plain" with `--plain`; one built
+    with patches of a user (`--patch`) is chosen by its entry's name. Only a kernel built from the present
     options and patches will do. Of several, one from the source that `build_kernel` would take by itself comes first,
     then the newest. An entry's name in the cache, its directory or its `linux` file may be given instead of a version;
     that one is taken as it is.
@@ -156,7 +162,7 @@ def find_kernel(
     asked = _NAME_PATTERN.match(version or DEFAULT_VERSION)
     if not asked:
         return _kernel_at(version or DEFAULT_VERSION, cache)
-    variant = usual_variant(asked[2] or "")
+    variant = usual_variant(asked[2].removeprefix("-"))
     name = variant_name(asked[1], variant)
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
     command = _build_command(asked[1], variant)
@@ -284,9 +290,7 @@ def _kernel_at(place: str, cache: Path) -> KernelBuild:
 
 
 def _hint(place: str) -> str:
-    if re.match(r"\d+\.\d+-hz", place):
+    if found := re.match(r"(\d+\.\d+(?:-plain)?)-hz", place):
         *others, last = map(str, HZ_CHOICES)
-        return (
-            f"timers tick {', '.join(others)} or {last} times a second: write {place.partition('-')[0]}-hz{others[0]}"
-        )
+        return f"timers tick {', '.join(others)} or {last} times a second: write {found[1]}-hz{others[0]}"
     return "`mptcplab kernel list` shows what there is"

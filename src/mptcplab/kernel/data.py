@@ -4,19 +4,21 @@
 kernel/config/lab.config     options of every lab kernel
        config/hz100.config   laid over them by `mptcplab kernel build --hz 100`; hz250.config likewise
        config/debug.config   laid over these by `mptcplab kernel build --debug`
-       patches/*.patch       for every version, in the order of their names
+       patches/*.patch       for every version, in the order of their names; of these, `--plain` takes NNNN-um-*.patch
        patches/7.2/*.patch   only for that version, after the others
-       net/                  files that are copied into the tree
+       net/                  files that are copied into the tree, but with `--plain`
+       upstream/             patches for mainline, see its README; no kernel has them by itself
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mptcplab.errors import LabError
+from mptcplab.errors import InputError, LabError
 from mptcplab.shipped import shipped_folder
 
 DEFAULT_VERSION = "7.2"
@@ -30,9 +32,14 @@ HZ_CHOICES = (100, 250, 1000)
 #: What lab.config asks for.
 DEFAULT_HZ = 1000
 
+#: The folder of a user's patches in the names of inputs.
+GIVEN = "given"
+_PLAIN = "plain"
 _DEBUG = "debug"
-#: Variants as a user names them behind a version, see :func:`variant_of`.
-VARIANT_PATTERN = rf"{_DEBUG}|hz(?:{'|'.join(map(str, HZ_CHOICES))})(?:-{_DEBUG})?"
+#: What a user writes behind a version to name a variant, see :func:`variant_of`; nothing for the usual kernel.
+VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{_DEBUG})?"
+#: Patches that Linux needs to be the lab's machine. All others change or extend the network stack.
+_MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,15 @@ def data_dir() -> Path:
     return folder
 
 
-def variant_of(*, hz: int = DEFAULT_HZ, debug: bool = False) -> str:
-    """Return the name of the variant with timer frequency `hz`: `hz100`, `hz250-debug`, empty for the usual kernel."""
-    return "-".join([*([f"hz{hz}"] if hz != DEFAULT_HZ else []), *([_DEBUG] if debug else [])])
+def variant_of(*, plain: bool = False, hz: int = DEFAULT_HZ, debug: bool = False) -> str:
+    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-debug`, empty for the usual kernel."""
+    parts = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, _DEBUG: debug}
+    return "-".join(part for part, chosen in parts.items() if chosen)
+
+
+def is_plain(variant: str) -> bool:
+    """Return whether `variant` has mainline's network stack, without anything of ours."""
+    return _PLAIN in variant.split("-")
 
 
 def usual_variant(variant: str) -> str:
@@ -124,22 +137,50 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
     Makefile lines that name it come from a patch. For a `variant`, the options of
     a file for each of its parts come on top, and its release is called after it.
+    The plain variant has the patches of the machine alone, and no source files.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
-    parts = [part for part in variant.split("-") if part]
+    plain = is_plain(variant)
+    wanted = _MACHINE_PATCHES if plain else "*.patch"
+    parts = [part for part in variant.split("-") if part not in ("", _PLAIN)]
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *parts)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return Inputs(
         fragment="\n".join(fragments),
-        patches=tuple(_named(path, patches) for path in [*_patches(patches), *_patches(patches / version)]),
-        overlay=tuple(_named(path, directory) for path in sorted((directory / "net").rglob("*")) if _is_source(path)),
+        patches=tuple(
+            _named(path, patches) for folder in (patches, patches / version) for path in sorted(folder.glob(wanted))
+        ),
+        overlay=() if plain else tuple(_named(path, directory) for path in _sources(directory / "net")),
     )
 
 
-def _patches(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.patch"))
+def with_patches(inputs: Inputs, files: Sequence[Path]) -> Inputs:
+    """Return `inputs` with the patches `files` of a user, which are applied after ours. :raises InputError:"""
+    return replace(inputs, patches=(*inputs.patches, *given_patches(files)))
+
+
+def given_patches(files: Sequence[Path]) -> tuple[NamedFile, ...]:
+    """Return the patches `files` of a user, in the given order.
+
+    :raises InputError: for a file that cannot be read.
+    """
+    given = []
+    for number, path in enumerate(files, start=1):
+        try:
+            # The number keeps two of the same name apart.
+            given.append(NamedFile(f"{GIVEN}/{number:02}-{path.name}", path.read_bytes()))
+        except OSError as error:
+            raise InputError(
+                f"the patch '{path}' cannot be read: {error.strerror}",
+                hint="give a file with a unified diff, such as `git format-patch` writes",
+            ) from error
+    return tuple(given)
+
+
+def _sources(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if _is_source(path)]
 
 
 def _is_source(path: Path) -> bool:

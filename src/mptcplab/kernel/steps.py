@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import check_essential, lost_options, parse_config
-from mptcplab.kernel.data import Inputs
+from mptcplab.kernel.data import Inputs, NamedFile
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, unpack
@@ -68,14 +69,20 @@ def prepare(job: Job) -> None:
     if job.source.path.is_dir():
         # A user's tree may have been built in; the kernel's own cleaning knows how to undo that.
         job.make("mrproper")
-    for patch in job.inputs.patches:
-        path = job.work / patch.name
+    apply_patches(job.inputs.patches, job.tree, work=job.work, log=job.log)
+
+
+def apply_patches(patches: Iterable[NamedFile], tree: Path, *, work: Path, log: TextIO) -> None:
+    """Apply `patches` to `tree`; they are written below `work`. Raises LabError when one does not fit."""
+    for patch in patches:
+        path = work / patch.name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(patch.content)
+        # No fuzz: a hunk that only nearly fits may land in the wrong function. Force:
+        # ask nothing, and don't take a patch back that is in the source already.
+        command = ["patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(path)]
         try:
-            # No fuzz: a hunk that only nearly fits may land in the wrong function. Force:
-            # ask nothing, and don't take a patch back that is in the source already.
-            job.run("patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(path))
+            run_logged(command, cwd=tree, log=log, env=build_environment(os.environ))
         except CommandError as error:
             raise LabError(f"the patch {patch.name} does not fit this source", hint=error.hint) from error
 

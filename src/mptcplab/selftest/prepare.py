@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -17,15 +19,19 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import build_environment, compiler_version
 from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.kernel.data import NamedFile, given_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, local_source, unpack
+from mptcplab.kernel.steps import apply_patches
 
 #: Raise it when this module makes other files from the same source.
 _RECIPE = 1
 _TESTS = "tools/testing/selftests"
 _KEPT = ("net/lib.sh", "net/lib/sh", "net/mptcp")
+#: A patch's line that names a script which it adds or changes beside the folder of the MPTCP tests.
+_PATCHED = re.compile(rf"^\+\+\+ b/{_TESTS}/(net/[\w.-]+\.sh)$", re.MULTILINE)
 _BUILD_TOOLS = {"gcc": "gcc", "make": "make", "tar": "tar", "xz": "xz-utils"}
 
 
@@ -38,26 +44,38 @@ class Prepared:
 
     @property
     def scripts(self) -> Path:
-        """The folder of the test scripts."""
+        """The folder of the MPTCP test scripts."""
         return self.folder / "net" / "mptcp"
 
+    def find(self, script: str) -> Path | None:
+        """Return the file of the test `script`: one of MPTCP's, or one beside them that a patch brought."""
+        if script in ("lib", "mptcp_lib"):
+            return None
+        files = (folder / f"{script}.sh" for folder in (self.scripts, self.scripts.parent))
+        return next((file for file in files if file.is_file()), None)
 
-def prepare(kernel: KernelBuild, source: Path | None, *, jobs: int, progress: Reporter) -> Prepared:
+
+def prepare(
+    kernel: KernelBuild, source: Path | None, *, patches: Sequence[Path] = (), jobs: int, progress: Reporter
+) -> Prepared:
     """The selftests of ``kernel``'s source, built unless they are cached.
 
-    ``source`` is a tarball or a tree, needed when the kernel was not built from Debian's package.
-    :raises MissingError: when tools or the source are missing. :raises LabError: when the helpers do not compile.
+    ``source`` is a tarball or a tree, needed when the kernel was not built from Debian's package; ``patches`` are
+    applied to it.
+    :raises InputError: for a patch that cannot be read. :raises MissingError: when tools or the source are missing.
+    :raises LabError: when a patch does not fit, or the helpers do not compile.
     """
     require_tools(_BUILD_TOOLS)
+    given = given_patches(patches)
     cache = cache_root()
     (cache / "logs").mkdir(parents=True, exist_ok=True)
     with sigterm_as_interrupt(), (cache / "logs" / "selftests.log").open("w") as log:
         origin = _origin(kernel, source, cache, progress, log)
-        target = cache / "selftests" / f"{kernel.version}-{_key(origin)[:KEY_CHARS]}"
+        target = cache / "selftests" / f"{kernel.version}-{_key(origin, given)[:KEY_CHARS]}"
         with locked(f"selftests-{target.name}", cache):
             if not target.is_dir():
                 with work_dir("selftests", cache) as work:
-                    _build(origin, work, target, jobs=jobs, progress=progress, log=log)
+                    _build(origin, given, work, target, jobs=jobs, progress=progress, log=log)
     return Prepared(target, origin)
 
 
@@ -71,16 +89,26 @@ def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Rep
     return found
 
 
-def _key(source: Source) -> str:
-    parts = (str(_RECIPE), source.sha256, compiler_version())
+def _key(source: Source, patches: Sequence[NamedFile]) -> str:
+    parts = (str(_RECIPE), source.sha256, compiler_version(), *(patch.sha256 for patch in patches))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _build(source: Source, work: Path, target: Path, *, jobs: int, progress: Reporter, log: TextIO) -> None:
+def _build(
+    source: Source,
+    patches: Sequence[NamedFile],
+    work: Path,
+    target: Path,
+    *,
+    jobs: int,
+    progress: Reporter,
+    log: TextIO,
+) -> None:
     tree = work / "tree"
     environment = build_environment(os.environ)
     progress.stage(f"unpacking the selftests of {source.name}")
     unpack(source, tree, log=log)
+    apply_patches(patches, tree, work=work, log=log)
     if not (tree / _TESTS / "net" / "mptcp" / "Makefile").is_file():
         raise InputError(f"'{source.name}' has no MPTCP selftests", hint="give a complete Linux source")
     try:
@@ -93,12 +121,13 @@ def _build(source: Source, work: Path, target: Path, *, jobs: int, progress: Rep
     except CommandError as error:
         raise LabError("the helpers of the selftests do not compile", hint=f"the log is {log.name}") from error
     made = work / "made"
-    for name in _KEPT:
+    beside = {name for patch in patches for name in _PATCHED.findall(patch.content.decode(errors="replace"))}
+    for name in (*_KEPT, *sorted(beside)):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         place = tree / _TESTS / name
         if place.is_dir():
             shutil.copytree(place, made / name)
         elif place.is_file():
-            shutil.copyfile(place, made / name)
+            shutil.copy(place, made / name)
     target.parent.mkdir(parents=True, exist_ok=True)
     made.rename(target)

@@ -86,14 +86,15 @@ def parts(prepared: Prepared, names: Sequence[str]) -> list[Part]:
 
     :raises InputError: for a name that this source does not have.
     """
-    there = sorted(file.stem for file in prepared.scripts.glob("*.sh") if file.stem != "mptcp_lib")
+    folders = (prepared.scripts, prepared.scripts.parent)
+    there = sorted(file.stem for folder in folders for file in folder.glob("*.sh") if prepared.find(file.stem))
     wanted = list(names) or [name for name in USUAL if name in there]
     chosen: list[Part] = []
     for name in wanted:
         script, _, group = name.removesuffix(".sh").partition("/")
         if script not in there:
             raise InputError(f"there is no selftest '{script}'", hint=f"there are {', '.join(there)}")
-        text = (prepared.scripts / f"{script}.sh").read_text()
+        text = _file(prepared, script).read_text()
         groups = [Part(script, found, option) for option, found in _GROUP.findall(text)] or [Part(script)]
         picked = [part for part in groups if not group or part.group == group]
         if not picked:
@@ -201,17 +202,24 @@ def _run(
     return Outcome(part, tuple(found), ended.status, ended.virtual_ns)
 
 
+def _file(prepared: Prepared, script: str) -> Path:
+    file = prepared.find(script)
+    assert file is not None, f"parts() found {script}"
+    return file
+
+
 def _line(prepared: Prepared, part: Part) -> str:
     """What the lab runs: the test in a folder that it may write, as it would be below a kernel's tree."""
     source = shlex.quote(str(prepared.folder / "net"))
-    steps = [f"cp -r {source} /tmp/", "cd /tmp/net/mptcp", *_global_symbols(prepared, part)]
+    folder = _file(prepared, part.script).parent.relative_to(prepared.folder)
+    steps = [f"cp -r {source} /tmp/", f"cd /tmp/{folder}", *_global_symbols(prepared, part)]
     script = f"./{part.script}.sh" + (f" -{part.option}" if part.option else "")
     return " && ".join([*steps, f"{{ {watched(script)}; }}"])
 
 
 def _global_symbols(prepared: Prepared, part: Part) -> list[str]:
     """Show symbols as global that the script looks for as such: linking User-Mode Linux makes all of them local."""
-    text = (prepared.scripts / f"{part.script}.sh").read_text()
+    text = _file(prepared, part.script).read_text()
     names = sorted(set(re.findall(r'kallsyms_has "T (\w+)\$"', text)))
     if not names:
         return []

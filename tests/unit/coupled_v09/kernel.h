@@ -27,6 +27,7 @@ typedef long long s64;
 #define THIS_MODULE		NULL
 #define USEC_PER_SEC		1000000L
 #define BIT_ULL(n)		(1ULL << (n))
+#define data_race(expression) (expression)
 #define READ_ONCE(x)		(x)
 #define data_race(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""``python -m tests.lab.upstream_kernels``: run the selftests of kernel/upstream on three kernels.
+
+Plain Linux 7.2, the same with the patches of kernel/upstream, and the lab's own. It builds what is missing: the first
+time, two kernels. Exit status 1 when a result is not the expected one, which kernel/upstream/README.md states.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "kernel" / "upstream"
+CLI = (sys.executable, "-m", "mptcplab")
+TESTS = ("mptcp_stall", "tcp_tsq_orphan")
+#: The faults by the names of their tests.
+DATA_FIN = "mptcp_stall: DATA_FIN with data received before"
+JOIN = "mptcp_stall: data written before a join"
+TSQ = "tcp_tsq_orphan: exit status"
+#: Which pass, by the kernel. The lab kernel has the fix of the first alone (kernel/patches/0008).
+EXPECTED: Mapping[str, Mapping[str, bool]] = {
+    "plain": {DATA_FIN: False, JOIN: False, TSQ: False},
+    "plain, patched": {DATA_FIN: True, JOIN: True, TSQ: True},
+    "lab": {DATA_FIN: True, JOIN: False, TSQ: False},
+}
+
+
+def patches() -> list[Path]:
+    """Return the patches of all series in their order, without cover letters."""
+    return [file for file in sorted(FOLDER.glob("*/*.patch")) if not file.name.startswith("0000-")]
+
+
+def patch_options() -> list[str]:
+    """Return the options that have `mptcplab kernel build` and `mptcplab selftest` apply them."""
+    return [word for file in patches() for word in ("--patch", str(file))]
+
+
+def selftest_command(kernel: str) -> list[str]:
+    """Return the command that runs the tests of all series on `kernel`."""
+    return ["selftest", *TESTS, "--kernel", kernel, *patch_options(), "--json"]
+
+
+def passed(document: str) -> dict[str, bool]:
+    """Return which tests passed, by their names, from what `mptcplab selftest --json` printed."""
+    found = json.loads(document)
+    assert found["errors"] == [], found["errors"]
+    return {_name(one["test"], one["name"]): one["verdict"] == "ok" for one in found["results"]}
+
+
+def _name(test: str, name: str) -> str:
+    return name if name.startswith(f"{test}: ") else f"{test}: {name}"
+
+
+def _build(options: Sequence[str]) -> str:
+    done = subprocess.run([*CLI, "kernel", "build", *options, "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    return str(json.loads(done.stdout)["executable"])
+
+
+def main() -> int:
+    """Build, run, print a table, and compare it with what is expected."""
+    options = {"plain": ["--plain"], "plain, patched": ["--plain", *patch_options()], "lab": []}
+    wrong = 0
+    for name, expected in EXPECTED.items():
+        kernel = _build(options[name])
+        done = subprocess.run([*CLI, *selftest_command(kernel)], stdout=subprocess.PIPE, text=True, check=False)
+        found = passed(done.stdout)
+        for test in expected:
+            note = "" if found.get(test) == expected[test] else "   NOT AS EXPECTED"
+            print(f"{name:15} {'passed' if found.get(test) else 'failed'}  {test}{note}", flush=True)
+        wrong += found != expected
+    return min(wrong, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
