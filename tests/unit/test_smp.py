@@ -141,7 +141,8 @@ def test_machine_has_its_cpus_in_threads_and_shares_nothing(tmp_path: Path) -> N
 
 def _unpacked(data: bytes) -> dict[str, tuple[int, bytes]]:
     """Mode and content of every entry of a cpio archive, as the kernel reads it."""
-    found, at = {}, 0
+    found: dict[str, tuple[int, bytes]] = {}
+    at = 0
     while True:
         magic, fields = data[at : at + 6], [int(data[at + 6 + 8 * n : at + 14 + 8 * n], 16) for n in range(13)]
         assert magic == b"070701", at
