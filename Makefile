@@ -5,6 +5,7 @@
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
+# make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
 # Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
 
@@ -13,10 +14,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
 MINUTES ?= 60
+SEED ?= 1
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench docs fuzz packages test-packages venv kernel kernel-lts clean
+.PHONY: demo test check unit lab bench docs fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -45,11 +47,17 @@ fuzz: venv test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
+smp: venv smp-packages
+	$(BIN)/python -m smp --minutes $(MINUTES) --seed $(SEED) --jobs $(JOBS) --variant $(if $(KCSAN),kcsan,lockdep)
+
 packages:
 	@scripts/install-packages
 
 test-packages:
 	@scripts/install-packages --tests
+
+smp-packages:
+	@scripts/install-packages --smp
 
 venv: packages $(STAMP)
 

@@ -122,7 +122,8 @@ static int blest_get_send(struct mptcp_sock *msk)
 
 	room = mptcp_sched_room(best);
 	fast = mptcp_sched_lowest_rtt(msk, class, false);
-	if (fast == best) {
+	/* NULL: meanwhile, on another CPU, all have left this class. */
+	if (!fast || fast == best) {
 		/* Blocked: room, data, and no window for it. */
 		if (!after64(READ_ONCE(msk->wnd_end), msk->snd_nxt))
 			blest_of(msk)->blocked = true;

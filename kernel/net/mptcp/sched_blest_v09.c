@@ -75,7 +75,8 @@ static struct mptcp_subflow_context *blest_v09_choose(struct mptcp_sock *msk)
 	blest_v09_measure(msk);
 	fast = v09_lowest_rtt(msk, false);
 	best = v09_lowest_rtt(msk, true);
-	if (!best || best == fast || !mptcp_sched_ack_is_due(fast))
+	/* There may be no @fast: on another CPU, subflows become unusable. */
+	if (!best || !fast || best == fast || !mptcp_sched_ack_is_due(fast))
 		return best;
 
 	best_path = v09_path(best);

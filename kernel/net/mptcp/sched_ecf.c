@@ -97,7 +97,8 @@ static int ecf_get_send(struct mptcp_sock *msk)
 		return -EINVAL;
 
 	fast = mptcp_sched_lowest_rtt(msk, class, false);
-	if (fast == best)
+	/* NULL: meanwhile, on another CPU, all have left this class. */
+	if (!fast || fast == best)
 		return mptcp_sched_grant(best, mptcp_sched_room(best));
 	if (mptcp_sched_ack_is_due(fast) && ecf_wait(msk, fast, best))
 		return -EINVAL;

@@ -36,7 +36,8 @@ static struct mptcp_subflow_context *ecf_v09_choose(struct mptcp_sock *msk)
 
 	fast = v09_lowest_rtt(msk, false);
 	best = v09_lowest_rtt(msk, true);
-	if (!best || best == fast || !mptcp_sched_ack_is_due(fast))
+	/* There may be no @fast: on another CPU, subflows become unusable. */
+	if (!best || !fast || best == fast || !mptcp_sched_ack_is_due(fast))
 		return best;
 
 	fast_path = v09_path(fast);

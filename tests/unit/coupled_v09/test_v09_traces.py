@@ -35,7 +35,7 @@ FAULTS = {
         ["olia_v09"],
     ),
     "olia-remainder": ("v09_olia.c", "olia->credit = 0;\n\t} else", "olia->credit -= 1024;\n\t} else", ["olia_v09"]),
-    "olia-recovering": ("v09_olia.c", "== TCP_CA_Recovery)\n", "== 99)\n", ["olia_v09"]),
+    "olia-recovering": ("v09_olia.c", "== TCP_CA_Recovery))\n", "== 99))\n", ["olia_v09"]),
     "olia-retransmits": ("v09_olia.c", " || inet_csk(sk)->icsk_retransmits", "", ["olia_v09"]),
     "wvegas-ssthresh": ("v09_wvegas.c", "WRITE_ONCE(tp->snd_ssthresh, tcp_current_ssthresh(sk));", "", ["wvegas_v09"]),
     "wvegas-restart": ("v09_wvegas.c", "event == CA_EVENT_CWND_RESTART", "event > 99", ["wvegas_v09"]),

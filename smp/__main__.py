@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""``python -m smp --minutes N``: random events on a kernel with several CPUs. Status 1 says that it complained.
+
+build/smp/VARIANT/console.txt      all that the kernel printed
+                  report.json      what was done
+                  complaints.txt   complaints that are no known race of mainline's
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from mptcplab.engine.tools import flow_program
+from mptcplab.errors import LabError
+from mptcplab.kernel.console import StderrReporter
+from smp.complaints import complaints_in, known_races, unknown
+from smp.guest.choices import CONTROLS, SCHEDULERS
+from smp.kernel import VARIANTS, build
+from smp.machine import CONSOLE, Machine
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m smp", description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of random events, by the guest's clock")
+    parser.add_argument("--variant", choices=VARIANTS, default="lockdep", help="what the kernel checks")
+    parser.add_argument(
+        "--plain", action="store_true", help="a kernel without anything of ours, to tell whose a race is"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--cpus", type=int, default=4, help="of the guest")
+    parser.add_argument("--jobs", type=int, help="compilers at once")
+    parser.add_argument("--out", type=Path, default=Path("build/smp"), help="a folder for each variant is made here")
+    arguments: argparse.Namespace = parser.parse_args()
+    return arguments
+
+
+def _missing(report: dict[str, Any]) -> list[str]:
+    """Return the algorithms that no connection was seen to use."""
+    names = [f"congestion control {name}" for name in CONTROLS] + [f"scheduler {name}" for name in SCHEDULERS]
+    return [name for name in names if f"seen: {name}" not in report["done"]]
+
+
+def _print(report: dict[str, Any]) -> None:
+    print(f"{report['kernel']}, {report['cpus']} CPUs, {report['seconds']} s")
+    for name, count in report["done"].items():
+        print(f"{count:9}  {name}")
+    for node, counters in report["counters"].items():
+        print(f"{node}: " + ", ".join(f"{name.removeprefix('MPTcpExt')} {count}" for name, count in counters.items()))
+
+
+def main() -> int:
+    """Build, run, and report."""
+    arguments = _arguments()
+    with StderrReporter() as progress:
+        image = build(arguments.variant, progress, plain=arguments.plain, jobs=arguments.jobs)
+        progress.stage(f"{arguments.minutes:g} minutes of random events")
+        out = arguments.out.resolve() / (arguments.variant + ("-plain" if arguments.plain else ""))
+        machine = Machine(image, flow_program(), out, arguments.seed, arguments.minutes * 60, arguments.cpus)
+        try:
+            report = machine.run()
+        finally:
+            found = complaints_in((out / CONSOLE).read_text(errors="replace"))
+            left = unknown(found, known_races())
+            (out / "complaints.txt").write_text("\n\n".join(complaint.text for complaint in left))
+            for title, count in Counter(complaint.title for complaint in left).items():
+                print(f"{count} times: {title}")
+    _print(report)
+    print(f"{len(found) - len(left)} reports of known races of mainline's, {len(left)} other complaints")
+    if missing := [] if arguments.plain else _missing(report):
+        print(f"smp: nothing was seen to use {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
+    return 1 if left or missing else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except LabError as error:
+        print(f"smp: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.status)

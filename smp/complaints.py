@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""What the kernel's own checks found, read from its console."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+KNOWN = Path(__file__).parent / "known.toml"
+
+#: Seconds since boot, and the task or CPU that printed (PRINTK_TIME, PRINTK_CALLER).
+_PREFIX = re.compile(r"^\[ *\d+\.\d+\](?:\[ *[TC]\d+\])? ?")
+#: How a check that has found something begins its report.
+_SIGN = re.compile(
+    r"\b(?:WARNING|BUG|ODEBUG|Oops|KASAN|UBSAN|INFO(?=: (?:possible|trying|suspicious|task|rcu))): "
+    r"|kernel BUG at |Kernel panic|general protection fault|list_(?:add|del) corruption|refcount_t: |ref_tracker: "
+    r"|unregister_netdevice: waiting|Attempt to release "
+)
+_RACE = re.compile(r"KCSAN: data-race in ([\w.]+)(?: / ([\w.]+))?")
+_RULE = re.compile(r"^={20,}$")
+#: What GCC appends to the name of a function that it made another one of.
+_CLONE = re.compile(r"(?:\.(?:isra|constprop|part|cold)(?:\.\d+)?)+$")
+_LONGEST_REPORT = 120
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One report of one check."""
+
+    title: str
+    """Its first line."""
+    text: str
+    """All of it, as far as it can be told from what follows."""
+
+    @property
+    def race(self) -> frozenset[str]:
+        """The two functions, or the one, of a data race that KCSAN found; empty for all other complaints."""
+        found = _RACE.search(self.title)
+        return frozenset(_CLONE.sub("", name) for name in found.groups() if name) if found else frozenset()
+
+
+def complaints_in(console: str) -> list[Complaint]:
+    """Return every complaint of a kernel's console, in their order."""
+    lines = [_PREFIX.sub("", line.rstrip()) for line in console.splitlines()]
+    return list(_reports(lines))
+
+
+def _reports(lines: list[str]) -> Iterator[Complaint]:
+    starts = [number for number, line in enumerate(lines) if _SIGN.search(line)]
+    for start, following in pairwise([*starts, len(lines)]):
+        report = lines[start : min(following, start + _LONGEST_REPORT)]
+        end = next((number for number, line in enumerate(report) if _RULE.match(line)), len(report))
+        yield Complaint(report[0].strip(), "\n".join(report[:end]).rstrip())
+
+
+def known_races(file: Path = KNOWN) -> dict[frozenset[str], str]:
+    """Return the races that are mainline's own: their functions, and how that is known."""
+    entries = tomllib.loads(file.read_text()).get("race", [])
+    return {frozenset(entry["functions"]): entry["reason"] for entry in entries}
+
+
+def unknown(complaints: list[Complaint], known: dict[frozenset[str], str]) -> list[Complaint]:
+    """Return the complaints that are no known race: none of them may be."""
+    return [complaint for complaint in complaints if not complaint.race or complaint.race not in known]
