@@ -29,8 +29,7 @@ _NEAR = 400
 _MEASURED = re.compile(r"^[-+<*~]*\d[\d,]*\.\d|±")
 #: Pages whose numbers no script makes yet. `make test` checks their commands and links only.
 UNCONVERTED = frozenset(
-    f"docs/{name}.md"
-    for name in ("congestion-controls", "schedulers", "sweeps", "kernel-developers", "studies", "limitations")
+    f"docs/{name}.md" for name in ("congestion-controls", "sweeps", "kernel-developers", "studies", "limitations")
 )
 
 

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import machines, page
-from docs.figures import behaviour, behaviour_dynamics, capturing, coupled_api, machine, semicoupled
+from docs.figures import (
+    behaviour,
+    behaviour_dynamics,
+    buffers,
+    capturing,
+    coupled_api,
+    machine,
+    semicoupled,
+)
 from docs.making.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -45,6 +53,11 @@ def _dynamics(name: str) -> Source:
     return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
 
 
+def _buffers(name: str) -> Source:
+    figure = ROOT / "docs" / "images" / f"{name}.svg"
+    return Source(lambda folder: buffers.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+
+
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
@@ -53,6 +66,8 @@ SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
+    **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
+    "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
     "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
     "capturing": Source(capturing.table_of),
     "bench-ratios": _bench(page.ratio_table),

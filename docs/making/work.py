@@ -114,13 +114,17 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
     source = SOURCES[name]
     if source.scenario is None:
         return source.make(WORK), []
-    results = run(source, name)
+    results = run(source)
     return source.make(results), [rows.document(results)]
 
 
-def run(source: Source, name: str) -> Path:
-    """Run a source's scenario, what is recorded already apart. :raises CannotMakeError: when that fails."""
+def run(source: Source) -> Path:
+    """Run a source's scenario, what is recorded already apart; sources of one scenario share its results.
+
+    :raises CannotMakeError: when that fails.
+    """
     assert source.scenario is not None
+    name = source.scenario.stem
     results = WORK / "scenarios" / name
     command = [sys.executable, "-m", "mptcplab", "run", str(source.scenario), "--out", str(results)]
     if source.prepare is not None:
