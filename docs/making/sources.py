@@ -19,8 +19,11 @@ from docs.figures import (
     capturing,
     coupled_api,
     machine,
+    phases,
     semicoupled,
+    simult_flows,
 )
+from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -32,7 +35,8 @@ _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 class Source:
     """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
 
-    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing.
+    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing; one
+    without a scenario that is not cheap runs something else in the lab.
     """
 
     make: Callable[[Path], str]
@@ -68,6 +72,9 @@ SOURCES: dict[str, Source] = {
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
+    **{name: Source(grid.table_of, _BEHAVIOUR / f"{name}.toml") for name, grid in GRIDS.items()},
+    "phases-shared": Source(phases.table_of, _BEHAVIOUR / "phases-shared.toml"),
+    "simult-flows": Source(simult_flows.table_of),
     "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
     "capturing": Source(capturing.table_of),
     "bench-ratios": _bench(page.ratio_table),
