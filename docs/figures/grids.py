@@ -54,4 +54,16 @@ GRIDS = {
         workload({"multipath": "MPTCP, one subflow", "singlepath": "TCP"}),
         _GOODPUT,
     ),
+    "phases-duration": Grid(
+        ["duration", "protocol"],
+        [setting("workloads.bulk.duration"), setting("transport.protocol", _PROTOCOL)],
+        code("phases"),
+        _GOODPUT,
+    ),
+    "phases-rate": Grid(
+        ["rate of each line", "protocol"],
+        [setting("links.line*.rate"), setting("transport.protocol", _PROTOCOL)],
+        code("phases"),
+        _GOODPUT,
+    ),
 }
