@@ -20,6 +20,7 @@ from docs.figures import (
     coupled_api,
     machine,
     phases,
+    selftests,
     semicoupled,
     simult_flows,
 )
@@ -75,6 +76,7 @@ SOURCES: dict[str, Source] = {
     **{name: Source(grid.table_of, _BEHAVIOUR / f"{name}.toml") for name, grid in GRIDS.items()},
     "phases-shared": Source(phases.table_of, _BEHAVIOUR / "phases-shared.toml"),
     "simult-flows": Source(simult_flows.table_of),
+    "selftests": Source(selftests.table_of),
     "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
     "capturing": Source(capturing.table_of),
     "bench-ratios": _bench(page.ratio_table),

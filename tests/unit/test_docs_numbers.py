@@ -239,7 +239,7 @@ def test_block_of_another_kernel_is_stale(kernel: str, problems: int, monkeypatc
     """What runs in the lab without a scenario: a program, a selftest."""
     monkeypatch.setattr(work, "find_kernel", lambda: SimpleNamespace(path=Path("kernels/7.2-new")))
     found = []
-    for name, wanted in (("docs/machine.md", "settings"), ("docs/kernel-developers.md", "mptcplab selftest")):
+    for name, wanted in (("docs/machine.md", "settings"), ("docs/kernel-developers.md", "selftests")):
         (page,) = (page for page in PAGES if page.name == name)
         (block,) = (block for block in page.blocks if block.name == wanted)
         assert work.kernel_of(block) == "7.2-new"
