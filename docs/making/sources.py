@@ -95,7 +95,7 @@ def inputs_of(scenario: Path) -> Iterator[Path]:
     text = scenario.read_text()
     base = tomllib.loads(text).get("extends")
     if isinstance(base, str):
-        yield from inputs_of(scenario.parent / base)
+        yield from inputs_of((scenario.parent / base).resolve())
     for trace in sorted(scenario.parent.glob("*.csv")):
         if f'"{trace.name}"' in text:
             yield trace
