@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.making import commands, quotes, stamps
-from docs.making.pages import ROOT, UNCONVERTED, Block, Page, pages, typed_tables
+from docs.making.pages import ROOT, Block, Page, pages, typed_tables
 from docs.making.sources import SOURCES
-from docs.making.work import Experiment, experiments_of, inputs
+from docs.making.work import Experiment, experiments_of, inputs, kernel_of
 
 from mptcplab.engine.record import prepare_engines, prepare_job
 from mptcplab.errors import LabError
@@ -23,9 +23,6 @@ from mptcplab.scenario.load import Run, load
 
 def structure_problems(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
     """Blocks that no script makes, or that somebody typed into; tables without a mark; commands that do not exist."""
-    if page.name in UNCONVERTED:
-        yield from command_problems(page)
-        return
     for line, row in typed_tables(page):
         yield f"{page.name}:{line}: a table with numbers that no script makes: {row.strip()}"
     for block in page.blocks:
@@ -48,8 +45,6 @@ def command_problems(page: Page) -> Iterator[str]:
 
 def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[str]:
     """Numbers and claims in prose that do not fit their tables."""
-    if page.name in UNCONVERTED:
-        return
     tables = tables or quotes.Tables(pages(), stamps.measured())
     try:
         for quote in quotes.quotes_of(page):
@@ -75,7 +70,12 @@ def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
     """Blocks that were made from other runs than would be made now, or from unknown ones."""
     for block in page.blocks:
         stamp = known.get(block.key)
-        if stamp is None or (stamp.runs is None and not _runs_something(page, block)):
+        # Every block that was made has inputs; one that was adopted has none.
+        if stamp is None or not (stamp.runs or stamp.kernels or stamp.inputs is None or _runs_something(page, block)):
+            continue
+        if stamp.runs is None and stamp.kernels:
+            if kernel_of(block) not in stamp.kernels:
+                yield f"{block.key}: made on another kernel ({', '.join(stamp.kernels)})"
             continue
         if stamp.runs is None:
             yield f"{block.key}: it is not known which runs it was made from"
@@ -134,8 +134,6 @@ def main() -> None:
     every = pages()
     tables = quotes.Tables(every, stamps.measured())
     for page in every:
-        if page.name in UNCONVERTED:
-            old.append(f"{page.name}: its numbers are typed; see UNCONVERTED in docs/making/pages.py")
         wrong += [*structure_problems(page, known), *prose_problems(page, tables)]
         old += [*changed_inputs(page, known), *stale(page, known)]
     for title, found in (("wrong", wrong), ("stale", old)):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from docs.check import prose_problems
 from docs.making import measure, quotes, stamps, work
-from docs.making.pages import UNCONVERTED, Page, pages
+from docs.making.pages import Page, pages
 
 
 def _arguments() -> argparse.Namespace:
@@ -32,8 +32,7 @@ def _arguments() -> argparse.Namespace:
     for name in arguments.pages:
         if name not in known:
             parser.error(f"there is no page {name}: the pages are {', '.join(known)}")
-    named = arguments.pages or [name for name in known if name not in UNCONVERTED]
-    arguments.pages = [known[name] for name in named]
+    arguments.pages = [known[name] for name in arguments.pages or known]
     return arguments
 
 

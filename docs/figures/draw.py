@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The figures of docs/behaviour.md: measured points with their intervals, and what is expected there."""
+"""Figures of the pages: measured points with their intervals, and what is expected there; curves over a quantity."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mptcplab.report.figure import COLOURS
 from mptcplab.stats import Interval
 
 _MARKERS = ("o", "s", "D", "^", "v")
+_CURVE_MARKERS = ("", "o", "s", "D", "^", "v", "P", "X")
 #: A control has the same colour and marker in all figures.
 _NAMES = ("uncoupled Reno", "LIA", "OLIA", "BALIA", "TCP")
 
@@ -55,8 +57,49 @@ def draw(chart: Chart, file: Path) -> None:
             aside = 0.7 * ((number + 0.5) / len(names) - 0.5)
             _draw_points(axes, [places.index(point.place) + aside for point in of_name], of_name, _NAMES.index(name))
         _finish(axes, chart, places, names)
-        drawing.savefig(file, metadata={"Date": None})
-        plt.close(drawing)
+        _save(drawing, file)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Measured values over a quantity. One that is called TCP is dashed."""
+
+    name: str
+    points: tuple[tuple[float, Interval], ...]
+
+
+def draw_curves(curves: Sequence[Curve], axes_names: tuple[str, str], file: Path) -> None:
+    """Write an SVG with a logarithmic horizontal axis; equal curves give equal bytes."""
+    plt.switch_backend("Agg")
+    with rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+        drawing, axes = plt.subplots(figsize=(8.0, 4.0), layout="constrained")
+        for curve, colour, marker in zip(curves, ("0.3", *COLOURS, "0.0"), _CURVE_MARKERS, strict=False):
+            axes.errorbar(
+                [place for place, _ in curve.points],
+                [value.mean for _, value in curve.points],
+                yerr=[value.half_width or 0.0 for _, value in curve.points],
+                fmt=("--" if curve.name == "TCP" else "-") + marker,
+                color=colour,
+                markersize=5,
+                capsize=2.5,
+                linewidth=1.2,
+                label=curve.name,
+            )
+        places = sorted({place for curve in curves for place, _ in curve.points})
+        axes.set_xscale("log")
+        axes.set_xticks(places, [f"{place:.0f}" for place in places])
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
+        axes.set(xlabel=axes_names[0], ylabel=axes_names[1])
+        axes.grid(axis="y", color="0.9", linewidth=0.8)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _save(drawing, file)
+
+
+def _save(drawing: Figure, file: Path) -> None:
+    drawing.savefig(file, metadata={"Date": None})
+    plt.close(drawing)
     # matplotlib leaves blanks at the ends of lines, which git complains of.
     file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
 

@@ -178,8 +178,8 @@ class Tables:
             if rest.strip() not in self._measured:
                 raise QuoteError(f"no test has measured {rest.strip()!r}")
             return self._measured[rest.strip()]
-        if name not in self._tables:
-            raise QuoteError(f"there is no table {name!r}")
+        if not self._tables.get(name):
+            raise QuoteError(f"there is no table {name!r}, or nothing in it")
         column, at, row = rest.partition(" @ ")
         if not at:
             raise QuoteError(f"[{reference}] is not of the form [TABLE: COLUMN @ ROW]")

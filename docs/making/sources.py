@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import machines, page
-from docs.figures import behaviour, behaviour_dynamics, capturing, coupled_api, machine, semicoupled
+from docs.figures import (
+    behaviour,
+    behaviour_dynamics,
+    buffers,
+    capturing,
+    coupled_api,
+    machine,
+    phases,
+    selftests,
+    semicoupled,
+    simult_flows,
+)
+from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -24,7 +36,8 @@ _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 class Source:
     """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
 
-    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing.
+    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing; one
+    without a scenario that is not cheap runs something else in the lab.
     """
 
     make: Callable[[Path], str]
@@ -45,6 +58,11 @@ def _dynamics(name: str) -> Source:
     return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
 
 
+def _buffers(name: str) -> Source:
+    figure = ROOT / "docs" / "images" / f"{name}.svg"
+    return Source(lambda folder: buffers.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+
+
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
@@ -53,6 +71,12 @@ SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
+    **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
+    "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
+    **{name: Source(grid.table_of, _BEHAVIOUR / f"{name}.toml") for name, grid in GRIDS.items()},
+    "phases-shared": Source(phases.table_of, _BEHAVIOUR / "phases-shared.toml"),
+    "simult-flows": Source(simult_flows.table_of),
+    "selftests": Source(selftests.table_of),
     "coupled-api": Source(coupled_api.table_of, inputs=coupled_api.files(), is_cheap=True),
     "capturing": Source(capturing.table_of),
     "bench-ratios": _bench(page.ratio_table),
@@ -71,7 +95,7 @@ def inputs_of(scenario: Path) -> Iterator[Path]:
     text = scenario.read_text()
     base = tomllib.loads(text).get("extends")
     if isinstance(base, str):
-        yield from inputs_of(scenario.parent / base)
+        yield from inputs_of((scenario.parent / base).resolve())
     for trace in sorted(scenario.parent.glob("*.csv")):
         if f'"{trace.name}"' in text:
             yield trace

@@ -25,7 +25,8 @@ class Stamp:
     """``text`` is the block's digest, ``runs`` that of the runs' identities, ``kernels`` what they ran on.
 
     ``inputs`` has the digest of each file that the block depends on. ``runs`` is None where no run was recorded (a
-    capture, a program), or where the block is older than stamps.
+    capture, a program), or where the block is older than stamps. What runs in the lab and is not recorded has the name
+    of the kernel's entry in ``kernels``.
     """
 
     text: str
@@ -53,11 +54,11 @@ def measured() -> dict[str, float]:
     return loaded
 
 
-def made(block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Path]) -> Stamp:
-    """The stamp of a block that was just made from these results."""
+def made(block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Path], entry: str | None = None) -> Stamp:
+    """The stamp of a block that was just made from these results, or without results on the kernel ``entry``."""
     rows = [row for document in documents for row in document["rows"]]
     runs = digest_of(run for row in rows for run in row["runs"]) if rows else None
-    kernels = tuple(sorted({str(row["kernel"]) for row in rows}))
+    kernels = tuple(sorted({str(row["kernel"]) for row in rows})) or ((entry,) if entry else ())
     return Stamp(block.digest, runs, kernels, digests(inputs))
 
 

@@ -18,8 +18,11 @@ from docs.making import console, rows, stamps
 from docs.making.pages import ROOT, Block, Page
 from docs.making.sources import SOURCES, Source, inputs_of
 
+from mptcplab.kernel import find_kernel
+
 WORK = ROOT / "results" / "docs"
 _FIGURE = re.compile(r"^<!-- figure (\S+) (from|by) (.+) -->$", re.MULTILINE)
+_UNRECORDED = re.compile(r"mptcplab (selftest|exec)\b")
 _RUN_OPTIONS = ("--set", "--seed", "--repeats", "--out")
 
 
@@ -81,6 +84,15 @@ def inputs(page: Page, block: Block) -> list[Path]:
     return [file for scenario in found for file in inputs_of(scenario)]
 
 
+def kernel_of(block: Block) -> str | None:
+    """The entry of the kernel on which a block runs what it does not record; None if it runs no such thing."""
+    if block.kind == "table" and (source := SOURCES.get(block.name)) is not None:
+        in_lab = source.scenario is None and not source.is_cheap
+    else:
+        in_lab = any(_UNRECORDED.match(command.line) for command in block.commands if not command.is_refused)
+    return find_kernel().path.name if in_lab else None
+
+
 def make(
     page: Page, block: Block, say: Callable[[str], None], *, accept: bool = False
 ) -> tuple[str, list[dict[str, Any]]]:
@@ -114,13 +126,17 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
     source = SOURCES[name]
     if source.scenario is None:
         return source.make(WORK), []
-    results = run(source, name)
+    results = run(source)
     return source.make(results), [rows.document(results)]
 
 
-def run(source: Source, name: str) -> Path:
-    """Run a source's scenario, what is recorded already apart. :raises CannotMakeError: when that fails."""
+def run(source: Source) -> Path:
+    """Run a source's scenario, what is recorded already apart; sources of one scenario share its results.
+
+    :raises CannotMakeError: when that fails.
+    """
     assert source.scenario is not None
+    name = source.scenario.stem
     results = WORK / "scenarios" / name
     command = [sys.executable, "-m", "mptcplab", "run", str(source.scenario), "--out", str(results)]
     if source.prepare is not None:
@@ -174,5 +190,5 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
         page.file.write_text(page.replaced(block, text))
         (now,) = [block for block in Page(page.file).blocks if block.name == name]
         known = stamps.load()
-        stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now))})
+        stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now), kernel_of(now))})
     return problems + [f"{page.name}: the figure {name} was not made" for name in copy_figures(page)]

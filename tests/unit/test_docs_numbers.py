@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from docs import check, refresh
 from docs.figures import coupled_api
-from docs.making import commands, console, measure, pages, quotes, rows, stamps
+from docs.making import commands, console, measure, pages, quotes, rows, stamps, work
 from docs.making.pages import ROOT, Page
 from docs.making.sources import SOURCES
 
@@ -66,13 +67,13 @@ def test_every_figure_has_a_script() -> None:
     for page in PAGES:
         told = re.findall(r"^<!-- figure (\S+) ", page.text, re.MULTILINE)
         made |= {(page.file.parent / target).resolve() for target in told}
-        if page.name not in pages.UNCONVERTED:
-            shown = {(page.file.parent / target).resolve() for target in _IMAGE.findall(page.text)}
-            assert shown - made == set(), f"{page.name}: nothing draws these"
+        shown = {(page.file.parent / target).resolve() for target in _IMAGE.findall(page.text)}
+        assert shown - made == set(), f"{page.name}: nothing draws these"
 
 
-def test_unconverted_pages_exist() -> None:
-    assert {page.name for page in PAGES} >= pages.UNCONVERTED
+def test_scenarios_of_sources_have_folders_of_their_own() -> None:
+    scenarios = {source.scenario for source in SOURCES.values() if source.scenario}
+    assert len({scenario.stem for scenario in scenarios}) == len(scenarios)
 
 
 def test_quoted_values_are_measured_by_a_test() -> None:
@@ -222,6 +223,29 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
 def test_command_of_a_page_is_checked(line: str, problem: str | None) -> None:
     found = commands.problem(line, PAGES[0])
     assert (found is None) if problem is None else problem in (found or ""), found
+
+
+@pytest.mark.parametrize(("inputs", "problems"), [(None, 1), ({}, 0)])
+def test_block_that_was_adopted_is_stale(inputs: dict[str, str] | None, problems: int) -> None:
+    """Also one that no scenario makes, about which identities of runs say nothing."""
+    (page,) = (page for page in PAGES if page.name == "docs/machine.md")
+    (block,) = (block for block in page.blocks if block.name == "settings")
+    found = list(check.stale(page, {block.key: stamps.Stamp(block.digest, inputs=inputs)}))
+    assert len(found) == problems, found
+
+
+@pytest.mark.parametrize(("kernel", "problems"), [("7.2-new", 0), ("7.2-old", 1)])
+def test_block_of_another_kernel_is_stale(kernel: str, problems: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs in the lab without a scenario: a program, a selftest."""
+    monkeypatch.setattr(work, "find_kernel", lambda: SimpleNamespace(path=Path("kernels/7.2-new")))
+    found = []
+    for name, wanted in (("docs/machine.md", "settings"), ("docs/kernel-developers.md", "selftests")):
+        (page,) = (page for page in PAGES if page.name == name)
+        (block,) = (block for block in page.blocks if block.name == wanted)
+        assert work.kernel_of(block) == "7.2-new"
+        stamp = stamps.Stamp(block.digest, kernels=(kernel,), inputs={})
+        found += [one for one in check.stale(page, {block.key: stamp}) if "another kernel" in one]
+    assert len(found) == 2 * problems, found
 
 
 def test_functions_of_the_guide_are_those_of_the_header() -> None:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Tables of a scenario's results: rows by some settings, columns by others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from docs.making.pages import table_of as markdown
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.table import interval_text
+from mptcplab.results import open_results
+
+Name = Callable[[ResultRow], str]
+"""Where a result stands, or a cell's text. An empty name leaves the result out."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """``head`` are the titles of the columns that ``rows`` fill. The others have the title of ``columns``.
+
+    With several ``cells``, each result fills as many columns: their titles end with the names of the cells.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Name]
+    columns: Name
+    cells: Mapping[str, Name]
+
+    def table_of(self, folder: Path) -> str:
+        """Return the table of the results in ``folder``, in the order of the scenario's sweep."""
+        lines: dict[tuple[str, ...], dict[str, str]] = {}
+        for result in open_results(folder).rows:
+            if column := self.columns(result):
+                place = tuple(row(result) for row in self.rows)
+                of_result = {f"{column}{name}": cell(result) for name, cell in self.cells.items()}
+                lines.setdefault(place, {}).update(of_result)
+        columns = list(dict.fromkeys(column for cells in lines.values() for column in cells))
+        body = [[*place, *(cells.get(column, "") for column in columns)] for place, cells in lines.items()]
+        return markdown([*self.head, *columns], body)
+
+
+def setting(key: str, names: Mapping[str, str] | None = None) -> Name:
+    """Return what reads a swept key. ``names`` says what its values are called in the table, if not as written."""
+
+    def named(result: ResultRow) -> str:
+        value = result.settings[key]
+        return value if names is None else names[value]
+
+    return named
+
+
+def code(key: str) -> Name:
+    """Return what reads a swept key, as code."""
+    return lambda result: f"`{result.settings[key]}`"
+
+
+def option(key: str, names: Mapping[int, str]) -> Name:
+    """Return what reads a swept ``sysctl`` table with one number in it, and calls that as ``names`` says."""
+
+    def named(result: ResultRow) -> str:
+        return names[number_in(result.settings[key])]
+
+    return named
+
+
+def number_in(table: str) -> int:
+    """Return the value of an inline table such as ``{ "net.mptcp.x" = 3 }``, 0 of an empty one."""
+    return int(table.partition("=")[2].strip(" }") or 0)
+
+
+def largest(key: str) -> Name:
+    """Return what reads the last of a swept list, such as the largest receive buffer of ``tcp_rmem``."""
+    return lambda result: str(json.loads(result.settings[key])[-1])
+
+
+def joined(*names: Name) -> Name:
+    """Return what puts several names together."""
+    return lambda result: ", ".join(name(result) for name in names)
+
+
+def value(metric: str = "goodput_mbps") -> Name:
+    """Return what prints mean and half width (95 %) of one of METRICS or FIGURES."""
+
+    def printed(result: ResultRow) -> str:
+        interval = result.interval_of(metric)
+        return "" if interval is None else interval_text(interval)
+
+    return printed
+
+
+def share(link: str) -> Name:
+    """Return what prints the part of the payload that went over ``link``, in percent."""
+
+    def printed(result: ResultRow) -> str:
+        return f"{100 * sum(part for path, part in result.shares.items() if link in path.split('>')):.0f}"
+
+    return printed
+
+
+def workload(names: Mapping[str, str]) -> Name:
+    """Return what calls workloads as ``names`` says, and leaves out the others."""
+    return lambda result: names.get(result.workload, "")
+
+
+def counted(count: Callable[[ResultRow], Sequence[int | None]]) -> Name:
+    """Return what prints the mean of a kernel's count over the runs."""
+    return lambda result: f"{mean(one or 0 for one in count(result)):.0f}"

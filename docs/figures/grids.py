@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Tables of scenarios below examples/behaviour/ that need nothing but settings and values: goodput in Mbit/s."""
+
+from __future__ import annotations
+
+from docs.figures.grid import Grid, Name, code, joined, option, setting, share, value, workload
+
+_CONTROL = "transport.congestion_control"
+_SYSCTL = "transport.sysctl"
+_PROTOCOL = {"tcp": "TCP", "mptcp": "MPTCP"}
+_COUNTED = option("hosts.server.transport.sysctl", {0: "", 1: ", idle count"})
+_GOODPUT = {"": value()}
+
+
+def _beside(head: str, row: Name) -> Grid:
+    """Of coupled-idle-*.toml: what the connection with pauses gets, and the TCP flow beside it."""
+    control = "hosts.server.transport.congestion_control"
+    user = workload({"bursts": "MPTCP", "tcp": "TCP"})
+    return Grid(
+        [head],
+        [row],
+        lambda result: f"{user(result)}, `{result.settings[control]}`{_COUNTED(result)}",
+        _GOODPUT,
+    )
+
+
+GRIDS = {
+    "hystart": Grid(
+        ["control"],
+        [code(_CONTROL)],
+        joined(code("transport.scheduler"), option(_SYSCTL, {0: "Reno's", 1: "HyStart++"})),
+        _GOODPUT,
+    ),
+    "clean-paths": Grid(
+        ["control"],
+        [code(_CONTROL)],
+        setting("transport.protocol", _PROTOCOL),
+        {": Mbit/s": value(), ": retransmitted %": value("retransmitted_percent")},
+    ),
+    "olia-best-paths": Grid(
+        ["loss on line 1"],
+        [setting("links.line1.forward.loss")],
+        option(_SYSCTL, {0: "l / rtt²", 1: "l² / rtt"}),
+        {": Mbit/s": value(), ": over line 1 %": share("line1")},
+    ),
+    "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
+    "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
+    "jitter": Grid(
+        ["jitter"], [setting("links.line1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
+    ),
+    "read-quantum": Grid(
+        ["`read_quantum`"],
+        [setting("workloads.*.read_quantum")],
+        workload({"multipath": "MPTCP, one subflow", "singlepath": "TCP"}),
+        _GOODPUT,
+    ),
+    "phases-duration": Grid(
+        ["duration", "protocol"],
+        [setting("workloads.bulk.duration"), setting("transport.protocol", _PROTOCOL)],
+        code("phases"),
+        _GOODPUT,
+    ),
+    "phases-rate": Grid(
+        ["rate of each line", "protocol"],
+        [setting("links.line*.rate"), setting("transport.protocol", _PROTOCOL)],
+        code("phases"),
+        _GOODPUT,
+    ),
+}
