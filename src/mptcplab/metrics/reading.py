@@ -66,10 +66,11 @@ def _sent(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
     if a connection ended before its sender had written all, or if writing took no time.
     """
-    spans = [(one.get("first_ns"), one.get("last_ns")) for one in ends]
-    if not spans or any(first is None or last is None for first, last in spans):
+    firsts = [one["first_ns"] for one in ends if one.get("first_ns") is not None]
+    lasts = [one["last_ns"] for one in ends if one.get("last_ns") is not None]
+    if not ends or not len(firsts) == len(lasts) == len(ends):
         return {}
-    elapsed_s = (max(last for _, last in spans) - min(first for first, _ in spans)) / _NS
+    elapsed_s = (max(lasts) - min(firsts)) / _NS
     return {"sent_mbps": 8 * sum(one["bytes"] for one in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 

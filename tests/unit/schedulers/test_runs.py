@@ -71,7 +71,8 @@ class Runs:
             length = c_uint64(0)
             mask = self._library.test_left_edge((START + una) % 2**64, byref(length))
             said = {bit for bit in range(32) if mask & 1 << bit}
-            assert bool(length.value) == bool(said) and una + length.value <= end, (mask, length.value, end - una)
+            assert bool(length.value) == bool(said), (mask, length.value)
+            assert una + length.value <= end, (una, length.value, end)
             covered = range(una, una + max(length.value, 1))
             found.append((said, [set(model.get(byte, ())) for byte in covered]))
             if memory < 0:
