@@ -68,7 +68,7 @@ class _Build:
     def prepare(self) -> None:
         """Unpack the source and put what is ours into it."""
         self.progress.stage(f"unpacking {self.source.name}")
-        unpack(self.source, self.tree, log=self.log)
+        unpack(self.source, self.tree, log=self.log, without=())
         for patch in self.inputs.patches:
             path = self.work / patch.name
             path.write_bytes(patch.content)

@@ -98,8 +98,11 @@ def tree_sha256(tree: Path) -> str:
     return digest.hexdigest()
 
 
-def unpack(source: Source, target: Path, *, log: TextIO) -> None:
-    """Put a private copy of the source's tree at `target`; the original is only read."""
+def unpack(source: Source, target: Path, *, log: TextIO, without: tuple[str, ...] = UNUSED) -> None:
+    """Put a private copy of the source's tree at `target`; the original is only read.
+
+    Of a tarball, what `without` names is left out: patterns of tar's.
+    """
     if source.path.is_dir():
         shutil.copytree(source.path, target, symlinks=True, ignore=_ignore)
         return
@@ -107,7 +110,7 @@ def unpack(source: Source, target: Path, *, log: TextIO) -> None:
     try:
         run_logged(
             ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
-             "--strip-components=1", "--no-same-owner", "--wildcards", *(f"--exclude={name}" for name in UNUSED)],
+             "--strip-components=1", "--no-same-owner", "--wildcards", *(f"--exclude={name}" for name in without)],
             log=log,
         )  # fmt: skip
     except CommandError as error:
