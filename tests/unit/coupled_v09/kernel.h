@@ -29,7 +29,6 @@ typedef long long s64;
 #define BIT_ULL(n)		(1ULL << (n))
 #define data_race(expression) (expression)
 #define READ_ONCE(x)		(x)
-#define data_race(x)		(x)
 #define WRITE_ONCE(x, value)	((x) = (value))
 #define BUILD_BUG_ON(wrong)	_Static_assert(!(wrong), #wrong)
 #define min(a, b)		((a) < (b) ? (a) : (b))
