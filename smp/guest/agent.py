@@ -134,7 +134,10 @@ def watch(until: float) -> dict[str, int]:
         for name in _CONTROL.findall(sockets):
             seen[f"seen: congestion control {name}"] += 1
         for command in (["ss", "-iMnH"], ["nstat", "-az"]):
-            _quietly(command, timeout_s=_COMMAND_S)
+            try:
+                _quietly(command, timeout_s=_COMMAND_S)
+            except subprocess.TimeoutExpired:
+                seen[f"not ended after {_COMMAND_S:.0f} s: {command[0]}"] += 1
         seen["readings"] += 1
         time.sleep(1.0)
     return dict(seen)
