@@ -28,7 +28,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="of random events, by the guest's clock")
     parser.add_argument("--variant", choices=VARIANTS, default="lockdep", help="what the kernel checks")
     parser.add_argument(
-        "--plain", action="store_true", help="a kernel without anything of ours, to tell whose a race is"
+        "--plain", action="store_true", help="build a kernel without our code: its races are mainline's own"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cpus", type=int, default=4, help="of the guest")

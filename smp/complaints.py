@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel's own checks found, read from its console."""
+"""Read complaints of the kernel's own checks from its console."""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
     ~/.cache/mptcplab/smp/VERSION-VARIANT-KEY12/   bzImage, System.map, config
 
 The patches for User-Mode Linux alone (`*-um-*`) are left out. A variant is a file of `smp/config/`, laid over
-guest.config: `lockdep` or `kcsan`. A *plain* kernel has nothing of ours, and tells whose a report is.
+guest.config: `lockdep` or `kcsan`. A *plain* kernel has nothing of ours: a report on it
+is mainline's own.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TextIO
 
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.kernel.config import lost_options, parse_config
-from mptcplab.kernel.data import DEFAULT_VERSION, Inputs, load_inputs
+from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, Inputs, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, unpack
-from mptcplab.kernel.steps import STEP, add_file
+from mptcplab.kernel.steps import STEP, add_file, apply_patches
 from mptcplab.kernel.toolchain import TOOLS, build_environment, compiler_version
 
 VARIANTS = ("lockdep", "kcsan")
@@ -44,7 +45,7 @@ def inputs_of(variant: str, *, plain: bool = False) -> Inputs:
     """Return everything of ours that goes into the kernel."""
     lab = load_inputs(DEFAULT_VERSION)
     fragment = "\n".join((_CONFIG / f"{name}.config").read_text() for name in ("guest", variant))
-    patches = tuple(patch for patch in lab.patches if "-um-" not in patch.name)
+    patches = tuple(patch for patch in lab.patches if not PurePath(patch.name).match(MACHINE_PATCHES))
     return Inputs(fragment, () if plain else patches, () if plain else lab.overlay)
 
 
@@ -69,10 +70,7 @@ class _Build:
         """Unpack the source and put what is ours into it."""
         self.progress.stage(f"unpacking {self.source.name}")
         unpack(self.source, self.tree, log=self.log, without=())
-        for patch in self.inputs.patches:
-            path = self.work / patch.name
-            path.write_bytes(patch.content)
-            self.run("patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(path))
+        apply_patches(self.inputs.patches, self.tree, work=self.work, log=self.log)
         for file in self.inputs.overlay:
             add_file(self.tree, file.name, file.content)
         for folder in WATCHED:

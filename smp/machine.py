@@ -22,7 +22,7 @@ _PATIENCE_S = 600.0
 
 @dataclass(frozen=True)
 class Machine:
-    """What is booted, and for how long random events go on there."""
+    """A machine in QEMU: its image, and the seed and duration of the random events inside it."""
 
     image: Path
     flow: Path

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What runs inside the machine with several CPUs. Standard library only, and the lab's own `mptcplab.guest.system`."""
+"""Programs inside the machine with several CPUs. Standard library only, and the lab's own `mptcplab.guest.system`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What random events choose from. A test compares the names with those that the kernel's sources register."""
+"""Settings that random events choose from. A test compares the names with those that the kernel's sources register."""
 
 from __future__ import annotations
 

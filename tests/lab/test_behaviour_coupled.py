@@ -200,7 +200,7 @@ def _left_for_tcp(bench: Bench, scenario: str, control: str) -> float:
 def test_users_of_tcp_keep_more_beside_coupled_controls(bench: Bench, scenario: str, lia: float) -> None:
     """LIA as in the fluid model, within 0.07; uncoupled Reno leaves least.
 
-    One seed of 30 s does not tell OLIA from LIA: they came out within 0.02, in either order, when phases became random.
+    One seed of 30 s does not separate OLIA from LIA: they came out within 0.02, in either order, with random phases.
     """
     left = {control: _left_for_tcp(bench, scenario, control) for control in ("reno", "lia", "olia")}
     print("left for users of TCP:", left)

@@ -236,7 +236,7 @@ def test_block_that_was_adopted_is_stale(inputs: dict[str, str] | None, problems
 
 @pytest.mark.parametrize(("kernel", "problems"), [("7.2-new", 0), ("7.2-old", 1)])
 def test_block_of_another_kernel_is_stale(kernel: str, problems: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs in the lab without a scenario: a program, a selftest."""
+    """Blocks whose programs run in the lab without a scenario: a program, a selftest."""
     monkeypatch.setattr(work, "find_kernel", lambda: SimpleNamespace(path=Path("kernels/7.2-new")))
     found = []
     for name, wanted in (("docs/machine.md", "settings"), ("docs/kernel-developers.md", "selftests")):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli.options import patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
@@ -38,14 +39,7 @@ def kernel() -> None:
     help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
 )
 @click.option("--plain", is_flag=True, help="Mainline's network stack, without ours; chosen as 7.2-plain.")
-@click.option(
-    "--patch",
-    "patches",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.",
-)
+@patch_option("A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def build(
     version: str | None,

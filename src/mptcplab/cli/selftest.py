@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli.options import patch_option
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.errors import Exit
@@ -42,14 +43,7 @@ Examples:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
 @click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
-@click.option(
-    "--patch",
-    "patches",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="A patch of these selftests; may be given again. The kernel stays as it is.",
-)
+@patch_option("A patch of these selftests; may be given again. The kernel stays as it is.")
 @click.option("--congestion-control", default="", metavar="NAME", help="What sockets have unless they choose.")
 @click.option("--scheduler", default="", metavar="NAME", help="What MPTCP sockets have unless they choose.")
 @click.option("--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Of all random numbers.")

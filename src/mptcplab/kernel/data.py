@@ -38,8 +38,8 @@ _PLAIN = "plain"
 _DEBUG = "debug"
 #: What a user writes behind a version to name a variant, see :func:`variant_of`; nothing for the usual kernel.
 VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{_DEBUG})?"
-#: Patches that Linux needs to be the lab's machine. All others change or extend the network stack.
-_MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
+#: Names of the patches that Linux needs to be the lab's machine. All others change or extend the network stack.
+MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     directory = directory or data_dir()
     patches = directory / "patches"
     plain = is_plain(variant)
-    wanted = _MACHINE_PATCHES if plain else "*.patch"
+    wanted = MACHINE_PATCHES if plain else "*.patch"
     parts = [part for part in variant.split("-") if part not in ("", _PLAIN)]
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *parts)]
     if variant:
