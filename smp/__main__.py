@@ -72,7 +72,10 @@ def main() -> int:
     print(f"{len(found) - len(left)} reports of known races of mainline's, {len(left)} other complaints")
     if missing := [] if arguments.plain else _missing(report):
         print(f"smp: nothing was seen to use {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
-    return 1 if left or missing else 0
+    if killed := report["processes killed"]:
+        hint = f"{out / CONSOLE} shows what each task was waiting for"
+        print(f"smp: {killed} of the guest's processes did not end\n  hint: {hint}", file=sys.stderr)
+    return 1 if left or missing or killed else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 #: Where the guest finds its modules.
 SEARCH_PATH = (str(_ROOT), str(_ROOT / "src"))
 PYTHON = "/usr/bin/python3"
-_PROGRAMS = ("ip", "tc", "ss", "nstat", "unshare", "setsid", "sleep")
+_PROGRAMS = ("ip", "tc", "ss", "nstat", "unshare", "sleep")
 _FOLDERS = ("/dev", "/proc", "/run", "/sys", "/tmp")
 #: Everything that a guest imports, and what Python imports by name.
 _IMPORTS = """

@@ -134,14 +134,14 @@ def watch(until: float) -> dict[str, int]:
             seen[f"seen: scheduler {line.split()[1]}"] += 1
         _text("/proc/net/mptcp_coupled")
         _text("/proc/sys/net/mptcp/scheduler_weights")
-        sockets = subprocess.run(["ss", "-tinH"], capture_output=True, text=True).stdout
-        for name in _CONTROL.findall(sockets):
-            seen[f"seen: congestion control {name}"] += 1
-        for command in (["ss", "-iMnH"], ["nstat", "-az"]):
+        for command in (["ss", "-tinH"], ["ss", "-iMnH"], ["nstat", "-az"]):
             try:
-                _quietly(command, timeout_s=_COMMAND_S)
+                printed = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_S).stdout
             except subprocess.TimeoutExpired:
                 seen[f"not ended after {_COMMAND_S:.0f} s: {command[0]}"] += 1
+                continue
+            for name in _CONTROL.findall(printed):
+                seen[f"seen: congestion control {name}"] += 1
         seen["readings"] += 1
         time.sleep(1.0)
     return dict(seen)

@@ -182,8 +182,10 @@ class Events:
         control, scheduler = self._chance.choice(CONTROLS), self._chance.choice(SCHEDULERS)
         script = (
             "ip link set lo up; ip mptcp endpoint add 127.0.0.2 subflow; ip mptcp limits set subflow 2; "
-            "flow server --mptcp --port 9 --connections 2 >/dev/null & "
+            "flow server --mptcp --port 9 --connections 2 >/dev/null & server=$!; "
             "sleep 0.3; flow client --mptcp --connect 127.0.0.1 --port 9 --connections 2 --bytes 300000 "
-            f"--congestion {control} --scheduler {scheduler} >/dev/null & sleep 0.6; kill -KILL $!; kill -KILL 0"
+            f"--congestion {control} --scheduler {scheduler} >/dev/null & client=$!; sleep 0.6; "
+            # Either may have come to its end by then.
+            "kill -KILL $client $server || :"
         )
-        return Event("", commands=(("unshare", "--net", "setsid", "sh", "-c", script),))
+        return Event("", commands=(("unshare", "--net", "sh", "-ec", script),))

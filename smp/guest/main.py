@@ -109,9 +109,17 @@ def _wait(children: set[int], until: float) -> int:
         children.discard(ended)
         if not ended:
             time.sleep(0.2)
+    if children:
+        _show_tasks()
     for child in children:
         os.kill(child, 9)
     return len(children)
+
+
+def _show_tasks() -> None:
+    """Let the kernel print what each task waits for: whether one that does not end is starved, or never can."""
+    for command in "tl":  # all tasks; what each CPU does
+        Path("/proc/sysrq-trigger").write_text(command)
 
 
 def _report(started: float, killed: int) -> dict[str, object]:
