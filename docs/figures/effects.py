@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases for docs/machine.md, printed as two tables: what the timers' frequency and other settings of a machine change.
-
-    for hz in 100 250 1000; do mptcplab kernel build --hz $hz; done
-    python -m docs.figures.effects RESULTS
+"""Tables of docs/machine.md: what the timers' frequency and other settings of a machine change.
 
 Runs that are recorded already are not made again. Every case is a scenario of this repository in
 a short form: less time, one row, few seeds. So the tables show the direction and the rough size of an effect; no study
@@ -11,12 +8,15 @@ is judged by them.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from docs.making.pages import table_of as markdown
+
 from mptcplab.engine.lab import Lab, Stop, prepare_engines
+from mptcplab.kernel.build import build_kernel
 from mptcplab.metrics.measure import Measured
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
@@ -31,7 +31,9 @@ Value = Callable[[Rows], float]
 Variants = Mapping[str, tuple[str, ...]]
 """Settings by the title of their column."""
 
-HZ: Variants = {f"HZ {hz}": (f"kernel=7.2-hz{hz}",) for hz in (100, 250, 1000)}
+_FREQUENCIES = (100, 250, 1000)
+HZ: Variants = {f"HZ {hz}": (f"kernel=7.2-hz{hz}",) for hz in _FREQUENCIES}
+_FOLDER = "effects"
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
         raise ValueError(f"{case.title}: {len(experiment.points)} points instead of one")
     lab = Lab(prepare_engines(experiment.runs), out, stop=Stop())
     values = []
-    for done in lab.execute(experiment.runs, jobs=1, progress=lambda _: None):
+    for done in lab.execute(experiment.runs, jobs=len(os.sched_getaffinity(0)), progress=lambda _: None):
         if done.error is not None:
             raise done.error
         assert done.result is not None
@@ -207,32 +209,32 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
     return mean_interval(values)
 
 
-def table_of_hz(out: Path) -> str:
-    """Return the table of cases by the timers' frequency."""
-    lines = [f"| | {' | '.join(HZ)} | published | n |", "| --- " * (len(HZ) + 3) + "|"]
+def table_of_hz(work: Path) -> str:
+    """Return the table of cases by the timers' frequency, on kernels built for it. Runs are kept in ``work``."""
+    for hz in _FREQUENCIES:
+        build_kernel(hz=hz)
+    body = []
     for case in OF_HZ:
-        cells = [_cell(measure(case, settings, out)) for settings in HZ.values()]
-        lines.append(f"| {case.title}, {case.unit} | {' | '.join(cells)} | {case.published} | {case.repeats} |")
-        print(lines[-1], file=sys.stderr, flush=True)
-    return "\n".join(lines)
+        cells = [_cell(measure(case, settings, work / _FOLDER)) for settings in HZ.values()]
+        body.append([f"{case.title}, {case.unit}", *cells, case.published, str(case.repeats)])
+    return markdown(["case", *HZ, "published", "n"], body)
 
 
-def table_of_settings(out: Path) -> str:
+def table_of_settings(work: Path) -> str:
     """Return the table of single settings: the lab's value, and that of another machine."""
-    lines = ["| | in the lab | on a usual machine | n |", "| --- " * 4 + "|"]
+    body = []
     for case, variants in OF_SETTINGS:
-        cells = [f"{_cell(measure(case, chosen, out))} ({name})" for name, chosen in variants.items()]
-        lines.append(f"| {case.title}, {case.unit} | {' | '.join(cells)} | {case.repeats} |")
-        print(lines[-1], file=sys.stderr, flush=True)
-    return "\n".join(lines)
+        cells = [f"{_cell(measure(case, chosen, work / _FOLDER))} ({name})" for name, chosen in variants.items()]
+        body.append([f"{case.title}, {case.unit}", *cells, str(case.repeats)])
+    return markdown(["case", "in the lab", "on a usual machine", "n"], body)
+
+
+def scenarios(cases: Iterable[Case]) -> tuple[Path, ...]:
+    """Return the files of ``cases``, each once."""
+    return tuple(dict.fromkeys(case.file for case in cases))
 
 
 def _cell(value: Interval) -> str:
     digits = 1 if abs(value.mean) >= 10 else 2
     text = f"{value.mean:.{digits}f}"
     return text if value.half_width is None else f"{text} ± {value.half_width:.{digits}f}"
-
-
-if __name__ == "__main__":
-    for make in (table_of_hz, table_of_settings):
-        print(make(Path(sys.argv[1])))

@@ -18,6 +18,7 @@ from docs.figures import (
     buffers,
     capturing,
     coupled_api,
+    effects,
     machine,
     phases,
     selftests,
@@ -83,6 +84,10 @@ SOURCES: dict[str, Source] = {
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
+    "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),
+    "effects-settings": Source(
+        effects.table_of_settings, inputs=effects.scenarios(case for case, _ in effects.OF_SETTINGS)
+    ),
     "semicoupled-curve": Source(
         semicoupled.table_of, EXAMPLES / "semicoupled" / "curve.toml", prepare=semicoupled.built_kernel
     ),
