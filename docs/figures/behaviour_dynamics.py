@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from mptcplab.metrics.dynamics import path_rates, path_waiting
+from mptcplab.metrics.dynamics import path_rates, path_waiting, path_windows
 from mptcplab.recording.record import Recording
 from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results
@@ -63,7 +63,31 @@ def moves(recording: Recording) -> dict[str, float]:
     if away is None or back is None:
         raise ValueError(f"{recording.folder} ends before the rate of line2 has settled")
     found = {"away": away, "line1": rates.mean(LINE1, *SHARED) / 1e6, "line2": shared / 1e6}
-    return found | {"tcp": tcp / 4e6, "back": back}
+    return found | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
+
+
+#: Windows in segments, between which the growth of a freed path is timed: what is left at most, and what fills it.
+SMALL, FULL = 5, 30
+
+
+def growth_s(recording: Recording) -> float:
+    """Time that the window of line2 takes after :data:`LEAVE_S` from the last sample with :data:`SMALL` to FULL."""
+    times, windows = path_windows(recording, "multipath", LINE2)
+    full = int(np.flatnonzero((times >= LEAVE_S) & (windows >= FULL))[0])
+    small = np.flatnonzero(windows[:full] <= SMALL)[-1]
+    return float(times[full] - times[small])
+
+
+def backlog(folder: Path) -> str:
+    """Return the rate of MPTCP on line1, which is its own, before and after TCP flows have appeared on line2."""
+    rows = []
+    for (_, scheduler), recordings in points(open_results(folder)).items():
+        runs = [path_rates(recording, "multipath") for recording in recordings]
+        before = said((rates.mean(LINE1, *BEFORE) / 1e6 for rates in runs), 2)
+        after = said((rates.mean(LINE1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
+        least = said((float(rates.by_path[LINE1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
+        rows.append((f"`{scheduler}`", before, after, least, str(len(runs))))
+    return table(("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "n"), rows)
 
 
 def responsiveness(found: Points, axes: Axes) -> str:
@@ -72,7 +96,7 @@ def responsiveness(found: Points, axes: Axes) -> str:
     for (control,), recordings in found.items():
         runs = [moves(recording) for recording in recordings]
         cells = [said((run[key] for run in runs), digits) for key, digits in
-                 (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1))]  # fmt: skip
+                 (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
         rows.append((control, *cells, str(len(runs))))
         curves = [path_rates(recording, "multipath").by_path[LINE2][:100] / 1e6 for recording in recordings]
         for curve in curves:
@@ -82,7 +106,7 @@ def responsiveness(found: Points, axes: Axes) -> str:
     axes.text(35, 10.2, "four TCP flows on this line", ha="center", fontsize=9)
     axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, 100))
     head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
-            "line1 then (Mbit/s)", "back after (s)", "n")  # fmt: skip
+            "line1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
 
 

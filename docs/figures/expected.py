@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from docs.figures import fluid, rounds
 from docs.figures.fluid import Algorithm, Path, Users, path
+from docs.making.pages import table_of as markdown
 
 Pair = tuple[float | None, float | None]
 Rates = list[list[float]]
@@ -77,10 +78,27 @@ def scenario_c(place: str, control: str) -> Pair:
 def _left(ratio: int, control: str, limit: str, paths: tuple[Path, Path]) -> Pair:
     if control not in ALGORITHMS:
         return 1.0, None
-    kinds = (Users(5 * ratio, ALGORITHMS[control], paths), Users(5, "uncoupled", (path("shared"),)))
-    found = _rates(kinds, {limit: 10.0 * ratio, "shared": 10.0})
+    found = _rates(_beside_five(ratio, control, paths), _capacities(ratio, limit))
     left = [None if rates is None else 5 * rates[1][0] / 10 for rates in found]
     return left[0], left[1]
+
+
+def _beside_five(ratio: int, control: str, paths: tuple[Path, Path]) -> tuple[Users, Users]:
+    return Users(5 * ratio, ALGORITHMS[control], paths), Users(5, "uncoupled", (path("shared"),))
+
+
+def _capacities(ratio: int, limit: str) -> Mapping[str, float]:
+    return {limit: 10.0 * ratio, "shared": 10.0}
+
+
+def known_loss() -> str:
+    """Return a table of scenario C by OLIA's equations with random losses, if a sender knew the probability of each."""
+    left = []
+    for ratio in (1, 2, 3):
+        kinds = _beside_five(ratio, "olia", (path("own"), path("shared")))
+        _, tcp = rounds.fixed_point(kinds, _capacities(ratio, "own"), _SEGMENT, knows_loss=True)
+        left.append([str(ratio), f"{5 * tcp[0] / 10:.2f}"])
+    return markdown(["users of MPTCP / users of TCP", "left for users of TCP"], left)
 
 
 @cache

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from docs.figures.grid import Grid, Name, code, joined, option, setting, share, value, workload
 
+from mptcplab.metrics.rows import ResultRow
+
 _CONTROL = "transport.congestion_control"
 _SYSCTL = "transport.sysctl"
+_PROTOCOL_KEY = "transport.protocol"
 _PROTOCOL = {"tcp": "TCP", "mptcp": "MPTCP"}
 _COUNTED = option("hosts.server.transport.sysctl", {0: "", 1: ", idle count"})
 _GOODPUT = {"": value()}
@@ -24,6 +27,13 @@ def _beside(head: str, row: Name) -> Grid:
     )
 
 
+def _by_scheduler(result: ResultRow) -> str:
+    """Of best-path-schedulers.toml: the control on which scheduler; TCP has none."""
+    if result.settings[_PROTOCOL_KEY] == "tcp":
+        return "TCP on line1"
+    return f"`{result.settings[_CONTROL]}`, `{result.settings['transport.scheduler']}`"
+
+
 GRIDS = {
     "hystart": Grid(
         ["control"],
@@ -34,7 +44,7 @@ GRIDS = {
     "clean-paths": Grid(
         ["control"],
         [code(_CONTROL)],
-        setting("transport.protocol", _PROTOCOL),
+        setting(_PROTOCOL_KEY, _PROTOCOL),
         {": Mbit/s": value(), ": retransmitted %": value("retransmitted_percent")},
     ),
     "olia-best-paths": Grid(
@@ -45,6 +55,18 @@ GRIDS = {
     ),
     "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
     "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
+    "dropping-queue": Grid(
+        ["jitter"],
+        [setting("links.r2-server*.backward.jitter")],
+        workload({"mptcp": "MPTCP, two Reno subflows", "tcp": "TCP"}),
+        _GOODPUT,
+    ),
+    "best-path-schedulers": Grid(
+        ["loss and delay of line2"],
+        [joined(setting("links.line2.forward.loss"), setting("links.line2.delay"))],
+        _by_scheduler,
+        _GOODPUT,
+    ),
     "jitter": Grid(
         ["jitter"], [setting("links.line1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
     ),
@@ -56,13 +78,13 @@ GRIDS = {
     ),
     "phases-duration": Grid(
         ["duration", "protocol"],
-        [setting("workloads.bulk.duration"), setting("transport.protocol", _PROTOCOL)],
+        [setting("workloads.bulk.duration"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,
     ),
     "phases-rate": Grid(
         ["rate of each line", "protocol"],
-        [setting("links.line*.rate"), setting("transport.protocol", _PROTOCOL)],
+        [setting("links.line*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,
     ),

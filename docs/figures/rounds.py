@@ -19,17 +19,19 @@ Array = NDArray[np.float64]
 _USERS, _ROUNDS, _WARM_UP, _STEPS = 100, 1500, 500, 45
 
 
-def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float], segment: float) -> list[list[float]]:
+def fixed_point(
+    kinds: Sequence[Users], capacities: Mapping[str, float], segment: float, *, knows_loss: bool = False
+) -> list[list[float]]:
     """Rate of one user of each kind on each path. ``segment`` is one segment per round trip, in the unit of rates.
 
-    The last third of the steps is averaged: each has other random numbers.
+    The last third of the steps is averaged: each has other random numbers. For ``knows_loss`` see :func:`windows`.
     """
     links = sorted(capacities)
     logarithms = np.full(len(links), np.log(0.004))
     kept: list[list[list[float]]] = []
     for step in range(_STEPS):
         loss = dict(zip(links, np.exp(logarithms), strict=True))
-        rates = [_rates(kind, loss, segment, seed=step) for kind in kinds]
+        rates = [_rates(kind, loss, segment, seed=step, knows_loss=knows_loss) for kind in kinds]
         load = dict.fromkeys(links, 0.0)
         for kind, of_kind in zip(kinds, rates, strict=True):
             for path, rate in zip(kind.paths, of_kind, strict=True):
@@ -42,30 +44,41 @@ def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float], segment
     return [[float(np.mean(values)) for values in zip(*of_kind, strict=True)] for of_kind in zip(*kept, strict=True)]
 
 
-def _rates(kind: Users, loss: Mapping[str, float], segment: float, *, seed: int) -> list[float]:
+def _rates(kind: Users, loss: Mapping[str, float], segment: float, *, seed: int, knows_loss: bool) -> list[float]:
     probabilities = np.array([1 - np.prod([1 - loss[link] for link in path]) for path in kind.paths])
-    return [float(segment * window) for window in windows(kind.algorithm, probabilities, seed=seed)]
+    found = windows(kind.algorithm, probabilities, seed=seed, knows_loss=knows_loss)
+    return [float(segment * window) for window in found]
 
 
 def windows(
-    algorithm: Algorithm, loss: Array, *, ticks: Array | None = None, seed: int = 1, rounds: int = _ROUNDS
+    algorithm: Algorithm,
+    loss: Array,
+    *,
+    ticks: Array | None = None,
+    seed: int = 1,
+    rounds: int = _ROUNDS,
+    knows_loss: bool = False,
 ) -> Array:
     """Mean window on each path, in segments.
 
     ``ticks`` are the paths' round-trip times, whole numbers in any unit; ``rounds`` are counted in the same unit.
+    With ``knows_loss``, OLIA goes by 1/p of every path instead of by what it sent between losses.
     """
     random = np.random.default_rng(seed)
     shape = (len(loss), _USERS)
+    # OLIA's smallest window is one segment if there are several paths; Reno's and LIA's are two.
+    least = 1 if algorithm == "olia" and len(loss) > 1 else 2
     rtt = np.ones((len(loss), 1)) if ticks is None else ticks[:, None]
     window, previous, since, total = np.full(shape, 10.0), np.zeros(shape), np.zeros(shape), np.zeros(len(loss))
     for number in range(rounds):
         ends = number % rtt == 0
         sent = np.where(ends, np.floor(window), 0)
-        growth = _growth(algorithm, window, rtt, np.maximum(previous, since))
+        between = np.broadcast_to(1 / loss[:, None], shape) if knows_loss else np.maximum(previous, since)
+        growth = _growth(algorithm, window, rtt, between)
         lost = random.random(shape) < 1 - (1 - loss[:, None]) ** sent
         if number >= _WARM_UP:
             total += np.floor(window).mean(axis=1)
-        window = np.where(lost, np.maximum(window / 2, 2), np.maximum(window + growth * sent, 1))
+        window = np.where(lost, np.maximum(window / 2, least), np.maximum(window + growth * sent, 1))
         since += sent
         previous, since = np.where(lost, since, previous), np.where(lost, 0, since)
     return total / (rounds - _WARM_UP)

@@ -19,6 +19,7 @@ from docs.figures import (
     capturing,
     coupled_api,
     effects,
+    expected,
     machine,
     phases,
     selftests,
@@ -30,6 +31,7 @@ from docs.making.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
 _BEHAVIOUR = EXAMPLES / "behaviour"
+_MODEL = tuple(ROOT / "docs" / "figures" / name for name in ("expected.py", "fluid.py", "rounds.py"))
 _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 
 
@@ -37,8 +39,8 @@ _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 class Source:
     """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
 
-    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing; one
-    without a scenario that is not cheap runs something else in the lab.
+    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing, and a
+    computed one runs nothing in the lab, but takes long; any other without a scenario runs something in the lab.
     """
 
     make: Callable[[Path], str]
@@ -47,6 +49,7 @@ class Source:
     inputs: tuple[Path, ...] = ()
     prepare: Callable[[Path], str] | None = None
     is_cheap: bool = False
+    is_computed: bool = False
 
 
 def _behaviour(name: str) -> Source:
@@ -71,6 +74,8 @@ def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
+    "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
+    "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),

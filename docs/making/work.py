@@ -87,7 +87,7 @@ def inputs(page: Page, block: Block) -> list[Path]:
 def kernel_of(block: Block) -> str | None:
     """The entry of the kernel on which a block runs what it does not record; None if it runs no such thing."""
     if block.kind == "table" and (source := SOURCES.get(block.name)) is not None:
-        in_lab = source.scenario is None and not source.is_cheap
+        in_lab = source.scenario is None and not source.is_cheap and not source.is_computed
     else:
         in_lab = any(_UNRECORDED.match(command.line) for command in block.commands if not command.is_refused)
     return find_kernel().path.name if in_lab else None

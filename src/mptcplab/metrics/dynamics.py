@@ -93,6 +93,15 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
     return found
 
 
+def path_windows(recording: Recording, workload: str, path: str) -> tuple[Numbers, Numbers]:
+    """The instants of the sender's samples of a path, in s, and the congestion windows then, in segments.
+
+    One connection per path.
+    """
+    (rows,) = (rows for name, rows in _subflows(recording, workload, sending=True) if name == path)
+    return rows["time_ns"].to_numpy() / _NS_PER_S, rows["snd_cwnd"].to_numpy().astype(float)
+
+
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """The samples of one side's subflows, each with its path and in the order of time."""
     described: dict[str, Any] = recording.manifest["facts"]["scenario"]["workloads"][workload]
