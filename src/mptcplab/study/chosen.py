@@ -39,11 +39,15 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
 
 
 def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
-    """Return the study's own tables, grouped by the set of values that the study does not state."""
+    """Return the study's own tables, grouped by the set of values that the study does not state.
+
+    How often something is repeated is no value of the test bed.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:
         if selected.table.is_of_the_source:
-            choices = [one.choice(selected.number) for one in selected.study.parameters]
+            of_test_bed = (one for one in selected.study.parameters if one.key != "repeats")
+            choices = [one.choice(selected.number) for one in of_test_bed]
             values = tuple("" if choice.origin == "stated" else choice.value for choice in choices)
             groups.setdefault(values, []).append(selected.number)
     return list(groups.values())
