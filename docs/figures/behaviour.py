@@ -11,7 +11,9 @@ from typing import Any
 
 from docs.figures import expected
 from docs.figures.draw import Chart, Point, draw
+from docs.making.pages import table_of as markdown
 
+from mptcplab.report.table import interval_text
 from mptcplab.results import open_results
 from mptcplab.stats import Interval, mean_interval
 
@@ -45,6 +47,30 @@ def table_of(name: str, folder: Path) -> str:
     points = _points(subject, _runs(folder))
     draw(Chart(subject.axis, subject.value, tuple(points), subject.level), DOCS / "figures" / f"{subject.name}.svg")
     return _table(subject, points) + "\n"
+
+
+#: Of many-flows.toml, by protocol, scheduler and number of connections.
+_FOUR = {
+    ("mptcp", "default", "1"): "four subflows, `default`",
+    ("mptcp", "minrtt", "1"): "four subflows, `minrtt`",
+    ("mptcp", "default", "4"): "four MPTCP connections",
+    ("tcp", "default", "4"): "four TCP flows",
+}
+
+
+def many_flows(folder: Path) -> str:
+    """Return goodput in terms of a TCP flow's, of four subflows and of four flows beside such ones."""
+    values: dict[str, dict[str, list[float]]] = {}
+    keys = ("hosts.client.transport.protocol", "hosts.client.transport.scheduler", "workloads.mptcp.connections")
+    for run in _runs(folder):
+        protocol, scheduler, connections = (setting(run, key) for key in keys)
+        of_place = values.setdefault(setting(run, "workloads.tcp.connections"), {name: [] for name in _FOUR.values()})
+        of_place[_FOUR[protocol, scheduler, connections]].append(goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"))
+    body = [
+        [beside, *(interval_text(mean_interval(ratios)) for ratios in found.values())]
+        for beside, found in values.items()
+    ]
+    return markdown(["TCP flows beside", *_FOUR.values()], body)
 
 
 def _runs(folder: Path) -> list[Run]:

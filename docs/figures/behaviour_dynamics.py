@@ -6,6 +6,7 @@ Means are over seeds, with 95 % intervals (Student's t).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -37,8 +38,11 @@ def points(results: Results) -> Points:
 
 
 def said(values: Iterable[float], digits: int = 1) -> str:
-    """Mean and half width."""
-    interval = mean_interval(list(values))
+    """Mean and half width; nothing if there is no number in one of them."""
+    numbers = list(values)
+    if any(map(math.isnan, numbers)):
+        return "-"
+    interval = mean_interval(numbers)
     return f"{interval.mean:.{digits}f} ± {interval.half_width or 0:.{digits}f}"
 
 
@@ -71,11 +75,16 @@ SMALL, FULL = 5, 30
 
 
 def growth_s(recording: Recording) -> float:
-    """Time that the window of line2 takes after :data:`LEAVE_S` from the last sample with :data:`SMALL` to FULL."""
+    """Time that the window of line2 takes from the last sample with at most :data:`SMALL` to the first with FULL.
+
+    Counted after :data:`LEAVE_S`; not a number if it was not that small then.
+    """
     times, windows = path_windows(recording, "multipath", LINE2)
-    full = int(np.flatnonzero((times >= LEAVE_S) & (windows >= FULL))[0])
-    small = np.flatnonzero(windows[:full] <= SMALL)[-1]
-    return float(times[full] - times[small])
+    later = times >= LEAVE_S
+    times, windows = times[later], windows[later]
+    full = int(np.flatnonzero(windows >= FULL)[0])
+    small = np.flatnonzero(windows[:full] <= SMALL)
+    return float(times[full] - times[small[-1]]) if len(small) else math.nan
 
 
 def backlog(folder: Path) -> str:

@@ -122,6 +122,7 @@ def _best_path(title: str, protocol: str, control: str) -> Case:
             f"transport.congestion_control={control}",
             "links.line2.forward.loss=0.2 %",
             "links.line2.delay=20 ms",
+            "workloads.bulk.duration=40 s",
         ),
         goodput("bulk"),
     )

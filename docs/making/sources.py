@@ -73,6 +73,7 @@ def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
 
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
+    "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
