@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from mptcplab.metrics.dynamics import path_rates, path_waiting, path_windows
+from mptcplab.metrics.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from mptcplab.recording.record import Recording
 from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results
@@ -53,19 +53,19 @@ def table(head: Row, rows: Sequence[Row]) -> str:
 
 #: Of balia-responsiveness: when the TCP flows come, when they have no more to send, and what counts as settled.
 JOIN_S, LEAVE_S = 20, 50
-BEFORE, SHARED, AFTER = (10, 20), (35, 50), (85, 100)
+BEFORE, SHARED, END_S = (10, 20), (35, 50), 250
 LINE1, LINE2 = "access1>line1", "access2>exit"
 
 
 def moves(recording: Recording) -> dict[str, float]:
     """One run of balia-responsiveness: times in s, rates in Mbit/s."""
     rates = path_rates(recording, "multipath")
-    before, shared, after = (rates.mean(LINE2, *stretch) for stretch in (BEFORE, SHARED, AFTER))
+    before, shared = (rates.mean(LINE2, *stretch) for stretch in (BEFORE, SHARED))
     tcp = path_rates(recording, "tcp").mean("access3>exit2", *SHARED)
     away = rates.until(LINE2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
-    back = rates.until(LINE2, LEAVE_S, 0.9 * after)
+    back = rates.until(LINE2, LEAVE_S, 0.9 * before)
     if away is None or back is None:
-        raise ValueError(f"{recording.folder} ends before the rate of line2 has settled")
+        raise ValueError(f"{recording.folder} ends before the rate of line2 is what it was")
     found = {"away": away, "line1": rates.mean(LINE1, *SHARED) / 1e6, "line2": shared / 1e6}
     return found | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
 
@@ -82,9 +82,9 @@ def growth_s(recording: Recording) -> float:
     times, windows = path_windows(recording, "multipath", LINE2)
     later = times >= LEAVE_S
     times, windows = times[later], windows[later]
-    full = int(np.flatnonzero(windows >= FULL)[0])
-    small = np.flatnonzero(windows[:full] <= SMALL)
-    return float(times[full] - times[small[-1]]) if len(small) else math.nan
+    full = np.flatnonzero(windows >= FULL)
+    small = np.flatnonzero(windows[: full[0]] <= SMALL) if len(full) else full
+    return float(times[full[0]] - times[small[-1]]) if len(small) else math.nan
 
 
 def backlog(folder: Path) -> str:
@@ -107,13 +107,13 @@ def responsiveness(found: Points, axes: Axes) -> str:
         cells = [said((run[key] for run in runs), digits) for key, digits in
                  (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
         rows.append((control, *cells, str(len(runs))))
-        curves = [path_rates(recording, "multipath").by_path[LINE2][:100] / 1e6 for recording in recordings]
+        curves = [path_rates(recording, "multipath").by_path[LINE2][:END_S] / 1e6 for recording in recordings]
         for curve in curves:
             axes.plot(np.arange(len(curve)) + 0.5, curve, color=COLOUR[control], linewidth=0.5, alpha=0.3)
-        axes.plot(np.arange(100) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
+        axes.plot(np.arange(END_S) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
     axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
     axes.text(35, 10.2, "four TCP flows on this line", ha="center", fontsize=9)
-    axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, 100))
+    axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
     head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
             "line1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
@@ -192,6 +192,29 @@ def equal(found: Points, axes: Axes) -> str:
     axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
     head = ("control", "line1 alone (ms)", "line2 alone (ms)", "line1 shared (ms)", "line2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
+    return table(head, rows)
+
+
+def latecomer(folder: Path) -> str:
+    """Return delays, shares and the TCP flow's least round-trip time, by when the TCP flow came; from 60 s to 100 s."""
+    stretch, rows = (60, 100), []
+    for (_, start, _), recordings in points(open_results(folder)).items():
+        waiting = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
+        own = [path_rates(recording, "multipath") for recording in recordings]
+        least = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
+        delays = (said(1e3 * run[path].delay_s for run in waiting) for path in (LINE1, LINE2))
+        total = said(((rates.mean(LINE1, *stretch) + rates.mean(LINE2, *stretch)) / 1e6 for rates in own), 2)
+        tcp = [path_rates(recording, "tcp").mean("access3>exit2", *stretch) / 1e6 for recording in recordings]
+        rows.append((start, said(least), *delays, total, said(tcp, 2), str(len(own))))
+    head = (
+        "TCP flow from",
+        "its least RTT (ms)",
+        "line1 (ms)",
+        "line2 (ms)",
+        "MPTCP (Mbit/s)",
+        "TCP flow (Mbit/s)",
+        "n",
+    )
     return table(head, rows)
 
 

@@ -41,11 +41,16 @@ def best_path(place: str, control: str) -> Pair:
     return in_fluid, float((windows / ticks).sum() / (tcp / ticks[:1])[0])
 
 
+@cache
 def shared_bottleneck(place: str, control: str) -> Pair:
     """Goodput in terms of a TCP flow's."""
-    if control == "reno":
-        return float(place.split()[0]), None
-    return (1.0, None) if control == "lia" else (None, None)
+    if control not in ALGORITHMS:
+        return None, None
+    subflows, beside = (int(number) for number in place.split(" beside "))
+    paths = tuple(path("bottleneck") for _ in range(subflows))
+    kinds = (Users(1, ALGORITHMS[control], paths), Users(beside, "uncoupled", (path("bottleneck"),)))
+    mptcp, tcp = rounds.fixed_point(kinds, {"bottleneck": 10.0}, _SEGMENT)
+    return {"reno": float(subflows), "lia": 1.0}.get(control), sum(mptcp) / tcp[0]
 
 
 @cache

@@ -76,6 +76,7 @@ SOURCES: dict[str, Source] = {
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
+    "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},

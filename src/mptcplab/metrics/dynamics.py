@@ -93,6 +93,12 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
     return found
 
 
+def path_base_s(recording: Recording, workload: str) -> float:
+    """The least round-trip time in s that the sender of a workload with one path has ever measured."""
+    ((_, rows),) = _subflows(recording, workload, sending=True)
+    return float(rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min()) / _US_PER_S
+
+
 def path_windows(recording: Recording, workload: str, path: str) -> tuple[Numbers, Numbers]:
     """The instants of the sender's samples of a path, in s, and the congestion windows then, in segments.
 
