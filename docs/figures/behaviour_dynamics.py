@@ -112,7 +112,7 @@ def responsiveness(found: Points, axes: Axes) -> str:
             axes.plot(np.arange(len(curve)) + 0.5, curve, color=COLOUR[control], linewidth=0.5, alpha=0.3)
         axes.plot(np.arange(END_S) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
     axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
-    axes.text(35, 10.2, "four TCP flows on this line", ha="center", fontsize=9)
+    axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this line", fontsize=9)
     axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
     head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
             "line1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
