@@ -169,12 +169,23 @@ def queue(found: Points, axes: Axes) -> str:
     return table(("control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
 
 
+#: Of wvegas-equal-congestion: when MPTCP and the TCP flow have settled beside each other.
+BESIDE = (60, 100)
+
+
+def _beside(recordings: Sequence[Recording]) -> tuple[str, str]:
+    """Rates in Mbit/s of MPTCP on both lines together, and of the TCP flow beside it."""
+    own = [path_rates(recording, "multipath") for recording in recordings]
+    tcp = [path_rates(recording, "tcp").mean("access3>exit2", *BESIDE) / 1e6 for recording in recordings]
+    return said(((rates.mean(LINE1, *BESIDE) + rates.mean(LINE2, *BESIDE)) / 1e6 for rates in own), 2), said(tcp, 2)
+
+
 def equal(found: Points, axes: Axes) -> str:
     """Queueing delay of both lines, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
     rows = []
     for place, ((control,), recordings) in enumerate(found.items()):
         cells = []
-        for stretch in ((15, 40), (60, 100)):
+        for stretch in ((15, 40), BESIDE):
             runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
             delays = [[1e3 * run[path].delay_s for run in runs] for path in (LINE1, LINE2)]
             cells += [said(values) for values in delays]
@@ -184,10 +195,7 @@ def equal(found: Points, axes: Axes) -> str:
                 bar = mean_interval(values)
                 colour = COLOURS[line + 2 * (stretch[0] > 40)]
                 axes.bar(at, bar.mean, 0.19, yerr=bar.half_width, color=colour, label=label, error_kw={"linewidth": 1})
-        own = [path_rates(recording, "multipath") for recording in recordings]
-        total = [(rates.mean(LINE1, 60, 100) + rates.mean(LINE2, 60, 100)) / 1e6 for rates in own]
-        tcp = [path_rates(recording, "tcp").mean("access3>exit2", 60, 100) / 1e6 for recording in recordings]
-        rows.append((control, *cells, said(total, 2), said(tcp, 2), str(len(own))))
+        rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
     head = ("control", "line1 alone (ms)", "line2 alone (ms)", "line1 shared (ms)", "line2 shared (ms)",
@@ -197,15 +205,12 @@ def equal(found: Points, axes: Axes) -> str:
 
 def latecomer(folder: Path) -> str:
     """Return delays, shares and the TCP flow's least round-trip time, by when the TCP flow came; from 60 s to 100 s."""
-    stretch, rows = (60, 100), []
+    rows = []
     for (_, start, _), recordings in points(open_results(folder)).items():
-        waiting = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
-        own = [path_rates(recording, "multipath") for recording in recordings]
+        waiting = [path_waiting(recording, "multipath", *BESIDE) for recording in recordings]
         least = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
         delays = (said(1e3 * run[path].delay_s for run in waiting) for path in (LINE1, LINE2))
-        total = said(((rates.mean(LINE1, *stretch) + rates.mean(LINE2, *stretch)) / 1e6 for rates in own), 2)
-        tcp = [path_rates(recording, "tcp").mean("access3>exit2", *stretch) / 1e6 for recording in recordings]
-        rows.append((start, said(least), *delays, total, said(tcp, 2), str(len(own))))
+        rows.append((start, said(least), *delays, *_beside(recordings), str(len(recordings))))
     head = (
         "TCP flow from",
         "its least RTT (ms)",

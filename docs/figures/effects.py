@@ -8,13 +8,13 @@ is judged by them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from docs.making.pages import table_of as markdown
 
+from mptcplab.cli.common import default_jobs
 from mptcplab.engine.lab import Lab, Stop, prepare_engines
 from mptcplab.kernel.build import build_kernel
 from mptcplab.metrics.measure import Measured
@@ -202,7 +202,7 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
         raise ValueError(f"{case.title}: {len(experiment.points)} points instead of one")
     lab = Lab(prepare_engines(experiment.runs), out, stop=Stop())
     values = []
-    for done in lab.execute(experiment.runs, jobs=len(os.sched_getaffinity(0)), progress=lambda _: None):
+    for done in lab.execute(experiment.runs, jobs=default_jobs(), progress=lambda _: None):
         if done.error is not None:
             raise done.error
         assert done.result is not None

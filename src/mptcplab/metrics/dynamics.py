@@ -85,8 +85,7 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
     found = {}
     for path, rows in _subflows(recording, workload, sending=True):
         stretch = rows.filter(pl.col("time_ns").is_between(begin_s * _NS_PER_S, end_s * _NS_PER_S))
-        base = rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min()
-        delay_s = float(stretch["rtt_us"].to_numpy().mean() - base) / _US_PER_S
+        delay_s = float(stretch["rtt_us"].to_numpy().mean() - _base_us(rows)) / _US_PER_S
         segments = stretch["data_segs_out"].to_numpy().astype(float)
         times = stretch["time_ns"].to_numpy() / _NS_PER_S
         found[path] = Waiting(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
@@ -96,7 +95,12 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
 def path_base_s(recording: Recording, workload: str) -> float:
     """The least round-trip time in s that the sender of a workload with one path has ever measured."""
     ((_, rows),) = _subflows(recording, workload, sending=True)
-    return float(rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min()) / _US_PER_S
+    return _base_us(rows) / _US_PER_S
+
+
+def _base_us(rows: pl.DataFrame) -> float:
+    """The least round-trip time of all samples; 0 stands for none yet."""
+    return float(rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min())
 
 
 def path_windows(recording: Recording, workload: str, path: str) -> tuple[Numbers, Numbers]:
