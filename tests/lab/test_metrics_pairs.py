@@ -20,8 +20,8 @@ import pytest
 from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.metrics.measure import Measured, measure, measure_workload
 from mptcplab.recording.record import Recording
-from mptcplab.scenario.kinds import KINDS
-from mptcplab.workload.context import ftp_data_ports
+from mptcplab.workload.ftp import ftp_data_ports
+from mptcplab.workload.registry import KINDS
 
 from .bench import Bench
 

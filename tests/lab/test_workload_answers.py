@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from mptcplab.metrics.measure import measure
-from mptcplab.metrics.reading import events
+from mptcplab.workload.outputs import events
 
 from .bench import Bench, note
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mptcplab.metrics.measure import Measured, measure
-from mptcplab.metrics.reading import events
+from mptcplab.workload.outputs import events
 
 from .bench import Bench, note
 

@@ -25,7 +25,7 @@ from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import TOOLS
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
-from mptcplab.scenario.kinds import KINDS
+from mptcplab.workload.registry import KINDS
 
 DEBIAN = System("debian", "Debian")
 

@@ -11,7 +11,7 @@ import pytest
 from mptcplab.engine.store import Store
 from mptcplab.engine.virtual import DiskFullError, RunInterruptedError
 from mptcplab.errors import LabError
-from mptcplab.plan.capture import PREFIX
+from mptcplab.recording.captures import PREFIX
 
 RUN = "00ab"
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.emodel import mean_opinion_score, r_factor
-from mptcplab.metrics.paced import Message, call_figures, delay_figures, messages, stream_figures
-from mptcplab.metrics.reading import read
 from mptcplab.recording.record import Recording
+from mptcplab.workload.emodel import mean_opinion_score, r_factor
+from mptcplab.workload.messages import Message, call_figures, delay_figures, messages, stream_figures
+from mptcplab.workload.registry import read
 
 TEN = [Message(number, delay) for number, delay in enumerate([20, 22, 20, 30, 80, 20, 20, 20, 40, 20])]
 

@@ -15,11 +15,12 @@ from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
-from mptcplab.metrics.figures import FIGURES, columns, percentiles
+from mptcplab.metrics.figures import FIGURES, columns
 from mptcplab.metrics.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
+from mptcplab.workload.outputs import percentiles
 
 
 def test_aggregation_benefit_is_that_of_the_paper() -> None:

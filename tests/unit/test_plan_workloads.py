@@ -14,10 +14,10 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.model import Plan
 from mptcplab.scenario import preset
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.workload.context import ftp_data_ports
+from mptcplab.workload.ftp import ftp_data_ports
+from mptcplab.workload.registry import KINDS
 
 #: What each kind needs to be told, at least.
 GOALS: dict[str, dict[str, Any]] = {

@@ -17,8 +17,10 @@ from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.transport import Endpoint
-from mptcplab.scenario.workloads import Flow, Transfer, WorkloadBase
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.flow import Flow
+from mptcplab.workload.transfer import Transfer
 
 WORKLOAD = """
 [workloads.bulk]

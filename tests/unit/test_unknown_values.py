@@ -17,7 +17,6 @@ from mptcplab.metrics.compare import sides
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.reading import read
 from mptcplab.metrics.reassembly import Reassembly, reassembly_figures, reinjected_bytes
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
@@ -26,6 +25,7 @@ from mptcplab.recording.record import Recording
 from mptcplab.report import figure
 from mptcplab.report.table import result_table
 from mptcplab.stats import Interval
+from mptcplab.workload.registry import read
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)

@@ -19,8 +19,8 @@ from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
 from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.schema import Scenario
+from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
@@ -31,16 +31,6 @@ _USES = {
     "ping": "`ping` in a lab",
     "gcc": _EVERY_RUN,
     "make": _EVERY_RUN,
-}
-#: What workloads need that do not just have a size.
-_GOALS: dict[str, dict[str, Any]] = {
-    "http": {"size": "1 kB", "files": 2},
-    "ftp": {"size": "1 kB", "files": 2},
-    "stream": {"duration": "1 s"},
-    "voip": {"duration": "1 s"},
-    "udp": {"duration": "1 s", "rate": "1 Mbit/s"},
-    "requests": {"duration": "1 s"},
-    "web": {"duration": "1 s", "interval": "1 s"},
 }
 #: Linux 7.2's own minimum, scripts/min-tool-version.sh: program, arguments, least version.
 _LEAST = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
@@ -80,8 +70,7 @@ def uses() -> dict[str, str]:
 
 
 def _smallest(kind: str, record: dict[str, Any]) -> Scenario:
-    goal = _GOALS.get(kind, {"size": "1 kB"})
-    workload = {"kind": kind, "from": "client", "to": "server", **goal}
+    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest}
     return Scenario.model_validate(
         {
             "title": "doctor",

@@ -16,9 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.metrics.ends import Ends, server_ports
-from mptcplab.metrics.reading import events
 from mptcplab.metrics.subflows import group, of_server
 from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import events
 
 Numbers = NDArray[np.float64]
 _NS_PER_S = 1e9

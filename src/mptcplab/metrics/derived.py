@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
 from mptcplab.metrics.delivery import delivery, sent_until_s
-from mptcplab.metrics.ends import BULK, Ends
+from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import changes_rates, link_instants
 from mptcplab.metrics.reassembly import reassemblies, reassembly_figures, reinjected_bytes
 from mptcplab.metrics.recovery import Recovery, recoveries, recovery_figures
@@ -41,8 +41,7 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
 def _benefit(recording: Recording, ends: Ends, goodput_bps: float, sockets: Sockets) -> float | None:
     """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
     described = recording.manifest["facts"]["scenario"]
-    workloads = described["workloads"]
-    if len(workloads) > 1 or workloads[ends.workload]["kind"] not in BULK or changes_rates(recording):
+    if len(described["workloads"]) > 1 or not ends.kind.is_bulk or changes_rates(recording):
         return None
     if len(sockets.shares) < 2:
         return None

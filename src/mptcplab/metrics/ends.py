@@ -9,16 +9,8 @@ from typing import Any
 
 from mptcplab.metrics.subflows import CONTROL_SHARE
 from mptcplab.recording.record import Recording
-from mptcplab.workload.context import ftp_data_ports
-
-#: Kinds whose programs are ``tools/flow``, which reports its own sockets.
-OF_FLOW = frozenset({"flow", "stream", "voip", "udp", "requests", "web"})
-#: Kinds that send as much as the network carries: with several paths, all of them should be in use.
-BULK = frozenset({"flow", "iperf3", "transfer", "http", "ftp"})
-#: Kinds whose connections all carry data, however little.
-_WITHOUT_CONTROL = frozenset({"requests", "web"})
-#: Kinds in which the server always sends what is measured.
-_DOWNLOADS = frozenset({"http", "ftp", "requests", "web"})
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.registry import KINDS
 
 
 @dataclass(frozen=True)
@@ -33,38 +25,32 @@ class Ends:
     receiver: str
     sending: str | None
     receiving: str | None
-    kind: str = "flow"
+    kind: type[WorkloadBase]
     protocol: str | None = None
 
     @property
     def least_share(self) -> float:
         """Of the largest connection's bytes, below which one is a control connection; see ``data_connections``."""
-        return 0.0 if self.kind in _WITHOUT_CONTROL else CONTROL_SHARE
+        return CONTROL_SHARE if self.kind.has_control_connections else 0.0
 
 
 def server_ports(recording: Recording, ends: Ends) -> Collection[int] | None:
     """Where the workload's data connections go to; None for recordings from before that was noted."""
     port = recording.manifest.get("ports", {}).get(ends.workload)
-    if port is None:
-        return None
-    return ftp_data_ports(port) if ends.kind == "ftp" else (port,)
-
-
-def is_download(described: Mapping[str, Any]) -> bool:
-    """Whether the host ``to`` sends."""
-    return described["kind"] in _DOWNLOADS or described.get("direction") == "download"
+    return None if port is None else ends.kind.data_ports(port)
 
 
 def ends_of_workload(name: str, described: Mapping[str, Any]) -> Ends:
     """The ends of one workload, as its scenario describes it."""
+    kind = KINDS[described["kind"]]
     sides = [(described["from"], f"{name}.client"), (described["to"], f"{name}.server")]
-    if is_download(described):
+    if kind.server_sends or described.get("direction") == "download":
         sides.reverse()
     (sender, sending), (receiver, receiving) = sides
-    kind = described["kind"]
-    tells = kind in OF_FLOW
-    protocol = "udp" if kind == "udp" else described.get("protocol")
-    return Ends(name, sender, receiver, sending if tells else None, receiving if tells else None, kind, protocol)
+    protocol = kind.only_protocol or described.get("protocol")
+    if not kind.samples_itself:
+        return Ends(name, sender, receiver, None, None, kind, protocol)
+    return Ends(name, sender, receiver, sending, receiving, kind, protocol)
 
 
 def ends_of(recording: Recording) -> list[Ends]:

@@ -7,7 +7,7 @@ Definitions and sources are in docs/metrics.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -64,12 +64,3 @@ def columns(all_figures: Iterable[Mapping[str, object]], *, hidden: bool = False
     """The figures that some row has, in their order; ``hidden``: also those that tables leave out."""
     there = {name for figures in all_figures for name in figures}
     return [name for name, figure in FIGURES.items() if name in there and (figure.in_table or hidden)]
-
-
-def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
-    """``PREFIX_pNN_UNIT``: the smallest value that at least NN % of ``values`` do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    if not ordered:
-        return {}
-    ranks = {each: max(1, -(-each * len(ordered) // 100)) for each in wanted}
-    return {f"{prefix}_p{each}_{unit}": ordered[rank - 1] for each, rank in ranks.items()}

@@ -18,11 +18,12 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.derived import derived_figures
-from mptcplab.metrics.ends import BULK, Ends, ends_of_workload, server_ports
+from mptcplab.metrics.ends import Ends, ends_of_workload, server_ports
 from mptcplab.metrics.machine import machine_warnings
-from mptcplab.metrics.reading import events, read
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import events
+from mptcplab.workload.registry import read
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ def _warnings(
     sockets: Sockets, counts: MptcpCounts, *, asked: bool, ends: Ends, hosts: dict[str, Any]
 ) -> Iterator[str]:
     backups = _backup_links(hosts)
-    is_bulk = ends.kind in BULK
+    is_bulk = ends.kind.is_bulk
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
     if use.connections == 0:

@@ -14,11 +14,10 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.plan.model import Program
+from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import Network, Port, capture_points
 from mptcplab.scenario.record import Capture
 
-#: Programs whose output is a capture are named so, with the file's name behind it.
-PREFIX = "capture."
 #: Room for what passes while ``tcpdump`` does not run: in virtual time that is one burst of the kernel.
 _BUFFER_KIB = 16384
 _LAST_SECONDS = "0.9"

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab import workload
 from mptcplab.plan.capture import capture_programs
 from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
@@ -25,8 +24,8 @@ from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.weights import weighs
-from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.units import Duration
+from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FIRST_PORT, FLOW, Context
 
 #: Read back at the end: what was in force, not what was asked for.
@@ -97,12 +96,12 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             seed=seed,
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
-        yield from workload.programs(name, described.model_copy(update={"start": start}), context)
+        yield from described.model_copy(update={"start": start}).programs(name, context)
 
 
 def _sampled(scenario: Scenario) -> list[str]:
     """Hosts whose programs do not sample their own sockets."""
-    others = (one for one in scenario.workloads.values() if not workload.samples_itself(one))
+    others = (one for one in scenario.workloads.values() if not one.samples_itself)
     return list(dict.fromkeys(host for one in others for host in (one.sender, one.receiver)))
 
 

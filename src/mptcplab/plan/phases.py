@@ -23,7 +23,7 @@ from mptcplab.plan.disciplines import full_frame
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.workload.base import WorkloadBase
 
 _SECOND_NS = 10**9
 #: One tick of the lab kernel's timers at HZ=1000. Retransmission and delayed-ACK timers expire on ticks, so a start

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.plan.capture import PREFIX
 from mptcplab.plan.model import Command, Event, Plan, Program
+from mptcplab.recording.captures import PREFIX
 from mptcplab.units import Duration
 
 

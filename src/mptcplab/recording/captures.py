@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mptcplab.errors import LabError
-from mptcplab.plan.capture import PREFIX
 
+#: Programs whose output is a capture are named so, with the file's name behind it.
+PREFIX = "capture."
 _SAID = re.compile(r"^(\d+) packets? (captured|dropped by kernel)$", re.MULTILINE)
 
 

@@ -17,7 +17,7 @@ from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.transport import MOST_WEIGHTS
 from mptcplab.scenario.weights import ends, weighed_addresses
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.workload.base import WorkloadBase
 
 _MOST_NODES = 250
 _MOST_LINKS = 1000

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from mptcplab.fields import LinkName, NodeName, Part, Time, fault
 from mptcplab.scenario.links import Direction
-from mptcplab.scenario.types import LinkName, NodeName, Part, Time, fault
 from mptcplab.units import Duration, Probability, Rate
 
 #: What `change` may set.

@@ -13,9 +13,9 @@ from pydantic_core import ErrorDetails
 from mptcplab.errors import InputError
 from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Quantity, QueueLength
+from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
 _NAMED_TABLES = ("hosts", "routers", "links", "workloads")

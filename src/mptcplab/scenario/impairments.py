@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.scenario.types import Part, Truth, fault
+from mptcplab.fields import Part, Truth, fault
 from mptcplab.units import Duration, Packets, Probability
 
 _LONGEST_DELAY = Duration(3600 * 10**9)

@@ -13,10 +13,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
+from mptcplab.fields import LinkName, Whole
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.impairments import BurstLoss
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.lines import LineName
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.middlebox import Middlebox
@@ -28,8 +28,9 @@ from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Host, Router, Scenario
 from mptcplab.scenario.trace import Trace
 from mptcplab.scenario.transport import Endpoint, Limits, Transport
-from mptcplab.scenario.types import LinkName, Whole
-from mptcplab.scenario.workloads import Flow, Iperf3
+from mptcplab.workload.flow import Flow
+from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.registry import KINDS
 
 
 class WrittenLink(Link, Direction):

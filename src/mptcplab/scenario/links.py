@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from mptcplab.fields import NodeName, Part, fault
 from mptcplab.scenario.impairments import Impairments
 from mptcplab.scenario.queueing import Queueing
 from mptcplab.scenario.trace import Trace, TraceOrFile
-from mptcplab.scenario.types import NodeName, Part, fault
 from mptcplab.units import Size
 
 #: What IPv4 has to carry, IPv6's own minimum, and what network cards with jumbo frames take.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.scenario.types import LinkName, Part, fault
+from mptcplab.fields import LinkName, Part, fault
 from mptcplab.units import Probability
 
 MptcpOption = Literal["all", "mp_capable", "mp_join", "dss", "add_addr"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.workload.base import WorkloadBase
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network

@@ -17,8 +17,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from mptcplab.fields import Part, Whole, fault
 from mptcplab.scenario.document import Table
-from mptcplab.scenario.types import Part, Whole, fault
 
 _MOST = 16
 

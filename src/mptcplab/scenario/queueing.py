@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Part, Truth, fault
+from mptcplab.fields import Part, Truth, fault
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
 
 #: One full packet of the usual MTU with its Ethernet header, as queueing disciplines count.

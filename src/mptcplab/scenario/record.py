@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Time, Truth, fault, whole_units
+from mptcplab.fields import Line, LinkName, NodeName, Part, Time, Truth, fault, whole_units
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump writes no longer packets than the other.

@@ -21,7 +21,6 @@ from mptcplab.errors import InputError
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.impairments import BurstLoss
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.preset import Topology
@@ -31,8 +30,9 @@ from mptcplab.scenario.repeats import Repeats
 from mptcplab.scenario.schema import Router
 from mptcplab.scenario.trace import Trace
 from mptcplab.scenario.transport import Endpoint, Limits, Transport
-from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.units import Quantity, QueueLength
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.registry import KINDS
 
 BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"
 END = "<!-- end of the reference -->"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Part, Whole, fault
+from mptcplab.fields import Part, Whole, fault
 from mptcplab.units import Probability
 
 MOST_REPEATS = 10_000

@@ -11,13 +11,13 @@ from typing import Literal
 
 from pydantic import Field
 
+from mptcplab.fields import Line, LinkName, NodeName, Part, Version, WorkloadName
 from mptcplab.scenario.events import Events
-from mptcplab.scenario.kinds import Workload
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.transport import SYSCTL_EXAMPLE, Sysctl, Transport
-from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.workload.registry import Workload
 
 
 class Host(Part):

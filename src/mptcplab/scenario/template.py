@@ -14,12 +14,14 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from mptcplab.errors import InputError
+from mptcplab.fields import Line as TitleLine
+from mptcplab.fields import Protocol
 from mptcplab.scenario.document import show
 from mptcplab.scenario.links import Direction
-from mptcplab.scenario.types import Line as TitleLine
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import Flow, Iperf3, Transfer
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
+from mptcplab.workload.flow import Flow
+from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.transfer import Transfer
 
 Kind = Literal["flow", "iperf3", "transfer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

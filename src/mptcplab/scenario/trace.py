@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.scenario.types import Line, Part, Time, fault, matching
+from mptcplab.fields import Line, Part, Time, fault, matching
 from mptcplab.units import Duration, Probability, Rate
 
 #: A packet of 1500 bytes with its Ethernet header: what one opportunity of Mahimahi delivers.

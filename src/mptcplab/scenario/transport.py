@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from mptcplab.scenario.types import Algorithm, Flag, LinkName, Part, Protocol, Whole, fault
+from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, fault
 from mptcplab.units import Size
 
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)

@@ -6,24 +6,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from mptcplab.fields import Protocol
 from mptcplab.plan.model import Program
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.units import Duration
+
+if TYPE_CHECKING:
+    from mptcplab.workload.base import WorkloadBase
 
 #: The name by which plans call ``tools/flow``; engines replace it by its path.
 FLOW = "mptcplab-flow"
 #: The first workload's server listens here, every further one on the next.
 FIRST_PORT = 5001
-
-_FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
-
-
-def ftp_data_ports(port: int) -> range:
-    """The ports of the data connections of an FTP server that listens on ``port``: below those that clients take."""
-    first = _FIRST_DATA_PORT + (port - FIRST_PORT) * _DATA_PORTS
-    return range(first, first + _DATA_PORTS)
 
 
 @dataclass(frozen=True)
@@ -72,6 +67,11 @@ def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:
     """What ``flow`` takes for its sockets."""
     if protocol == "mptcp":
         yield "--mptcp"
+    yield from algorithms(workload, protocol)
+
+
+def algorithms(workload: WorkloadBase, protocol: str) -> Iterator[str]:
+    """What ``flow`` takes for the congestion control and the scheduler of its sockets."""
     if workload.congestion_control is not None:
         yield from ("--congestion", workload.congestion_control)
     if workload.scheduler is not None and protocol == "mptcp":

@@ -1,50 +1,130 @@
 # SPDX-License-Identifier: MIT
-"""Streams, calls and cross traffic: ``tools/flow`` sends messages at their times and tells how long each took."""
+"""What streams, calls and cross traffic have in common: ``tools/flow`` sends messages at their times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Time, fault
 from mptcplab.plan.model import Program
-from mptcplab.scenario.traffic import Stream, Udp, Voip
-from mptcplab.scenario.workloads import WorkloadBase
-from mptcplab.workload.context import FLOW, Context, client, microseconds, server, socket_options
+from mptcplab.recording.record import Recording
+from mptcplab.units import Duration
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.messages import Message, messages
+from mptcplab.workload.outputs import NS, Reading, events
 
+#: What messages need for their number and time, and what a datagram of a full packet holds.
+LEAST_PACKET, MOST_DATAGRAM = 16, 1472
+_MOST_PACKET = 65000
 _NS_PER_MS = 1_000_000
 
 
-def programs(name: str, workload: Stream | Voip | Udp, context: Context) -> Iterator[Program]:
-    """A server that ends after its connection, and the client that says what is sent, by whom."""
-    udp = isinstance(workload, Udp) or workload.protocol == "udp"
-    yield server(name, workload, (FLOW, "server", *_common(workload, context, udp=udp, serves=True)))
-    where = ("--connect", context.address)
-    what = ("--seconds", workload.duration.decimal_seconds, *_messages(workload))
-    seed = ("--seed", str(context.seed))
-    how = _common(workload, context, udp=udp, serves=False)
-    yield client(name, workload, (FLOW, "client", *where, *what, *seed, *how))
+class Timed(WorkloadBase):
+    """What sends messages of one size at their times, whether or not they get through."""
+
+    samples_itself = True
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+
+    duration: Time = Field(description="send for this long", examples=["10 s"])
+
+    @property
+    def keeps_time(self) -> bool:
+        return True
+
+    @model_validator(mode="after")
+    def _goal(self) -> Timed:
+        self._check_goal(self.duration, None)
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """A server that ends after its connection, and the client that says what is sent, by whom."""
+        yield server(name, self, (FLOW, "server", *self._common(context, serves=True)))
+        where = ("--connect", context.address)
+        what = ("--seconds", self.duration.decimal_seconds, *self._messages())
+        seed = ("--seed", str(context.seed))
+        yield client(name, self, (FLOW, "client", *where, *what, *seed, *self._common(context, serves=False)))
+
+    def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
+        yield from ("--port", str(context.port))
+        own = self.only_protocol or getattr(self, "protocol", None)
+        protocol = own or (context.server_protocol if serves else context.client_protocol)
+        if protocol == "udp":
+            yield "--udp"
+        else:
+            yield from socket_options(self, protocol)
+        if serves:
+            yield from ("--connections", "1")
+        yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+
+    def _messages(self) -> Iterator[str]:
+        """Return what ``flow`` takes for their sizes and times."""
+        raise NotImplementedError
+
+    def _count(self) -> float:
+        """Return about how many are sent."""
+        raise NotImplementedError
+
+    def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
+        """See the base class."""
+        return cost.messages(self._count())
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """What arrived, over the duration that was asked for, or longer if the last message came later."""
+        sides = (f"{name}.client", f"{name}.server")
+        sending, receiving = reversed(sides) if described.get("direction") == "download" else sides
+        (sender,), received = events(recording, sending, "end"), events(recording, receiving, "end")
+        if not received and events(recording, receiving, "start"):
+            raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
+        # A receiver that says nothing at all has got nothing.
+        told: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
+        began = int(sender["first_ns"])
+        finished = int(told["last_ns"] or began)
+        # The last message's turn ends with the duration: a stream that lost nothing has the rate that was asked for.
+        elapsed = max(int(Duration.parse(described["duration"])), finished - began) / NS
+        figures = cls._figures(recording, receiving, described, int(sender["messages"]), told)
+        return Reading(8 * int(told["bytes"]) / elapsed, elapsed, figures)
+
+    @classmethod
+    def _figures(
+        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, told: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Return what became of the ``sent`` messages; ``told`` is the end of the receiver's report."""
+        raise NotImplementedError
 
 
-def _common(workload: WorkloadBase, context: Context, *, udp: bool, serves: bool) -> Iterator[str]:
-    yield from ("--port", str(context.port))
-    own = getattr(workload, "protocol", None)
-    protocol = own or (context.server_protocol if serves else context.client_protocol)
-    if udp:
-        yield "--udp"
-    else:
-        yield from socket_options(workload, protocol)
-    if serves:
-        yield from ("--connections", "1")
-    yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+class Paced(Timed):
+    """Messages whose receiver tells how long each took."""
 
+    protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
+        default=None, description="of its sockets; left out: what the hosts' transport says"
+    )
+    direction: Literal["upload", "download"] = "upload"
 
-def _messages(workload: Stream | Voip | Udp) -> Iterator[str]:
-    interval_ns = workload.interval_ns if isinstance(workload, Udp) else int(workload.interval)
-    yield from ("--message-bytes", str(int(workload.packet)), "--message-ns", str(interval_ns))
-    if not isinstance(workload, Udp):
-        yield "--log"
-    elif workload.on is not None and workload.off is not None:
-        yield from ("--on-us", microseconds(workload.on), "--off-us", microseconds(workload.off))
-        if workload.times == "exponential":
-            yield "--exponential"
-    if workload.direction == "download":
-        yield "--download"
+    @model_validator(mode="after")
+    def _udp_has_no_algorithms(self) -> Paced:
+        for key in ("congestion_control", "scheduler") if self.protocol == "udp" else ():
+            if getattr(self, key) is not None:
+                raise fault("does nothing over UDP", "remove it, or the protocol", key)
+        return self
+
+    def _check_packet(self, size: int, key: str) -> None:
+        most = MOST_DATAGRAM if self.protocol == "udp" else _MOST_PACKET
+        if not LEAST_PACKET <= size <= most:
+            word = "small" if size < LEAST_PACKET else "large"
+            raise fault(f"is too {word} for a message", f"use from {LEAST_PACKET} B to {most} B", key)
+
+    def _options(self, packet: int, interval: Duration) -> Iterator[str]:
+        yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")
+        if self.direction == "download":
+            yield "--download"
+
+    @staticmethod
+    def _arrived(recording: Recording, receiver: str) -> list[Message]:
+        return messages(events(recording, receiver, "packets"))

@@ -10,12 +10,20 @@ its standard input has ended while its socket is still full, which in virtual ti
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
+from pydantic import model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Protocol
 from mptcplab.plan.model import Program
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import Transfer
+from mptcplab.recording.record import Recording
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.outputs import NS, Reading, goodput, streams
 
 _BLOCK = ("-b", "65536")
 #: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. It has to
@@ -25,28 +33,50 @@ _WAKE_BYTES = 32768
 _PATIENCE = ("-t", "1000000")
 
 
-def programs(name: str, workload: Transfer, context: Context) -> Iterator[Program]:
-    """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
-    is_v6 = ":" in context.address
-    yield server(name, workload, ("sh", "-c", _listen(workload, context, is_v6=is_v6)))
-    generate = (FLOW, "pattern", "--bytes", str(int(workload.size)), "--seed", str(context.seed))
-    target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
-    send = ("socat", *_BLOCK, *_PATIENCE, "STDIO", target)
-    yield client(name, workload, _pipe(generate, _opened(send, workload, context.client_protocol)))
+class Transfer(WorkloadBase):
+    """A file through ``socat``, timed as ``time nc`` would, its checksum compared at the far end."""
 
+    is_bulk = True
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
-def _listen(workload: Transfer, context: Context, *, is_v6: bool) -> str:
-    """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
-    listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
-    command = _opened(("socat", *_BLOCK, "-u", listen), workload, context.server_protocol)
-    return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
+    kind: Literal["transfer"]
+    size: Size
 
+    @model_validator(mode="after")
+    def _goal(self) -> Transfer:
+        self._check_goal(None, self.size)
+        return self
 
-def _opened(argv: tuple[str, ...], workload: Transfer, protocol: Protocol) -> tuple[str, ...]:
-    """``socat`` knows neither MPTCP nor schedulers."""
-    algorithms = (workload.congestion_control, workload.scheduler)
-    return with_algorithms(argv, protocol, *algorithms)
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
+        is_v6 = ":" in context.address
+        yield server(name, self, ("sh", "-c", self._listen(context, is_v6=is_v6)))
+        generate = (FLOW, "pattern", "--bytes", str(int(self.size)), "--seed", str(context.seed))
+        target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
+        send = self._opened(("socat", *_BLOCK, *_PATIENCE, "STDIO", target), context.client_protocol)
+        yield client(name, self, ("sh", "-c", f"{shlex.join(generate)} | {shlex.join(send)}"))
 
+    def _listen(self, context: Context, *, is_v6: bool) -> str:
+        """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
+        listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
+        command = self._opened(("socat", *_BLOCK, "-u", listen), context.server_protocol)
+        return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
 
-def _pipe(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    return ("sh", "-c", f"{shlex.join(left)} | {shlex.join(right)}")
+    def _opened(self, argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
+        """``socat`` knows neither MPTCP nor schedulers."""
+        return with_algorithms(argv, protocol, self.congestion_control, self.scheduler)
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        return cost.bulk(self.size, 1, None, capacity_bps)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+        """From the start of the client's program to its end."""
+        sums = {side: streams(recording, f"{name}.{side}")[0] for side in ("client", "server")}
+        if sums["client"] != sums["server"]:
+            hint = f"see out/{name}.client.err and out/{name}.server.err"
+            raise LabError(f"{name}: what arrived is not what was sent", hint=hint)
+        client = recording.program(f"{name}.client")
+        elapsed = (client["end_ns"] - client["start_ns"]) / NS
+        return Reading(goodput(int(sums["server"]["bytes"]), elapsed, name), elapsed)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from mptcplab.metrics.emodel import mean_opinion_score, r_factor
-from mptcplab.metrics.figures import percentiles
+from mptcplab.workload.emodel import mean_opinion_score, r_factor
+from mptcplab.workload.outputs import percentiles
 
 _MS = 1e6
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Types that the scenario language is made of: names, whole numbers, times, words, and the base of its tables."""
+"""Types that models are made of: names, whole numbers, times, words, and the base of all tables of a scenario."""
 
 from __future__ import annotations
 
@@ -106,6 +106,9 @@ Whole = Annotated[int, Strict()]
 Truth = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Time = Annotated[Duration, AfterValidator(_not_longer)]
+Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
+#: How random times are distributed.
+Times = Literal["exponential", "fixed"]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""What requests and short flows have in common: ``tools/flow`` asks, its server answers, and each response has its
+times told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Number, fault
+from mptcplab.plan.model import Program
+from mptcplab.recording.record import Recording
+from mptcplab.units import Size
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.outputs import NS, Reading, events, goodput
+
+_NS_PER_MS = 1_000_000
+_LARGEST = 100_000_000
+_SHAPES = {"pareto": 1.2, "lognormal": 1.0}
+
+
+class Answered(WorkloadBase):
+    """What asks for responses whose sizes may be random."""
+
+    samples_itself = True
+    server_sends = True
+    has_control_connections = False
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+
+    request: Size = Field(default=Size(200), description="what is sent to ask")
+    sizes: Literal["fixed", "exponential", "pareto", "lognormal"] = Field(
+        default="fixed", description="how the sizes of responses are distributed"
+    )
+    shape: Number | None = Field(
+        default=None, description="alpha of pareto (default 1.2), sigma of lognormal (default 1)", examples=[1.2]
+    )
+    largest: Size | None = Field(default=None, description="larger ones are cut to this; default 100 MB")
+
+    @model_validator(mode="after")
+    def _distribution(self) -> Answered:
+        if self.shape is not None and self.sizes not in _SHAPES:
+            raise fault(f"does nothing with sizes that are {self.sizes}", 'set sizes = "pareto"', "shape")
+        if self.largest is not None and self.sizes == "fixed":
+            raise fault("does nothing with sizes that are fixed", 'set sizes = "pareto"', "largest")
+        if self.sizes == "pareto" and self.shape_or_default <= 1:
+            raise fault("has no mean", "use a shape of more than 1", "shape")
+        if not 0 <= self.shape_or_default <= 100 or self.shape == 0:
+            raise fault("is not a shape", "use more than 0 and at most 100", "shape")
+        if self.largest == 0:
+            raise fault("leaves nothing to send", "use more than zero", "largest")
+        return self
+
+    @property
+    def shape_or_default(self) -> float:
+        """0 where there is none."""
+        return self.shape if self.shape is not None else _SHAPES.get(self.sizes, 0.0)
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """A server until the end, and the client that asks."""
+        sampling = ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+        port = ("--port", str(context.port))
+        yield server(name, self, (FLOW, "server", *port, *socket_options(self, context.server_protocol), *sampling))
+        calling = (
+            *("--connect", context.address),
+            *port,
+            "--ask",
+            *self._questions(),
+            *self._sizes(),
+            *("--seed", str(context.seed)),
+            *socket_options(self, context.client_protocol),
+            *sampling,
+        )
+        yield client(name, self, (FLOW, "client", *calling))
+
+    def _questions(self) -> Iterator[str]:
+        """Return what ``flow`` takes for how often and when it asks."""
+        raise NotImplementedError
+
+    def _sizes(self) -> Iterator[str]:
+        yield from ("--request-bytes", str(int(self.request)))
+        if self.sizes == "fixed":
+            return
+        yield from ("--sizes", self.sizes, "--largest-bytes", str(int(self.largest or _LARGEST)))
+        if self.shape_or_default:
+            yield from ("--shape-milli", str(round(1000 * self.shape_or_default)))
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+        """Times count from the request to the last byte of its response."""
+        answers = events(recording, f"{name}.client", "request")
+        if not answers:
+            raise LabError(f"{name}: no request was answered", hint=f"see out/{name}.client.err")
+        times = [(one["t_ns"] - one["asked_ns"]) / NS for one in answers]
+        elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / NS
+        rate = goodput(sum(one["response"] for one in answers), elapsed, name)
+        return Reading(rate, elapsed, cls._figures(times))
+
+    @classmethod
+    def _figures(cls, times_s: list[float]) -> dict[str, float]:
+        """Return what the times of all responses say."""
+        raise NotImplementedError

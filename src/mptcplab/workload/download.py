@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""What downloads by Debian's servers and ``curl`` have in common: the file that is served, and how it is fetched."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Protocol, Whole, fault
+from mptcplab.plan.model import Program
+from mptcplab.recording.record import Recording
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.outputs import NS, Reading, completion_figures, error_events, goodput, streams
+
+_LARGEST_FILE = Size(100 * 10**9)
+#: How much of a file is pseudo-random and lies in memory. What is beyond is zeros, which take no room.
+_RANDOM_BYTES = 128 * 2**20
+NAME = "file"
+#: What ``xargs`` replaces by a number, wherever it stands: nothing else may have it in its name.
+_NUMBER = "MPTCPLAB_FILE_NUMBER"
+_TIMES = r'%{stderr}{"event":"curl","time_connect":%{time_connect},"time_total":%{time_total}}\n'
+
+
+def folder(name: str) -> str:
+    """Where a workload's server finds its file."""
+    return f"/tmp/mptcplab-{name}"
+
+
+class Download(WorkloadBase):
+    """A file that ``curl`` fetches, its checksum compared at the far end."""
+
+    is_bulk = True
+    server_sends = True
+    # With several files, doctor sees `xargs`, too.
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
+    scheme: ClassVar[str]
+
+    size: Size = Field(description="of the file", examples=["10 MB"])
+    files: Whole = Field(default=1, ge=1, le=1000, description="how often it is fetched", examples=[1])
+    connections: Whole = Field(default=1, ge=1, le=20, description="at the same time, each of one file", examples=[1])
+
+    @model_validator(mode="after")
+    def _goal(self) -> Download:
+        self._check_goal(None, self.size)
+        if self.size > _LARGEST_FILE:
+            raise fault("is too large a file", f"use at most {_LARGEST_FILE}", "size")
+        if self.connections > self.files:
+            hint = f"set files = {self.connections} or more: each connection fetches a file"
+            raise fault(f"are more than the files, {self.files}", hint, "connections")
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """A server until the end, and a client that ends with the last file."""
+        yield server(name, self, ("sh", "-c", f"{self._prepare(name, context)} && {self._serve(name, context)}"))
+        yield client(name, self, ("sh", "-c", self._fetch(context)))
+
+    def _serve(self, name: str, context: Context) -> str:
+        """Return shell commands that serve the file until the end."""
+        raise NotImplementedError
+
+    def _prepare(self, name: str, context: Context) -> str:
+        """Shell commands that make the file; its checksum goes to the server's standard error, as the client's do."""
+        place, file = folder(name), f"{folder(name)}/{NAME}"
+        part = str(min(int(self.size), _RANDOM_BYTES))
+        make = shlex.join((FLOW, "pattern", "--bytes", part, "--seed", str(context.seed)))
+        grow = shlex.join(("truncate", "--size", str(int(self.size)), file))
+        return f"mkdir -p {place} && {make} > {file} 2> /dev/null && {grow} && {FLOW} sum < {file}"
+
+    def _with_algorithms(
+        self, argv: tuple[str, ...], protocol: Protocol, *, library: tuple[str, ...] | None = None
+    ) -> tuple[str, ...]:
+        return with_algorithms(argv, protocol, self.congestion_control, self.scheduler, library=library)
+
+    def _fetch(self, context: Context) -> str:
+        """One ``curl`` per file, so many at a time; each tells its times, and what came is summed."""
+        host = f"[{context.address}]" if ":" in context.address else context.address
+        url = f"{self.scheme}://{host}:{context.port}/{NAME}"
+        options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
+        one = f"{shlex.join(self._with_algorithms(('curl', *options, url), context.client_protocol))} | {FLOW} sum"
+        if self.files == 1:
+            return one
+        many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{one} # {_NUMBER}')}"
+        return f"seq {self.files} | {many}"
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        return cost.bulk(self.size, self.connections, None, capacity_bps)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """Every file has to be what the server has; the time is that of ``curl``, from its first connection on."""
+        (served,) = streams(recording, f"{name}.server")
+        fetched = streams(recording, f"{name}.client")
+        if fetched != [served] * described["files"]:
+            said = [line for line in recording.output(f"{name}.client", "err").splitlines() if line.startswith("curl:")]
+            hint = f"{said[0]} (see out/{name}.client.err)" if said else f"see out/{name}.client.err"
+            raise LabError(f"{name}: what arrived is not what was served", hint=hint)
+        client = recording.program(f"{name}.client")
+        elapsed = (client["end_ns"] - client["start_ns"]) / NS
+        received = sum(int(one["bytes"]) for one in fetched)
+        times = [float(one["time_total"]) for one in error_events(recording, f"{name}.client", "curl")]
+        figures = completion_figures(times) if len(times) > 1 else {}
+        return Reading(goodput(received, elapsed, name), elapsed, figures)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Requests and responses on connections that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Microseconds, Time, Times, Whole, fault
+from mptcplab.units import Duration, Size
+from mptcplab.workload import cost
+from mptcplab.workload.answered import Answered
+from mptcplab.workload.context import microseconds
+from mptcplab.workload.outputs import percentiles
+
+
+class Requests(Answered):
+    """Requests and responses on connections that stay, with a pause for thought in between."""
+
+    kind: Literal["requests"]
+    duration: Time | None = Field(default=None, description="ask for this long")
+    count: Whole | None = Field(
+        default=None, ge=1, le=1_000_000, description="ask this often on each connection", examples=[100]
+    )
+    response: Size = Field(default=Size(10_000), description="size of a response, or the mean")
+    think: Microseconds = Field(default=Duration(0), description="from a response to the next request")
+    times: Times = Field(default="fixed", description="how the times of `think` are distributed")
+    connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
+
+    @property
+    def keeps_time(self) -> bool:
+        return self.think > 0
+
+    @model_validator(mode="after")
+    def _goal(self) -> Requests:
+        if self.count is None:
+            self._check_goal(self.duration, None)
+        elif self.duration is not None:
+            raise fault("stands beside a duration, and only one can end the workload", "remove one of the two", "count")
+        if self.response == 0:
+            raise fault("would transfer nothing", "use more than zero", "response")
+        return self
+
+    def _questions(self) -> Iterator[str]:
+        yield from ("--connections", str(self.connections))
+        if self.duration is not None:
+            yield from ("--seconds", self.duration.decimal_seconds)
+        if self.count is not None:
+            yield from ("--requests", str(self.count))
+        yield from ("--response-bytes", str(int(self.response)), "--think-us", microseconds(self.think))
+        if self.times == "exponential":
+            yield "--exponential"
+
+    def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
+        """See the base class."""
+        if self.count is not None:
+            return cost.answers(float(self.count * self.connections), self.response)
+        each_ns = float(self.think) + cost.ROUND_TRIP_NS
+        return cost.answers(self.connections * float(self.duration or 0) / each_ns, self.response)
+
+    @classmethod
+    def _figures(cls, times_s: list[float]) -> dict[str, float]:
+        latencies = [1e3 * time for time in times_s]
+        figures = {"requests": float(len(times_s)), "latency_max_ms": max(latencies)}
+        return figures | percentiles(latencies, "latency", "ms", (50, 95, 99))

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Cross traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Microseconds, Times, fault
+from mptcplab.recording.record import Recording
+from mptcplab.units import Rate, Size
+from mptcplab.workload.context import microseconds
+from mptcplab.workload.outputs import MS
+from mptcplab.workload.paced import LEAST_PACKET, MOST_DATAGRAM, Timed
+
+
+class Udp(Timed):
+    """Cross traffic: UDP at a constant rate, all the time or now and then."""
+
+    only_protocol = "udp"
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "rate": "1 Mbit/s"}
+
+    kind: Literal["udp"]
+    rate: Rate = Field(description="of the payload, while it sends", examples=["5 Mbit/s"])
+    packet: Size = Field(default=Size(1400), description="payload of each datagram")
+    on: Microseconds | None = Field(default=None, description="how long it sends, on average", examples=["1 s"])
+    off: Microseconds | None = Field(default=None, description="how long it is silent, on average", examples=["1 s"])
+    times: Times = Field(default="exponential", description="how the times of `on` and `off` are distributed")
+    direction: Literal["upload", "download"] = "upload"
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Udp:
+        for key in ("congestion_control", "scheduler"):
+            if getattr(self, key) is not None:
+                raise fault("does nothing over UDP", "remove it", key)
+        if not LEAST_PACKET <= self.packet <= MOST_DATAGRAM:
+            hint = f"use from {LEAST_PACKET} B to {MOST_DATAGRAM} B, which fit one packet"
+            raise fault("is not a size for a datagram", hint, "packet")
+        if self.rate < 1 or self.interval_ns < 1000:
+            raise fault("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
+        return self
+
+    @model_validator(mode="after")
+    def _both_times(self) -> Udp:
+        if (self.on is None) != (self.off is None):
+            key, other = ("on", "off") if self.off is None else ("off", "on")
+            raise fault(f"stands without `{other}`", f'add {other} = "1 s"', key)
+        if self.on is None and self.says("times"):
+            raise fault("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
+        if self.on == 0 or self.off == 0:
+            raise fault("is no time", "leave both out for a constant rate", "on" if self.on == 0 else "off")
+        return self
+
+    @property
+    def interval_ns(self) -> int:
+        """From one datagram to the next while it sends."""
+        return int(self.packet) * 8 * 10**9 // max(1, int(self.rate))
+
+    def _messages(self) -> Iterator[str]:
+        yield from ("--message-bytes", str(int(self.packet)), "--message-ns", str(self.interval_ns))
+        if self.on is not None and self.off is not None:
+            yield from ("--on-us", microseconds(self.on), "--off-us", microseconds(self.off))
+            if self.times == "exponential":
+                yield "--exponential"
+        if self.direction == "download":
+            yield "--download"
+
+    def _count(self) -> float:
+        on, off = float(self.on or 1), float(self.off or 0)
+        return float(self.duration) / self.interval_ns * on / (on + off)
+
+    @classmethod
+    def _figures(
+        cls, _recording: Recording, _receiver: str, _: Mapping[str, Any], sent: int, told: Mapping[str, Any]
+    ) -> dict[str, float]:
+        count = told["messages"]
+        figures = {"lost_percent": 100 * max(0.0, 1 - count / sent)} if sent else {}
+        return figures | ({"delay_mean_ms": told["delay_sum_ns"] / count / MS} if count else {})

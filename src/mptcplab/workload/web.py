@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Short flows that come at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Microseconds, Time, Times, fault
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.answered import Answered
+from mptcplab.workload.context import microseconds
+from mptcplab.workload.outputs import completion_figures
+
+_MOST_FLOWS = 20_000
+#: More connections than a workload can make: its end is that of the arrivals.
+_NO_LIMIT = 1_000_000
+
+
+class Web(Answered):
+    """Short flows, each on a connection of its own, that arrive at random as visitors do."""
+
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
+
+    kind: Literal["web"]
+    duration: Time = Field(description="flows arrive for this long", examples=["10 s"])
+    interval: Microseconds = Field(description="from one arrival to the next, on average", examples=["100 ms"])
+    times: Times = Field(default="exponential", description="how these times are distributed: exponential is Poisson")
+    response: Size = Field(default=Size(30_000), description="size of a flow, or the mean")
+
+    @property
+    def keeps_time(self) -> bool:
+        return True
+
+    @model_validator(mode="after")
+    def _goal(self) -> Web:
+        self._check_goal(self.duration, None)
+        if self.response == 0:
+            raise fault("would transfer nothing", "use more than zero", "response")
+        if self.interval == 0 or self.duration > self.interval * _MOST_FLOWS:
+            raise fault("makes too many flows", f"use a longer one: at most {_MOST_FLOWS} may arrive", "interval")
+        return self
+
+    def _questions(self) -> Iterator[str]:
+        yield from ("--connections", str(_NO_LIMIT), "--seconds", self.duration.decimal_seconds)
+        yield from ("--arrival-us", microseconds(self.interval), "--response-bytes", str(int(self.response)))
+        if self.times == "exponential":
+            yield "--exponential"
+
+    def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
+        """See the base class."""
+        return cost.answers(float(self.duration) / float(self.interval), self.response)
+
+    @classmethod
+    def _figures(cls, times_s: list[float]) -> dict[str, float]:
+        return {"flows": float(len(times_s)), **completion_figures(times_s)}
