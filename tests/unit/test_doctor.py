@@ -54,7 +54,8 @@ def test_uses_are_asked_of_the_plans() -> None:
     assert uses["socat"] == "workloads of kind transfer"
     assert uses["tcpdump"] == "captures"
     assert set(tools.PACKAGES) <= set(uses)
-    assert uses["lighttpd"] == uses["curl"] == "workloads of kind http"
+    assert uses["lighttpd"] == "workloads of kind http"
+    assert uses["curl"] == "workloads of kind ftp and http"
     assert uses["vsftpd"] == "workloads of kind ftp"
     own = {"flow", "stream", "voip", "udp", "requests", "web"}
     assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind shows itself in uses()"

@@ -59,14 +59,19 @@ def look_at_build(system: System) -> Iterator[Finding]:
 
 def uses() -> dict[str, str]:
     """What each program of plans is needed for: asked of the plans themselves."""
-    found: dict[str, str] = {}
-    wanted: dict[str, tuple[str, dict[str, Any]]] = {_EVERY_RUN: ("flow", {})}
-    wanted |= {f"workloads of kind {kind}": (kind, {}) for kind in KINDS if kind != "flow"}
-    wanted |= {"captures": ("flow", {"captures": [{"node": "client"}]})}
-    for use, (kind, record) in wanted.items():
-        for name in programs_of(compile_plan(_smallest(kind, record), seed=1).commands):
-            found.setdefault(name, use)
+    found = dict.fromkeys(_programs("flow", {}), _EVERY_RUN)
+    kinds: dict[str, list[str]] = {}
+    for kind in KINDS:
+        for name in _programs(kind, {}):
+            kinds.setdefault(name, []).append(kind)
+    found |= {name: f"workloads of kind {' and '.join(of)}" for name, of in kinds.items() if name not in found}
+    for name in _programs("flow", {"captures": [{"node": "client"}]}):
+        found.setdefault(name, "captures")
     return {name: found.get(name, _USES.get(name, "some commands")) for name in (*PACKAGES, *found)}
+
+
+def _programs(kind: str, record: dict[str, Any]) -> list[str]:
+    return list(programs_of(compile_plan(_smallest(kind, record), seed=1).commands))
 
 
 def _smallest(kind: str, record: dict[str, Any]) -> Scenario:

@@ -115,8 +115,9 @@ def _needs(network: Network) -> Needs:
     scenario = network.scenario
     transports = [host.transport for host in scenario.hosts.values()]
     own = [one for one in scenario.workloads.values() if _speaks_mptcp(scenario, one)]
-    controls = [*(each.congestion_control for each in (*transports, *scenario.workloads.values()))]
-    schedulers = [*(each.scheduler for each in (*transports, *own))]
+    controls = [each.congestion_control for each in transports]
+    controls += [each.congestion_control for each in scenario.workloads.values()]
+    schedulers = [*(each.scheduler for each in transports), *(each.scheduler for each in own)]
     return Needs(
         congestion_controls=tuple(dict.fromkeys(name for name in controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),

@@ -1,44 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of workloads, by their names."""
+"""All kinds of workloads, by their names: those of the modules beside this one, and of :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import or_
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import Field
 
+from mptcplab import workload
+from mptcplab.plugins import modules_of, plugins
 from mptcplab.recording.record import Recording
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.flow import Flow
-from mptcplab.workload.ftp import Ftp
-from mptcplab.workload.http import Http
-from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.outputs import Reading
-from mptcplab.workload.requests import Requests
-from mptcplab.workload.stream import Stream
-from mptcplab.workload.transfer import Transfer
-from mptcplab.workload.udp import Udp
-from mptcplab.workload.voip import Voip
-from mptcplab.workload.web import Web
 
-Workload = Annotated[
-    Flow | Iperf3 | Transfer | Http | Ftp | Stream | Voip | Udp | Requests | Web, Field(discriminator="kind")
-]
+
+def _kinds_in(module: ModuleType) -> Iterator[tuple[str, type[WorkloadBase]]]:
+    """The classes that ``module`` defines itself; what several kinds share has no name."""
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, WorkloadBase) and value.__module__ == module.__name__:
+            field = value.model_fields.get("kind")
+            yield from ((str(name), value) for name in (get_args(field.annotation) if field else ()))
+
+
+def _all_kinds() -> dict[str, type[WorkloadBase]]:
+    found = [kind for module in (*modules_of(workload), *plugins()) for kind in _kinds_in(module)]
+    # The one to begin with stands first.
+    return dict(sorted(found, key=lambda kind: (kind[0] != "flow", kind[0])))
+
 
 #: The class of each kind of workload.
-KINDS: dict[str, type[WorkloadBase]] = {
-    "flow": Flow,
-    "iperf3": Iperf3,
-    "transfer": Transfer,
-    "http": Http,
-    "ftp": Ftp,
-    "stream": Stream,
-    "voip": Voip,
-    "udp": Udp,
-    "requests": Requests,
-    "web": Web,
-}
+KINDS = _all_kinds()
+
+if TYPE_CHECKING:
+    Workload = WorkloadBase
+else:
+    Workload = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
 
 
 def read(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A kind of workload from outside of the package: one line goes to a server and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from mptcplab.fields import Whole
+from mptcplab.plan.model import Program
+from mptcplab.recording.record import Recording
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import Context, client, mptcpized, server
+from mptcplab.workload.outputs import NS, Reading, goodput
+
+
+class Echo(WorkloadBase):
+    """A line that comes back."""
+
+    smallest: ClassVar[Mapping[str, Any]] = {"letters": 10}
+
+    kind: Literal["echo"]
+    letters: Whole = Field(ge=1, le=1000, description="how long the line is", examples=[80])
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """See the base class."""
+        serve = ("socat", f"TCP4-LISTEN:{context.port},fork", "EXEC:cat")
+        yield server(name, self, mptcpized(serve, context.server_protocol))
+        ask = f"echo {'x' * self.letters} | mptcpize run socat -t 9 STDIO TCP4:{context.address}:{context.port}"
+        yield client(name, self, ("sh", "-c", ask))
+
+    def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
+        """See the base class."""
+        return 0.1
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """See the base class."""
+        came = recording.output(f"{name}.client").strip()
+        assert len(came) == described["letters"], came
+        program = recording.program(f"{name}.client")
+        elapsed = (program["end_ns"] - program["start_ns"]) / NS
+        return Reading(goodput(len(came), elapsed, name), elapsed)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""A kind of workload that is one file outside of the package is found by everything that knows of workloads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
+
+
+def run(*arguments: str, plugins: str = str(PLUGINS / "echo.py")) -> subprocess.CompletedProcess[str]:
+    """Run Python with the variable that names plugins."""
+    environment = {**os.environ, "MPTCPLAB_PLUGINS": plugins}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=60, check=False
+    )
+
+
+def printed(*arguments: str) -> str:
+    """Return what a command prints that has to succeed."""
+    done = run("-m", "mptcplab", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_schema() -> None:
+    assert '"letters"' in json.dumps(json.loads(printed("schema")))
+
+
+def test_reference() -> None:
+    done = run("-c", "from mptcplab.scenario.reference import reference; print(reference())")
+    assert "| `letters` | whole number, 1 to 1000 | required | how long the line is |" in done.stdout, done.stderr
+
+
+def test_doctor_knows_what_it_needs() -> None:
+    done = run("-c", "from mptcplab.doctor.programs import uses; print(uses()['socat'])")
+    assert done.stdout == "workloads of kind echo and transfer\n", done.stderr
+
+
+def test_show_and_plan() -> None:
+    scenario = str(PLUGINS / "echo.toml")
+    assert "1 run" in printed("show", scenario)
+    assert "socat TCP4-LISTEN:5001,fork" in printed("plan", scenario)
+
+
+def test_a_mistake_in_it_is_one_of_the_scenario(tmp_path: Path) -> None:
+    file = tmp_path / "echo.toml"
+    file.write_text((PLUGINS / "echo.toml").read_text().replace("../../", f"{PLUGINS.parents[1]}/").replace("80", "-1"))
+    done = run("-m", "mptcplab", "show", str(file))
+    assert done.returncode == 2
+    assert "workloads.bulk.letters" in done.stderr
+
+
+@pytest.mark.parametrize("content", ["raise RuntimeError('broken')", None])
+def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "mine.py"
+    if content is not None:
+        file.write_text(content)
+    done = run("-m", "mptcplab", "show", str(PLUGINS / "echo.toml"), plugins=str(file))
+    assert done.returncode == 2, done.stderr
+    assert str(file) in done.stderr
+    assert "Traceback" not in done.stderr
