@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,6 +21,7 @@ from tests.unit.test_report import result_row
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
+from mptcplab.report import html_build
 from mptcplab.report.html import build_report, to_html, write_report
 from mptcplab.report.html_model import Experiment
 from mptcplab.report.html_series import _edges, _thinned, timelines
@@ -308,3 +310,16 @@ def test_limitations_are_those_of_the_documentation() -> None:
 def test_same_folder_same_bytes(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     assert to_html(build_report(tmp_path / "r")) == to_html(build_report(tmp_path / "r"))
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        ({"kind": "flow", "duration": "10 s"}, "it: flow, a → b, 10 s"),
+        ({"kind": "flow", "size": "1 MB", "direction": "download"}, "it: flow, a ← b, 1 MB"),
+        ({"kind": "http", "size": "1 MB"}, "it: http, a ← b, 1 MB"),
+        ({"kind": "web", "duration": "10 s"}, "it: web, a ← b, 10 s"),
+    ],
+)
+def test_arrows_point_to_who_receives(described: dict[str, Any], expected: str) -> None:
+    assert html_build._workload("it", {"from": "a", "to": "b", **described}) == expected

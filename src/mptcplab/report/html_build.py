@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.compare import paired_rows
+from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
@@ -125,7 +126,7 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
 
 def _workload(name: str, load: dict[str, Any]) -> str:
     goal = " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
-    arrow = "←" if load.get("direction") == "download" else "→"
+    arrow = "→" if ends_of_workload(name, load).sender == load["from"] else "←"
     several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
     return f"{name}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
 
