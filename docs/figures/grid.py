@@ -84,7 +84,7 @@ def joined(*names: Name) -> Name:
 
 
 def value(metric: str = "goodput_mbps") -> Name:
-    """Return what prints mean and half width (95 %) of one of METRICS or FIGURES."""
+    """Return what prints mean and half width (95 %) of one of METRICS."""
 
     def printed(result: ResultRow) -> str:
         interval = result.interval_of(metric)

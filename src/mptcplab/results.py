@@ -25,9 +25,9 @@ import polars as pl
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.figures import columns
+from mptcplab.metrics.figures import BASIC, columns
 from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, Settings, rows_of, run_result
+from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import Recording
@@ -276,7 +276,7 @@ def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals = {}
-    values = {name: getattr(row, name) for name in METRICS} | dict(row.figures)
+    values = {name: getattr(row, name) for name in BASIC} | dict(row.figures)
     for name, value in values.items():
         known = value is not None and value.half_width is not None
         intervals[name] = value.mean if value is not None else None

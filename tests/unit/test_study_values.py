@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from mptcplab.metrics.counters import mptcp_counts
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.figures import METRICS
 from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.rows import METRICS, RunResult
+from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.scenario.load import load
 from mptcplab.study.document import study_document
@@ -80,7 +80,7 @@ def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, 
     return judge(selected, index_results(selected, [_result(run) for run in runs]))
 
 
-@pytest.mark.parametrize("value", [*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share:line1"])
+@pytest.mark.parametrize("value", [*METRICS, "jain", "jain_sent", "ratio", "share:line1"])
 def test_what_may_be_a_value(value: str) -> None:
     """Each has the unit that its name ends with, and its title has no unit any more."""
     assert check_value(value) == value
@@ -232,7 +232,7 @@ def test_shares_name_links(selected: Selected) -> None:
 
 def test_kinds_are_of_figures() -> None:
     """No kind of a figure that is no more."""
-    assert set(KINDS) == {*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share"}
+    assert set(KINDS) == {*METRICS, "jain", "jain_sent", "ratio", "share"}
 
 
 def test_a_column_may_follow_the_row() -> None:

@@ -14,10 +14,11 @@ from mptcplab.cli.common import print_table
 from mptcplab.errors import Exit, InputError
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Side, sides, split
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.figures import BASIC, FIGURES
 from mptcplab.report.comparison import comparison_table
 
-_METRICS = {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}
+#: The basic ones are called as people say.
+_METRICS = {metric.noun: name for name, metric in BASIC.items()}
 _RESULTS = "results.json"
 _EPILOG = """\b
 Examples:

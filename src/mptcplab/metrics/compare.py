@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.rows import METRICS, ResultRow
+from mptcplab.metrics.figures import BASIC
+from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Difference, detectable, holm, mean_interval, paired_difference, welch_difference
 
 #: Below this adjusted p, two sets are said to differ.
@@ -177,14 +178,14 @@ Key = tuple[tuple[tuple[str, str], ...], str]
 def sides(document: Mapping[str, Any], metric: str, *, without: str | None = None) -> dict[Key, Side]:
     """The values of a ``results.json``, by settings and workload. ``without`` is a key left out of the settings.
 
-    ``metric`` is one of METRICS or of FIGURES; rows that do not have it are left out.
+    ``metric`` is one of METRICS; rows that do not have it are left out.
     :raises InputError: when the document does not have the values of every seed.
     """
     found: dict[Key, Side] = {}
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key != without)
-            told = {"seeds": row["seeds"]} | row[metric] if metric in METRICS else row.get("figures", {}).get(metric)
+            told = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("figures", {}).get(metric)
             if told is None or told["n"] == 0:
                 continue
             values = dict(zip(map(int, told["seeds"]), map(float, told["values"]), strict=True))

@@ -16,7 +16,7 @@ from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import mean_jain_over_time
-from mptcplab.metrics.figures import columns
+from mptcplab.metrics.figures import BASIC, columns
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import REPEATED, Recording
@@ -26,9 +26,6 @@ _T = TypeVar("_T")
 #: A number that is a word of its own, and no part of a name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])")
 Settings = tuple[tuple[str, str], ...]
-
-#: What is averaged over seeds: fields of a row.
-METRICS = ("goodput_mbps", "duration_s", "retransmitted_percent")
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._figure(name, getattr(self, name)) for name in METRICS},
+            **{name: self._figure(name, getattr(self, name)) for name in BASIC},
             "figures": {name: self._figure(name, interval) for name, interval in self.figures.items()},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
@@ -104,17 +101,17 @@ class ResultRow:
         }
 
     def interval_of(self, metric: str) -> Interval | None:
-        """One of METRICS or of FIGURES; None if no run has it."""
-        found: Interval | None = getattr(self, metric) if metric in METRICS else self.figures.get(metric)
+        """One of METRICS; None if no run has it."""
+        found: Interval | None = getattr(self, metric) if metric in BASIC else self.figures.get(metric)
         return found
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
-        """The seeds of the runs that have one of METRICS or of FIGURES, in the order of their ``samples``."""
-        return self.figure_seeds.get(metric, self.seeds if metric in METRICS else ())
+        """The seeds of the runs that have one of METRICS, in the order of their ``samples``."""
+        return self.figure_seeds.get(metric, self.seeds if metric in BASIC else ())
 
     def _figure(self, name: str, interval: Interval | None) -> dict[str, Any]:
         """With the seeds of the runs that have it, which may not be all."""
-        seeds = {"seeds": list(self.seeds_of(name))} if name in self.figure_seeds or name not in METRICS else {}
+        seeds = {"seeds": list(self.seeds_of(name))} if name in self.figure_seeds or name not in BASIC else {}
         return {**self._metric(name, interval), **seeds}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:

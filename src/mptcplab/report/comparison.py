@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterator
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.figures import METRICS
 from mptcplab.report.table import Table, number, short_names
 from mptcplab.stats import POWER
 
-_UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
 _MOST_NAMED = 10
 _LEAST_P = 0.0001
 _SHOWN_AS_ZERO = 0.005
@@ -34,8 +33,7 @@ def comparison_table(a: str, b: str, comparison: Comparison, *, at_least_percent
     styles = tuple(
         (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.differs(at_least_percent)
     )
-    measured = _UNITS.get(comparison.metric) or FIGURES[comparison.metric].title
-    title = f"{measured}: A = {a}, B = {b}"
+    title = f"{METRICS[comparison.metric].title}: A = {a}, B = {b}"
     return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
 
 

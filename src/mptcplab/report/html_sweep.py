@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from mptcplab.metrics.figures import FIGURES, columns
+from mptcplab.metrics.figures import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
@@ -20,12 +20,6 @@ from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 #: Labels closer than this part of an axis would overlap.
 _CLOSEST = 14
 _DIGITS = 6
-#: What can be drawn: name, unit, and where it stands in a row.
-_MEASURES = (
-    ("goodput", "Mbit/s", "goodput_mbps"),
-    ("duration", "s", "duration_s"),
-    ("retransmitted", "%", "retransmitted_percent"),
-)
 #: Quantities by the factor from their smallest unit to a readable one.
 _READERS: tuple[Callable[[str], float], ...] = (
     lambda text: Rate.parse(text) / 1e6,
@@ -79,30 +73,23 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     # A curve needs numbers; among these, and else, the longest axis shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
-    own = columns(row.figures for row in rows)
-    measures = [*((name, unit) for name, unit, _ in _MEASURES), *(_parts(FIGURES[name].title) for name in own)]
+    shown = [*BASIC, *columns(row.figures for row in rows)]
+    measures = [(METRICS[name].noun, METRICS[name].unit) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
         "along": along,
         "workloads": workloads,
         "measures": [{"name": name, "unit": unit} for name, unit in measures],
-        "rows": [_row(row, axes, workloads, own) for row in rows],
+        "rows": [_row(row, axes, workloads, shown) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Value", tuple(", ".join(part for part in measure if part) for measure in measures)))
     return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
 
 
-def _parts(title: str) -> tuple[str, str]:
-    """A figure's title as name and unit; MOS has none."""
-    name, _, unit = title.rpartition(" ")
-    return (name, unit) if name else (title, "")
-
-
-def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], own: Sequence[str]) -> list[Any]:
+def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    values = [_pair(getattr(row, field)) for _, _, field in _MEASURES]
-    values += [_pair(row.figures.get(name)) for name in own]
+    values = [_pair(row.interval_of(name)) for name in shown]
     return [place, workloads.index(row.workload), values, row.goodput_mbps.n]
 
 

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mptcplab.metrics.figures import FIGURES
-from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, rows_of
+from mptcplab.metrics.figures import FIGURES, METRICS
+from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.load import Selected
 from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
@@ -58,7 +58,7 @@ def _of_row(row: ResultRow, value: str) -> Value | None:
         return None
     by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
     sockets = ", ".join(part for part in (row.congestion, row.scheduler) if part)
-    missing = len(row.seeds) - interval.n if value in FIGURES or value in METRICS else 0
+    missing = len(row.seeds) - interval.n if value in METRICS else 0
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, missing)
 
 

@@ -6,14 +6,12 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.figures import METRICS
 
 #: ``share:LINE`` is the part of the payload that went over a line.
 SHARE = "share"
 #: Jain's index of one run: of a value of its workloads.
 JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
-#: How the unit that ends the name of a figure is written.
-_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "percent": "%", "bytes": "B"}
 
 
 @dataclass(frozen=True)
@@ -29,24 +27,13 @@ class Kind:
     digits: int | None = None
 
 
-def _of_figure(name: str, title: str) -> Kind:
-    unit = _UNITS.get(name.rpartition("_")[2], "")
-    return Kind(title.removesuffix(f" {unit}") if unit else title, unit)
-
-
 #: By the name of a value up to its colon. Jain's index of two cannot be less than a half.
 KINDS: dict[str, Kind] = {
-    "goodput_mbps": Kind("goodput", "Mbit/s"),
-    "duration_s": Kind("duration", "s"),
-    "retransmitted_percent": Kind("retransmitted", "%"),
     "jain": Kind("Jain's index", "", lowest=0.5, digits=3),
     "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
-    **{name: _of_figure(name, figure.title) for name, figure in FIGURES.items()},
-    "gap_s": Kind("longest gap without data", "s"),
-    "recovery_after_failure_s": Kind("recovery after the failure", "s"),
-    "recovery_after_restoration_s": Kind("recovery after the restoration", "s"),
+    **{name: Kind(metric.axis or metric.noun, metric.unit) for name, metric in METRICS.items()},
 }
 
 
