@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=_SEEDS, help="of the sweep's 25 points; 20 make 500 runs")
     arguments = parser.parse_args()
     results = arguments.results or _make(arguments.out, arguments.seeds)
-    from mptcplab.report.html import write_report
+    from mptcplab.pages import write_report
 
     file = results.resolve() / "report.html"
     started = time.monotonic()

@@ -15,8 +15,9 @@ from bench import lab, scenarios
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
 from mptcplab.engine.lab import Lab, Stop
-from mptcplab.plan.model import Plan, Program
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
+from mptcplab.steps import Program
 
 _TARGET_SECONDS = 0.7
 _NOTHING = Program("nothing", "client", "client", ("true",), 0, 10**9)

@@ -19,8 +19,8 @@ from tests.unit.made_results import make_results
 
 from mptcplab.cli.compare import compare
 from mptcplab.metrics.rows import run_result
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording, finish
-from mptcplab.report.html import build_report
 from mptcplab.results import open_results
 
 _SCENARIO = """

@@ -20,9 +20,10 @@ from mptcplab.engine.virtual import Outcome, VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.model import Counter, Plan, Program
+from mptcplab.plan.model import Plan
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import Experiment, load
+from mptcplab.steps import Counter, Program
 
 MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.plan.model import Counter, Program
+from mptcplab.steps import Counter, Program
 
 from .bench import Bench, Lived, client, server
 

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from mptcplab.plan.model import Program
+from mptcplab.steps import Program
 
 from .bench import Bench, client, ping_extremes, ping_ms, ping_sequence
 

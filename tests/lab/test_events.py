@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from mptcplab.plan.model import Command, Counter, Event
+from mptcplab.steps import Command, Counter, Event
 
 from .bench import Bench, Lived, client, server, tree_hash
 

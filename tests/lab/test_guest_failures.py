@@ -13,7 +13,8 @@ import pytest
 from mptcplab.engine import machine
 from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.errors import LabError, MissingError
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Command
 
 from .bench import Bench, bare_plan, client, lab_processes, server, wait_until_gone
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from mptcplab.metrics.rows import ResultRow, result_rows
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 
 from .bench import Bench, client, note, server
 from .probe import HEADERS, TARGET, Arrival, Probed, probe

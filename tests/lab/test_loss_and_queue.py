@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import binom
 
 from mptcplab.metrics.rows import result_rows
-from mptcplab.plan.model import Plan, Program
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Program
 
 from .bench import Bench, Lived, client, server
 

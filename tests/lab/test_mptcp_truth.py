@@ -10,8 +10,9 @@ import pytest
 from mptcplab.engine import record
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Command
 
 from .bench import Bench
 

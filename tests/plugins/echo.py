@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from mptcplab.fields import Whole
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import Context, client, mptcpized, server
 from mptcplab.workload.outputs import NS, Reading, goodput

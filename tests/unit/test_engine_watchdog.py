@@ -11,7 +11,8 @@ import pytest
 from mptcplab.engine.virtual import VirtualEngine
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog
 from mptcplab.kernel import KernelBuild
-from mptcplab.plan.model import Plan, Program
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Program
 
 SECOND = 10**9
 

@@ -9,10 +9,11 @@ import pytest
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.links import ifb_name
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario import preset
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Command
 
 FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 

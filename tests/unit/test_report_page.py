@@ -21,7 +21,7 @@ from tests.unit.html_page import EVIL
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.made_studies import measure_table
 
-from mptcplab.report.html import write_report
+from mptcplab.pages import write_report
 
 _FLAGS = (
     "--no-sandbox",

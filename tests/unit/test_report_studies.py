@@ -11,9 +11,10 @@ from tests.unit.html_page import PageText, drawing_of
 from tests.unit.made_studies import measure_table
 
 from mptcplab.metrics.rows import run_result
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
 from mptcplab.report.files import write_json
-from mptcplab.report.html import build_report, to_html
+from mptcplab.report.html import to_html
 from mptcplab.scenario.load import load
 from mptcplab.study.load import select
 

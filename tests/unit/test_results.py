@@ -14,8 +14,8 @@ from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
-from mptcplab.report.html import build_report
 from mptcplab.results import open_results, to_pandas
 
 

@@ -29,7 +29,7 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     DIR is the results folder of `mptcplab run`, or of `mptcplab reproduce` or one study in it. Nothing is run. The file
     needs no network and no other file.
     """
-    from mptcplab.report.html import write_report  # late: templates and tables take longer than the other commands
+    from mptcplab.pages import write_report  # late: templates and tables take longer than the other commands
 
     file = out or folder / "report.html"
     try:

@@ -20,11 +20,10 @@ from mptcplab.cli.works import Work, work_on
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
-from mptcplab.report.agreement import Point, points_of, save_agreement
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
-from mptcplab.report.scoreboard import scoreboard_table
 from mptcplab.scenario.load import Run
+from mptcplab.study.agreement import Point, points_of, save_agreement
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
@@ -36,6 +35,7 @@ from mptcplab.study.parameters import check
 from mptcplab.study.present import study_table
 from mptcplab.study.recorded import cpu_seconds, unrecorded
 from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
+from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.source import Sources, read_sources
 from mptcplab.study.verdict import is_good
 
@@ -233,7 +233,7 @@ class _Shown:
                 save_agreement("All studies: published and measured", every, self._out, name)
 
     def _write_page(self) -> None:
-        from mptcplab.report.html import write_report  # late: only this needs templates
+        from mptcplab.pages import write_report  # late: only this needs templates
 
         done = (one.result for outcome in self._outcomes for one in outcome.done)
         known = {result.identity: result for result in done if result is not None}

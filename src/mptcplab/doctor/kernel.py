@@ -16,7 +16,8 @@ from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, cache_root, find_kernel, list_kernels, work_dir
 from mptcplab.kernel.config import kernel_text
 from mptcplab.kernel.data import DEFAULT_VERSION
-from mptcplab.plan.model import Plan, Program
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Program
 
 _SECOND_NS = 10**9
 #: Nothing happens in it; a boot takes a tenth of a second, on a busy machine some.

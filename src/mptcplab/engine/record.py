@@ -17,10 +17,11 @@ from mptcplab.engine.virtual import Outcome, VirtualEngine
 from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan, ports
-from mptcplab.plan.model import Plan, Program
+from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
+from mptcplab.steps import Program
 from mptcplab.workload.context import FLOW
 
 

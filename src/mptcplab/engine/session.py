@@ -23,7 +23,8 @@ from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.cache import cache_root, work_dir
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Command
 
 HOUR_NS = 3600 * 10**9
 #: How often files of output are looked at. Virtual time does not depend on it.

@@ -13,10 +13,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from mptcplab.plan.model import Program
 from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import Network, Port, capture_points
 from mptcplab.scenario.record import Capture
+from mptcplab.steps import Program
 
 #: Room for what passes while ``tcpdump`` does not run: in virtual time that is one burst of the kernel.
 _BUFFER_KIB = 16384

@@ -16,7 +16,7 @@ from mptcplab.plan.links import (
     wire_commands,
 )
 from mptcplab.plan.middlebox import middlebox_commands
-from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
+from mptcplab.plan.model import Needs, Plan
 from mptcplab.plan.path_manager import path_managers
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.routes import route_commands
@@ -24,6 +24,7 @@ from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.weights import weighs
+from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FIRST_PORT, FLOW, Context

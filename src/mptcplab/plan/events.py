@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mptcplab.plan.links import WAYS, change_commands
-from mptcplab.plan.model import Command, Event
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.plan.transport import endpoint_commands
 from mptcplab.scenario import events as described
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network, Port
+from mptcplab.steps import Command, Event
 
 #: Before the redirection to an IFB, which was added without a preference and so got a high one.
 _DROP = ("pref", "1", "matchall", "action", "drop")

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from mptcplab.plan.disciplines import Words, disciplines
-from mptcplab.plan.model import Command, Queue
 from mptcplab.plan.tables import spread_of, table_command, table_name
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.network import Network, Port
+from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
 DEFAULT_MTU = 1500

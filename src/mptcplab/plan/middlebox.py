@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.plan.model import Command
 from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.network import Network
+from mptcplab.steps import Command
 
 _SUBTYPES = {"mp_capable": 0, "mp_join": 1, "dss": 2, "add_addr": 3}
 _MOST_OPTIONS = 3

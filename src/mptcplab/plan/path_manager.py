@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.plan.model import Program
 from mptcplab.scenario.network import Network, Port
 from mptcplab.scenario.weights import partners
+from mptcplab.steps import Program
 
 #: Programs of path managers are named so, with the host behind it; no program of a workload is.
 PREFIX = "path-manager.host-"

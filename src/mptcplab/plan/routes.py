@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.plan.model import Command
 from mptcplab.scenario.network import Network, Port
+from mptcplab.steps import Command
 
 _FIRST_TABLE = 100
 

@@ -7,8 +7,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.plan.model import Command, Event, Plan, Program
+from mptcplab.plan.model import Plan
 from mptcplab.recording.captures import PREFIX
+from mptcplab.steps import Command, Event, Program
 from mptcplab.units import Duration
 
 

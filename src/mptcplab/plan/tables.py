@@ -11,8 +11,8 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mptcplab.plan.model import Command
 from mptcplab.scenario.impairments import MOST_ENTRIES, Impairments
+from mptcplab.steps import Command
 from mptcplab.units import Duration
 
 SCALE = 8192

@@ -23,10 +23,10 @@ from typing import Any
 from mptcplab.guest.direct import nudge
 from mptcplab.plan.disciplines import full_frame
 from mptcplab.plan.links import DEFAULT_MTU, WAYS, change_commands
-from mptcplab.plan.model import Command, Event
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.trace import QUANTITIES, Series
+from mptcplab.steps import Command, Event
 from mptcplab.units import QueueLength, Rate, Size
 
 _SECOND_NS = 10**9

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.plan.model import Command
 from mptcplab.scenario.network import Network, Port
 from mptcplab.scenario.schema import Host
 from mptcplab.scenario.weights import weighed_addresses, weighs
+from mptcplab.steps import Command
 
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""One self-contained HTML file from a results folder: it opens without a network, and asks for nothing.
+"""One self-contained HTML file: it opens without a network, and asks for nothing.
 
-recordings -> :class:`~mptcplab.report.html_model.Report` -> HTML. The figures are drawn by plotly.js when they come
+:class:`~mptcplab.report.html_model.Report` -> HTML. The figures are drawn by plotly.js when they come
 into view; until then it and their data are inert text, so that a page with thousands of numbers opens at once. The
 page's own content security policy names the hashes of our two scripts: nothing else in it can run or load.
 """
@@ -12,24 +12,15 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 import mptcplab
-from mptcplab.metrics.rows import RunResult
-from mptcplab.recording.damage import damage_told
-from mptcplab.report.files import write_text
-from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report
-from mptcplab.report.html_scoreboard import scoreboard_report, study_folders
-from mptcplab.report.html_study import study_report
 from mptcplab.report.table import Table
-from mptcplab.results import DAMAGED_RESULTS, open_every
 
 #: The beginning of docs/limitations.md, shortened.
 LIMITATIONS = (
@@ -56,23 +47,6 @@ _CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 
-def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """What there is to say of a results folder. ``known`` are runs that were measured already, by identity.
-
-    :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
-    """
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
-        if study_folders(folder):
-            return scoreboard_report(folder, known=known)
-        page = study_report(folder, known=known)
-        if page is not None:
-            return page
-    results = open_every(folder)
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
-        one = experiment(results.of_experiment())
-        return Report(one.title, (one,))
-
-
 def to_html(report: Report) -> str:
     """The page."""
     import jinja2  # late: only a report needs it
@@ -95,13 +69,6 @@ def to_html(report: Report) -> str:
         data=_inert_json(data),
         limitations=LIMITATIONS,
     )
-
-
-def write_report(folder: Path, file: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """Build the report of ``folder`` and write it to ``file``."""
-    report = build_report(folder, known=known)
-    write_text(file, to_html(report))
-    return report
 
 
 def _inert_json(data: Any) -> str:

@@ -11,8 +11,8 @@ from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Number, fault
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, fault
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload.context import Context
 from mptcplab.workload.outputs import Reading

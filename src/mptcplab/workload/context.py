@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.fields import Protocol
-from mptcplab.plan.model import Program
+from mptcplab.steps import Program
 from mptcplab.units import Duration
 
 if TYPE_CHECKING:

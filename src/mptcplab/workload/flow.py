@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Microseconds, Protocol, Time, Truth, Whole
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Time, fault
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.units import Duration
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase

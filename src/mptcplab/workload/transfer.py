@@ -17,8 +17,8 @@ from pydantic import model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Protocol
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase

@@ -13,13 +13,12 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording, is_complete
-from mptcplab.report.agreement import Point, agreement_drawing, points_of
 from mptcplab.report.html_build import OverTime, section
 from mptcplab.report.html_model import Command, Experiment, Report
-from mptcplab.report.html_sheets import anchor_of_cell, sheets_of
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.table import Table, result_table
 from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.study.agreement import Point, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
@@ -27,6 +26,7 @@ from mptcplab.study.full import Full, full_form
 from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import index_results
+from mptcplab.study.page_sheets import anchor_of_cell, sheets_of
 from mptcplab.study.present import VERDICT, places_of, study_table
 from mptcplab.study.scoreboard import Line, line_of
 from mptcplab.study.source import read_sources

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.agreement import agreement_drawing
 from mptcplab.report.html_model import Board, Drawing, Experiment, Report
-from mptcplab.report.html_study import Form, StudyFolder, anchor_of, points_in, sections_of, table_section
-from mptcplab.report.html_values import Section, values_tables, with_links
-from mptcplab.report.scoreboard import summary, tables_table, totals_table
 from mptcplab.report.table import Table
+from mptcplab.study.agreement import agreement_drawing
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.forms import file_stem, read_documents
 from mptcplab.study.load import select, study_names
+from mptcplab.study.page_study import Form, StudyFolder, anchor_of, points_in, sections_of, table_section
+from mptcplab.study.page_values import Section, values_tables, with_links
 from mptcplab.study.scoreboard import Line, line_without
+from mptcplab.study.scoreboard_tables import summary, tables_table, totals_table
 
 _TITLE = "Published studies, measured again"
 _LEFT_OUT = (

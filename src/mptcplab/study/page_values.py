@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from mptcplab.report.html_sheets import anchor_of_cell, anchor_of_claim
-from mptcplab.report.scoreboard import TABLE
 from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, VALUE_CLASSES, Class
 from mptcplab.study.judged import Judged
+from mptcplab.study.page_sheets import anchor_of_cell, anchor_of_claim
+from mptcplab.study.scoreboard_tables import TABLE
 from mptcplab.study.words import NONE, published_text, value_text, verdict_text
 
 _VALUE, _CLAIM = "value", "claim"
