@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.usage import Usage, measured
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan

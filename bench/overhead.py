@@ -14,7 +14,9 @@ from pathlib import Path
 from bench import lab, scenarios
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
-from mptcplab.engine.lab import Lab, Stop
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import Engines
+from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 from mptcplab.steps import Program
@@ -77,7 +79,8 @@ def _whole() -> Usage:
         def work() -> None:
             run = load(file, seed=1).runs[0]
             stop = Stop()
-            done = Lab({run.point.scenario.kernel: engine}, Path(name, "out"), stop=stop)
+            engines = Engines(DEFAULT_ENGINE, {run.point.scenario.kernel: engine})
+            done = Lab(engines, Path(name, "out"), stop=stop)
             (result,) = done.execute([run], jobs=1, progress=lambda _: None)
             if result.error:
                 raise result.error

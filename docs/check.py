@@ -16,7 +16,7 @@ from docs.making.pages import ROOT, Block, Page, pages, typed_tables
 from docs.making.sources import SOURCES
 from docs.making.work import Experiment, experiments_of, inputs, kernel_of
 
-from mptcplab.engine.record import prepare_engines, prepare_job
+from mptcplab.campaign.record import prepare_engines, prepare_job
 from mptcplab.errors import LabError
 from mptcplab.scenario.load import Run, load
 
@@ -125,7 +125,7 @@ def _loaded(page: Page, one: Experiment) -> list[Run]:
 def _of_runs(runs: list[Run]) -> Iterator[str]:
     engines = prepare_engines(runs)
     for run in runs:
-        yield prepare_job(run, engines[run.point.scenario.kernel]).identity.name
+        yield prepare_job(run, engines).identity.name
 
 
 def main() -> None:

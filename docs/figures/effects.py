@@ -14,8 +14,8 @@ from pathlib import Path
 
 from docs.making.pages import table_of as markdown
 
+from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.cli.common import default_jobs
-from mptcplab.engine.lab import Lab, Stop, prepare_engines
 from mptcplab.kernel.build import build_kernel
 from mptcplab.metrics.measure import Measured
 from mptcplab.scenario.load import load

@@ -15,8 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mptcplab.engine.lab import Done, Lab, Stop
-from mptcplab.engine.virtual import Outcome, VirtualEngine
+from mptcplab.campaign.lab import Done, Lab, Stop
+from mptcplab.campaign.record import Engines
+from mptcplab.engine.protocol import Outcome
+from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.compile import compile_plan
@@ -81,7 +84,7 @@ class Bench:
 
     def lab(self, out: str = "results", *, fresh: bool = False) -> Lab:
         """A lab with its results in ``out``."""
-        return Lab(self.engines, self.folder / out, stop=Stop(), fresh=fresh)
+        return Lab(Engines(DEFAULT_ENGINE, self.engines), self.folder / out, stop=Stop(), fresh=fresh)
 
     def try_all(
         self, experiment: Experiment, *, out: str = "results", jobs: int = 1, fresh: bool = False

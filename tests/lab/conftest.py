@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.workload.context import FLOW

@@ -9,7 +9,7 @@ import subprocess
 
 from mptcplab.doctor.kernel import boot
 from mptcplab.doctor.model import Level
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 
 from .bench import CLI
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine import machine
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual import machine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError
 from mptcplab.plan.model import Plan
 from mptcplab.steps import Command

@@ -136,7 +136,7 @@ def test_small_shared_memory(bench: Bench) -> None:
 def test_memory_that_runs_out_in_the_middle(bench: Bench) -> None:
     """The place had room when the lab began, and others have filled it since."""
     code = (
-        "from pathlib import Path; from mptcplab.engine import machine; from mptcplab.cli.main import main; "
+        "from pathlib import Path; from mptcplab.engine.virtual import machine; from mptcplab.cli.main import main; "
         'machine.memory_folder = lambda: Path("/dev/shm"); main()'
     )
     script = f'mount -t tmpfs -o size=20m none /dev/shm\nexec {sys.executable} -c \'{code}\' run "$1" --out "$2"'
@@ -248,7 +248,7 @@ def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
 _SHORT_PATIENCE = """
 import sys
 from pathlib import Path
-from mptcplab.engine.lab import Lab, Stop, prepare_engines
+from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.scenario.load import load
 runs = load(Path(sys.argv[1])).runs
 for done in Lab(prepare_engines(runs, stall_seconds=1), Path(sys.argv[2]), stop=Stop()).execute(

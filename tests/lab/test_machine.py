@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from docs.figures import machine
 
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.machine import pressure_counts
 from mptcplab.metrics.rows import result_rows
 

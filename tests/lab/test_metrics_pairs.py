@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.measure import Measured, measure, measure_workload
 from mptcplab.recording.record import Recording
 from mptcplab.workload.ftp import ftp_data_ports

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mptcplab.engine import record
+from mptcplab.campaign import record
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan

@@ -11,10 +11,10 @@ from typing import Any
 import click.testing
 from tests.unit.made_results import write_run
 
+from mptcplab.campaign.lab import Done
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli import reproduce as command
 from mptcplab.cli.common import Running
-from mptcplab.engine.lab import Done
-from mptcplab.engine.rounds import Rounds
 from mptcplab.errors import Exit, LabError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording

@@ -141,7 +141,7 @@ def _fake_kernel(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (folder / "kernel" / "System.map").write_text("0000000060000000 b time_travel_time\n")
     (folder / "kernel" / "linux").symlink_to("/bin/false")
     fake = KernelBuild("7.2", "7.2.1-fake", "k" * 64, folder / "kernel", "c" * 64)
-    monkeypatch.setattr("mptcplab.engine.record.find_kernel", lambda _: fake)
+    monkeypatch.setattr("mptcplab.engine.virtual.engine.find_kernel", lambda _: fake)
 
 
 def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None:
@@ -166,7 +166,7 @@ def test_missing_tool_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     if tool != "gcc":
-        monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
+        monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
     _search(monkeypatch, tmp_path, without=tool)
     said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
     assert said.status == 3, said.err
@@ -179,7 +179,7 @@ def test_failed_runs_are_status_1(
 ) -> None:
     """The first error, the command that repeats it, and the others; nothing half done is left."""
     _fake_kernel(monkeypatch, tmp_path)
-    monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
+    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
     out = tmp_path / "out"
     said = run(monkeypatch, capsys, "run", scenario, "--out", out, "--jobs", "2")
     assert said.status == 1, said.err
@@ -196,7 +196,7 @@ def test_no_time_travel_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     (tmp_path / "kernel" / "System.map").write_text("0000000060000000 T _start\n")
-    monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
+    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
     said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
     assert said.status == 3, said.err
     assert "time travel" in said.err

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.unit.test_engine_parts import SCENARIO
 
-from mptcplab.engine import cluster
+from mptcplab.campaign import cluster
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.scenario.load import load
 
@@ -60,7 +60,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_address(address: str) -> None:
     """Each in a process of its own: what distributed leaves running after a failure keeps it from starting again."""
     code = f"""
-from mptcplab.engine import cluster
+from mptcplab.campaign import cluster
 from mptcplab.errors import InputError
 cluster._CONNECT_SECONDS = 1
 try:

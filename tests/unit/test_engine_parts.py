@@ -9,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine import machine, tools
-from mptcplab.engine.identity import identify
-from mptcplab.engine.lab import Lab, Stop
-from mptcplab.engine.machine import Boot, Console, check_folder, virtual_clock_address
+from mptcplab.campaign.identity import identify
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import Engines
+from mptcplab.engine import tools
+from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.virtual import machine
+from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.virtual.machine import Boot, Console, check_folder, virtual_clock_address
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
@@ -47,7 +51,7 @@ def test_folders_that_are_taken(name: str) -> None:
 
 def test_nothing_is_made_where_nothing_can_run(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        Lab({}, tmp_path / "a,b", stop=Stop())
+        Lab(Engines(DEFAULT_ENGINE, {}), tmp_path / "a,b", stop=Stop())
     assert not list(tmp_path.iterdir())
 
 
@@ -121,7 +125,8 @@ def _runs(tmp_path: Path, text: str = SCENARIO) -> list[Run]:
 def _name(run: Run, kernel: KernelBuild) -> str:
     plan = compile_plan(run.point.scenario, seed=run.seed)
     here = Path(__file__)
-    return identify(run, plan, engine="virtual", kernel=kernel, tools=dict.fromkeys(plan.tools, here)).name
+    facts = VirtualEngine(kernel, {}).kernel_facts
+    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools=dict.fromkeys(plan.tools, here)).name
 
 
 def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:

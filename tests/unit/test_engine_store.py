@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.store import Store
-from mptcplab.engine.virtual import DiskFullError, RunInterruptedError
+from mptcplab.campaign.store import Store
+from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import LabError
 from mptcplab.recording.captures import PREFIX
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.virtual import VirtualEngine
-from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog
+from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.virtual.watchdog import ALLOWANCE_NS, Watchdog
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import Plan
 from mptcplab.steps import Program

@@ -11,8 +11,8 @@ import click.testing
 import pytest
 from tests.unit.made_studies import Labs, call, ended, scoreboard, second_fails
 
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli import reproduce as command
-from mptcplab.engine.rounds import Rounds
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study.forms import read_documents

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.engine.streams import _PIECE, _PIECES, Input, Output
+from mptcplab.engine.virtual.streams import _PIECE, _PIECES, Input, Output
 
 
 def _read_pieces(folder: Path, start: int = 0) -> tuple[bytes, list[int]]:

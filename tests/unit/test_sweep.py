@@ -13,13 +13,15 @@ import pytest
 from tests.unit.test_engine_parts import build
 from tests.unit.test_metrics import Made
 
+from mptcplab.campaign.lab import Done, Lab
+from mptcplab.campaign.locks import leased_cpu, locked_place
+from mptcplab.campaign.record import Engines, Job, Took
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import check_failures
-from mptcplab.engine.lab import Done, Lab
-from mptcplab.engine.locks import leased_cpu, locked_place
-from mptcplab.engine.record import Job, Took
-from mptcplab.engine.rounds import Rounds
+from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.virtual import RunInterruptedError, VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Experiment, load
@@ -43,7 +45,7 @@ class Hand:
         self.made: list[str] = []
 
     def record(self, job: Job, folder: Path, stop: Stop) -> Took:
-        """See :class:`mptcplab.engine.record.Executor`."""
+        """See :class:`mptcplab.campaign.record.Executor`."""
         with self._lock:
             self.made.append(job.identity.name)
         if stop.wait(self._seconds):
@@ -60,9 +62,10 @@ def _experiment(tmp_path: Path, text: str = SCENARIO) -> Experiment:
     return load(file)
 
 
-def _engines(tmp_path: Path, *versions: str) -> dict[str, VirtualEngine]:
+def _engines(tmp_path: Path, *versions: str) -> Engines:
     kernel = build(tmp_path)
-    return {version: VirtualEngine(kernel, {FLOW: Path(__file__)}) for version in versions or ("7.2",)}
+    found = {version: VirtualEngine(kernel, {FLOW: Path(__file__)}) for version in versions or ("7.2",)}
+    return Engines(DEFAULT_ENGINE, found)
 
 
 def _execute(

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from mptcplab.engine.lab import Done
+from mptcplab.campaign.lab import Done
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
@@ -33,13 +34,14 @@ class Running:
     jobs: int | None
     fresh: bool
     cluster: str | None
+    engine: str = DEFAULT_ENGINE
 
 
 def running_options(command: _Command) -> _Command:
     """Options of every command that runs labs."""
     options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU."),
-        click.option("--engine", type=click.Choice(["virtual"]), default="virtual", show_default=True),
+        click.option("--engine", type=click.Choice(list(engine_kinds())), default=DEFAULT_ENGINE, show_default=True),
         click.option(
             "--cluster",
             metavar="ADDRESS",

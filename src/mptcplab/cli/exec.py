@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from mptcplab.engine.session import BARE, Session, run_session, run_terminal
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.streams import Streams
-from mptcplab.engine.virtual import RunInterruptedError
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
+from mptcplab.engine.virtual.session import BARE, Session, run_session, run_terminal
+from mptcplab.engine.virtual.streams import Streams
+from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.model import Plan

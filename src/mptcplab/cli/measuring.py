@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mptcplab.campaign.lab import Done
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import Running, check_failures, console, default_jobs
 from mptcplab.cli.sweep import execute
 from mptcplab.cli.works import Work
-from mptcplab.engine.lab import Done
-from mptcplab.engine.rounds import Rounds
 from mptcplab.errors import LabError, MissingError
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text

@@ -70,7 +70,7 @@ def reproduce(
     only_list: bool,
     out: Path,
     jobs: int | None,
-    engine: str,  # noqa: ARG001  the choice of one is checked by click
+    engine: str,
     cluster: str | None,
     fresh: bool,
     as_json: bool,
@@ -90,7 +90,7 @@ def reproduce(
     check(tables)
     shown = _Shown(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
     try:
-        for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster)):
+        for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster, engine)):
             shown.add(outcome, found)
     except KeyboardInterrupt:
         shown.tell_rest()

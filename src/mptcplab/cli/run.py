@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
+from mptcplab.campaign.lab import Done
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
 from mptcplab.cli.sweep import execute
-from mptcplab.engine.lab import Done
-from mptcplab.engine.rounds import Rounds
 from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
@@ -48,7 +48,7 @@ def run(
     repeats: int | None,
     out: Path | None,
     jobs: int | None,
-    engine: str,  # noqa: ARG001  the choice of one is checked by click
+    engine: str,
     cluster: str | None,
     fresh: bool,
     as_json: bool,
@@ -62,7 +62,7 @@ def run(
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder)
-    done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster), partial=sweep.write_partial)
+    done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster, engine), partial=sweep.write_partial)
     # Table and document of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done, as_json=as_json)

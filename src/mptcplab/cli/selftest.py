@@ -16,8 +16,8 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.options import patch_option
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter

@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from mptcplab.campaign.lab import Done, Lab, Stop, prepare_engines
+from mptcplab.campaign.record import Executor
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import Running, console, default_jobs
-from mptcplab.engine.lab import Done, Lab, Stop, prepare_engines
-from mptcplab.engine.record import Executor
-from mptcplab.engine.rounds import Rounds
-from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
 from mptcplab.scenario.load import Run
@@ -37,7 +37,7 @@ def execute(
     :raises KeyboardInterrupt: when the user or the system asked for the end.
     """
     first = rounds.first()
-    engines = prepare_engines(first)
+    engines = prepare_engines(first, name=running.engine)
     stop = Stop()
     started = time.monotonic()
     with _executor(running) as (executor, jobs):
@@ -75,7 +75,7 @@ def _executor(running: Running) -> Iterator[tuple[Executor | None, int]]:
     if running.cluster is None:
         yield None, running.jobs or default_jobs()
         return
-    from mptcplab.engine.cluster import connected
+    from mptcplab.campaign.cluster import connected
 
     with connected(running.cluster) as (executor, workers):
         yield executor, running.jobs or workers

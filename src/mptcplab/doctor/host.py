@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mptcplab.doctor.model import Finding, Level, as_root, fine
-from mptcplab.engine.machine import memory_folder
+from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
 from mptcplab.kernel.cache import cache_root
 

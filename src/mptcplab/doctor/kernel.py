@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, as_root, fine
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, cache_root, find_kernel, list_kernels, work_dir
 from mptcplab.kernel.config import kernel_text

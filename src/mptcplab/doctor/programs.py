@@ -12,8 +12,8 @@ from typing import Any
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import System
-from mptcplab.engine import machine
 from mptcplab.engine.tools import PACKAGES, find_program, flow_program, programs_of
+from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One program with its standard streams carried to the host and back: the guest's half of ``mptcplab exec``.
 
-The host's half, mptcplab/engine/streams.py, describes the files through which bytes pass. Virtual time stands still
+The host's half, engine/virtual/streams.py, describes the files through which bytes pass. Virtual time stands still
 whenever this process waits for the host: it spins, and time moves only when nothing can run. So neither the speed of
 the host nor that of whoever writes and reads there shows inside.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A program on a terminal of the guest, for a person: the guest's half of ``mptcplab exec --shell``.
 
-Keys and window sizes come from the host through /dev/tty1, in the messages of mptcplab/engine/terminal.py; what the
+Keys and window sizes come from the host through /dev/tty1, in the messages of engine/virtual/terminal.py; what the
 program prints goes the way of all output. Virtual time passes as fast as it can while a program runs in the
 foreground. It stands still while a shell waits at its prompt: else the lab would be years older when a person has typed
 a line.

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.engine.session import BARE, Session, run_session
-from mptcplab.engine.streams import Streams
-from mptcplab.engine.virtual import RunInterruptedError
+from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.virtual.session import BARE, Session, run_session
+from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
 from mptcplab.selftest.kernel_log import kernel_result, watched

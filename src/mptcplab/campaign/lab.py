@@ -10,15 +10,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.engine.record import Executor, LocalExecutor, Took, labels, prepare_engines, prepare_job
+from mptcplab.campaign.record import Engines, Executor, LocalExecutor, Took, labels, prepare_engines, prepare_job
+from mptcplab.campaign.store import Store
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.store import Store
-from mptcplab.engine.virtual import RunInterruptedError, VirtualEngine
 from mptcplab.errors import LabError, reason
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording, is_complete, relabelled
@@ -57,21 +57,22 @@ def _nothing_more(_done: Done) -> Sequence[Run]:
 
 
 class Lab:
-    """Executes runs into one results folder. ``engines`` has one for every kernel version that the runs ask for.
+    """Executes runs into one results folder. ``engines`` are all that the runs ask for.
 
     With ``fresh``, recordings that are there already are made again. ``executor`` is where; None is this machine.
     """
 
     def __init__(
         self,
-        engines: Mapping[str, VirtualEngine],
+        engines: Engines,
         out: Path,
         *,
         stop: Stop,
         fresh: bool = False,
         executor: Executor | None = None,
     ) -> None:
-        self._engines, self._stop, self._fresh = dict(engines), stop, fresh
+        self._engines, self._stop, self._fresh = engines, stop, fresh
+        engines.check_folder(out.resolve())
         self._store = Store(out)
         self._executor = executor or LocalExecutor(self._engines)
         self._met: set[str] = set()
@@ -147,7 +148,7 @@ class Lab:
             return Done(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
 
     def _record(self, run: Run, started: float) -> Done | None:
-        job = prepare_job(run, self._engines[run.point.scenario.kernel])
+        job = prepare_job(run, self._engines)
         identity = job.identity.name
         target = self._store.place(identity)
         with self._store.claimed(identity) as mine:

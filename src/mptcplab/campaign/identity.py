@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Any
 
 import mptcplab
 from mptcplab.engine.tools import find_program, fingerprint, library_fingerprints, programs_of
-from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import Run
 
@@ -37,7 +37,7 @@ class Identity:
         return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
-def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: dict[str, Path]) -> Identity:
+def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], tools: Mapping[str, Path]) -> Identity:
     """The identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
     paths = {name: find_program(name) for name in programs_of(plan.commands)}
     paths |= {name: tools[name] for name in plan.tools} | {"python": Path(sys.executable)}
@@ -47,12 +47,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: KernelBuild, tools: d
             "mptcplab": mptcplab.__version__,
             "guest": _guest_digest(),
             "engine": engine,
-            "kernel": {
-                "release": kernel.release,
-                "key": kernel.key,
-                "config_sha256": kernel.config_sha256,
-                "hz": kernel.hz,
-            },
+            "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
             "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_WORDS)),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from mptcplab.engine.lab import Done
+from mptcplab.campaign.lab import Done
 from mptcplab.metrics.rows import RunResult, rows_of
 from mptcplab.scenario.load import Experiment, Point, Run
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.engine.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
+from mptcplab.campaign.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.kernel.cache import cache_root, work_dir
 from mptcplab.scenario.load import Run
@@ -97,13 +97,13 @@ def _threads(client: Client) -> int:
 
 
 class ClusterExecutor:
-    """Sends jobs to workers. See :class:`mptcplab.engine.record.Executor`."""
+    """Sends jobs to workers. See :class:`mptcplab.campaign.record.Executor`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def record(self, job: Job, folder: Path, stop: Stop) -> Took:
-        """See :class:`mptcplab.engine.record.Executor`. :raises LabError: when workers died with this run as well."""
+        """See :class:`mptcplab.campaign.record.Executor`. :raises LabError: when workers died with this run as well."""
         key = f"mptcplab-{job.identity.name}-{time.monotonic_ns()}"
         try:
             future = self._client.submit(execute, job.run, job.identity.facts, pure=False, key=key)
@@ -152,8 +152,8 @@ def execute(run: Run, facts: dict[str, Any]) -> Sent:
 
     worker = get_worker()
     try:
-        engines = prepare_engines([run])
-        job = prepare_job(run, engines[run.point.scenario.kernel])
+        engines = prepare_engines([run], name=str(facts["engine"]))
+        job = prepare_job(run, engines)
         if job.identity.facts != facts:
             raise _difference(job.identity.facts, facts, worker.address)
         with _until_cancelled() as stop, work_dir(job.identity.name, cache_root() / "cluster") as place:

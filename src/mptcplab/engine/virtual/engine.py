@@ -8,16 +8,17 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.machine import Boot, Console, Machine
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.protocol import Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
+from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import LabError
-from mptcplab.kernel import KernelBuild
+from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
 
 _LOOK_SECONDS = 0.25
@@ -29,35 +30,23 @@ _GUEST_SAYS = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
 
 
-class RunInterruptedError(LabError):
-    """The user, or the system, asked for the end."""
-
-
-class DiskFullError(LabError):
-    """The results found no room."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a finished lab left, besides the files in its folder.
-
-    ``zero_ns`` is when the plan's time zero was and ``virtual_ns`` when everything was done, both since boot; times in
-    ``programs`` count from time zero.
-    """
-
-    programs: list[dict[str, Any]]
-    zero_ns: int
-    virtual_ns: int
-    wall_seconds: float
-
-
 @dataclass(frozen=True)
 class VirtualEngine:
     """Executes plans in the lab kernel ``kernel``. ``tools`` maps names of our programs to their paths."""
 
     kernel: KernelBuild
-    tools: dict[str, Path]
+    tools: Mapping[str, Path]
     stall_seconds: float = DEFAULT_STALL_SECONDS
+
+    @property
+    def kernel_facts(self) -> dict[str, Any]:
+        """See :class:`mptcplab.engine.protocol.Engine`."""
+        return {
+            "release": self.kernel.release,
+            "key": self.kernel.key,
+            "config_sha256": self.kernel.config_sha256,
+            "hz": self.kernel.hz,
+        }
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """Run ``plan``; the guest's files end up in ``folder``, an existing empty one, as does what the kernel printed.
@@ -109,6 +98,20 @@ class VirtualEngine:
             if wrong:
                 return wrong
         return None
+
+
+class Virtual:
+    """The kind of engine that this is."""
+
+    capabilities = Capabilities(virtual_time=True, needs_root=False, one_kernel=True)
+
+    def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> VirtualEngine:
+        """See :class:`mptcplab.engine.protocol.EngineKind`."""
+        return VirtualEngine(find_kernel(version), tools, stall_seconds)
+
+    def check_folder(self, folder: Path) -> None:
+        """See :class:`mptcplab.engine.protocol.EngineKind`."""
+        check_folder(folder)
 
 
 def _readable(descriptor: int) -> bool:

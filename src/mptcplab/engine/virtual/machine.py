@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from mptcplab.engine.addresses import fixed_addresses
+from mptcplab.engine.virtual.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 

@@ -3,7 +3,7 @@
 
 To the guest go messages: a letter (k for keys, s for the window's size), the length of what follows in two bytes, and
 that. From the guest comes a byte whenever its shell waits at the prompt; the lab is stopped from then to the next key.
-Output takes the way of all output, see mptcplab/engine/streams.py.
+Output takes the way of all output, see mptcplab/engine/virtual/streams.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tty
 from collections.abc import Iterator
 from pathlib import Path
 
-from mptcplab.engine.streams import Output
+from mptcplab.engine.virtual.streams import Output
 
 _HEAD = struct.Struct("=cH")
 _READ_BYTES = 1024

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mptcplab.engine.identity import Identity, identify
-from mptcplab.engine.locks import leased_cpu
+from mptcplab.campaign.identity import Identity, identify
+from mptcplab.campaign.locks import leased_cpu
+from mptcplab.engine.protocol import Engine, Outcome
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import Outcome, VirtualEngine
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
-from mptcplab.kernel import find_kernel
+from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
@@ -53,30 +53,50 @@ class Executor(Protocol):
         """
 
 
-def prepare_engines(runs: Iterable[Run], *, stall_seconds: float = DEFAULT_STALL_SECONDS) -> dict[str, VirtualEngine]:
+@dataclass(frozen=True)
+class Engines:
+    """Engines of one kind, by the version of the kernel that scenarios ask for."""
+
+    name: str
+    by_version: Mapping[str, Engine]
+
+    def of(self, run: Run) -> Engine:
+        """Return the one for ``run``."""
+        return self.by_version[run.point.scenario.kernel]
+
+    def check_folder(self, folder: Path) -> None:
+        """:raises InputError: when they cannot have their files in ``folder``."""
+        engine_kinds()[self.name].check_folder(folder)
+
+
+def prepare_engines(
+    runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
+) -> Engines:
     """An engine for every kernel version that ``runs`` ask for. :raises MissingError: when one is not built."""
+    kind = engine_kinds()[name]
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    kernels = {version: find_kernel(version) for version in versions}
     tools = {FLOW: flow_program()}
-    return {version: VirtualEngine(kernel, tools, stall_seconds) for version, kernel in kernels.items()}
+    found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}
+    return Engines(name, found)
 
 
-def prepare_job(run: Run, engine: VirtualEngine) -> Job:
+def prepare_job(run: Run, engines: Engines) -> Job:
     """Plan and identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
     plan = compile_plan(run.point.scenario, seed=run.seed)
-    identity = identify(run, plan, engine="virtual", kernel=engine.kernel, tools=engine.tools)
-    return Job(run, plan, identity)
+    engine = engines.of(run)
+    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools)
+    return Job(run, plan, facts)
 
 
 @dataclass(frozen=True)
 class LocalExecutor:
     """Runs labs on this machine, each pinned to a CPU of its own as long as there are enough."""
 
-    engines: dict[str, VirtualEngine]
+    engines: Engines
 
     def record(self, job: Job, folder: Path, stop: Stop) -> Took:
         """See :class:`Executor`."""
-        engine = self.engines[job.run.point.scenario.kernel]
+        engine = self.engines.of(job.run)
         with leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # As the guest had it, it names the places of this machine's tools, which are no part of a recording.

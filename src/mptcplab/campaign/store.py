@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mptcplab.engine.locks import locked_place
-from mptcplab.engine.machine import check_folder
-from mptcplab.engine.virtual import DiskFullError, RunInterruptedError
+from mptcplab.campaign.locks import locked_place
+from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel.cache import work_dir
 from mptcplab.recording.record import finish_failed
@@ -31,7 +30,7 @@ _PLACES = 1 << 62
 
 
 class Store:
-    """One results folder, made if need be. :raises InputError: when a lab cannot have its files there."""
+    """One results folder, made if need be. :raises InputError: when nothing can be written there."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()
@@ -39,7 +38,6 @@ class Store:
         self._work = self.out / ".work"
         self._log = self.out / "log.jsonl"
         self._log_lock = threading.Lock()
-        check_folder(self.out)
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
             # Removes leftovers, and finds out now whether anything can be written here.
