@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kind of workload from outside of the package runs in the lab, and stands in table, JSON and HTML."""
+"""Kinds of workloads and engines from outside of the package: they run, and stand in table, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from .bench import mptcplab
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
+TWO_LINES = PLUGINS.parents[1] / "examples" / "two-lines.toml"
 
 
 def test_run_of_a_kind_from_elsewhere(tmp_path: Path) -> None:
@@ -22,3 +23,19 @@ def test_run_of_a_kind_from_elsewhere(tmp_path: Path) -> None:
     report = mptcplab("report", tmp_path / "out", env=plugins)
     assert report.returncode == 0, report.stderr
     assert "bulk: echo, client" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_an_engine_from_elsewhere_is_chosen_by_its_name(tmp_path: Path) -> None:
+    plugins = {"MPTCPLAB_PLUGINS": str(PLUGINS / "loud.py")}
+    arguments = ("run", TWO_LINES, "--set", "transport.protocol=tcp", "--set", "workloads.bulk.duration=100 ms")
+    done = mptcplab(*arguments, "--engine", "loud", "--out", tmp_path / "out", env=plugins)
+    assert done.returncode == 0, done.stderr
+    (recording,) = (tmp_path / "out" / "runs").iterdir()
+    assert (recording / "loud.txt").read_text() == "here\n"
+    assert json.loads((recording / "manifest.json").read_text())["facts"]["engine"] == "loud"
+
+
+def test_an_engine_that_is_not_there_is_a_mistake() -> None:
+    done = mptcplab("run", TWO_LINES, "--engine", "loud")
+    assert done.returncode == 2
+    assert "virtual" in done.stderr
