@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mptcplab.campaign.contract import contract
 from mptcplab.metrics.rows import result_rows
-from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.recording import samples
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.report.experiment import experiment_document
 from mptcplab.report.files import write_json
 from mptcplab.scenario.load import Experiment, Run, load
@@ -100,7 +101,9 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
         "seed": run.seed,
         "zero_ns": 0,
         "virtual_ns": end,
+        "format": FORMAT,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        **contract(network, ports(run.point.scenario)),
         "programs": programs,
         "facts": {
             "mptcplab": "0.0.1",

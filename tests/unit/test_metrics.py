@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
@@ -76,16 +77,16 @@ class Made:
         return Recording(self.folder)
 
     def _manifest(self) -> dict[str, Any]:
-        host = {"transport": {"protocol": "mptcp" if self.asked else "tcp"}}
-        flow = {"kind": "flow", "from": "client", "to": "server", "direction": "upload", "checksum": True}
-        flow |= self.wanted
-        scenario = {"hosts": {"client": host, "server": host}, "workloads": {"bulk": flow}}
-        return {
-            "seed": self.seed,
-            "settings": self.settings,
-            "addresses": ADDRESSES,
-            "facts": {"scenario": scenario, "kernel": {"release": "7.2.1-test", "hz": self.hz}},
-        }
+        transport = {"protocol": "mptcp" if self.asked else "tcp"}
+        flow = {"kind": "flow", "direction": "upload", "checksum": True, **self.wanted}
+        return manifest(
+            {"bulk": flow},
+            nodes=[{"name": name, "kind": "host", "transport": transport} for name in ("client", "server")],
+            seed=self.seed,
+            settings=self.settings,
+            addresses=ADDRESSES,
+            facts={"kernel": {"release": "7.2.1-test", "hz": self.hz}},
+        )
 
     def _output(self, node: str) -> str:
         common = {"conn": 0, "role": node}

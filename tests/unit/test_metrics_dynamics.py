@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.unit.made_manifest import manifest
 
 from mptcplab.metrics.dynamics import Rates, path_rates, path_waiting
 from mptcplab.recording import samples
@@ -38,12 +39,9 @@ def _recording(folder: Path, direction: str = "upload") -> Recording:
     links = {f"10.0.{line}.1": f"access{line}" for line in (1, 2)} | {
         f"10.0.{line + 2}.2": f"line{line}" for line in (1, 2)
     }
-    workload = {"kind": "flow", "from": "client", "to": "server", "direction": direction}
-    manifest = {
-        "addresses": {address: {"link": link} for address, link in links.items()},
-        "facts": {"scenario": {"workloads": {"bulk": workload}}},
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    addresses = {address: {"link": link} for address, link in links.items()}
+    made = manifest({"bulk": {"kind": "flow", "direction": direction}}, addresses=addresses)
+    (folder / "manifest.json").write_text(json.dumps(made))
     return Recording(folder)
 
 

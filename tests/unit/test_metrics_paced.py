@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
@@ -80,8 +81,7 @@ def _recording(folder: Path, described: dict[str, Any], client: list[dict[str, A
     (folder / "out").mkdir()
     for side, events in (("client", client), ("server", server)):
         (folder / "out" / f"it.{side}.out").write_text("".join(json.dumps(event) + "\n" for event in events))
-    load = {"from": "client", "to": "server", **described}
-    (folder / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": {"it": load}}}}))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"it": described})))
     return Recording(folder)
 
 

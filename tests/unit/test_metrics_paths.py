@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
+from mptcplab.campaign.contract import contract
 from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
 from mptcplab.metrics.figures import FIGURES, columns
 from mptcplab.metrics.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
+from mptcplab.plan.compile import ports
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
+from mptcplab.scenario.network import Network
 from mptcplab.workload.outputs import percentiles
 
 
@@ -61,11 +65,11 @@ workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 
 PATHS = ("access1>line1", "access2>line2")
 
 
-def _capacities(folder: Path, text: str, *paths: str, sender: str = "client") -> list[float] | None:
+def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
     file = folder / "made.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    return path_capacities(json.loads(scenario.model_dump_json(by_alias=True, exclude={"title"})), sender, paths)
+    return path_capacities(contract(Network(scenario), ports(scenario)), "bulk", paths)
 
 
 def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -> None:
@@ -73,7 +77,8 @@ def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -
     text = LINES.format(family="", links="")
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
     back = ("line1>access1", "line2>access2")
-    assert _capacities(tmp_path, text, *back, sender="server") == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
+    download = text.replace('duration = "1 s"', 'duration = "1 s", direction = "download"')
+    assert _capacities(tmp_path, download, *back) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
     text = LINES.format(family='family = "ipv6"', links='links.access2 = { rate = "5 Mbit/s" }')
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1428 / 1538, 5e6 * 1428 / 1514])
 
@@ -81,7 +86,7 @@ def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -
 def test_capacities_that_cannot_be_told(tmp_path: Path) -> None:
     unlimited = LINES.format(family="", links="").replace('links.line2 = { rate = "20 Mbit/s" }', "")
     assert _capacities(tmp_path, unlimited, *PATHS) is None
-    assert path_capacities({"hosts": "of another version"}, "client", PATHS) is None
+    assert _capacities(tmp_path, LINES.format(family="", links=""), "elsewhere>line1") is None
 
 
 def test_a_shared_bottleneck_is_one_capacity(tmp_path: Path) -> None:
@@ -123,8 +128,7 @@ def test_reassembly_of_a_recording(tmp_path: Path) -> None:
     subflows[-1]["bytes_received"] = 1600 + 400 * 2
     samples.write(connections, tmp_path / "connections.parquet")
     samples.write(subflows, tmp_path / "subflows.parquet")
-    workload = {"kind": "flow", "from": "client", "to": "server", "direction": "upload"}
-    (tmp_path / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": {"bulk": workload}}}}))
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": "flow"}})))
     recording = Recording(tmp_path)
     (ends,) = ends_of(recording)
     (one,) = reassemblies(recording, ends)

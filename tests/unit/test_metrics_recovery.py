@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
 from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
 from mptcplab.metrics.derived import workload_recoveries
@@ -118,10 +119,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
     (folder / "out").mkdir()
     sender = [{"event": "end", "conn": conn, "last_ns": 10 * _NS} for conn in (0, 1)]
     (folder / "out" / "bulk.client.out").write_text("".join(json.dumps(event) + "\n" for event in sender))
-    workloads = {"bulk": {"kind": workload, "from": "client", "to": "server", "direction": "upload"}}
-    scenario = {"workloads": workloads, "links": {"line1": {}}}
-    manifest = {"facts": {"scenario": scenario}, "ports": {"bulk": 5001}, "zero_ns": 0}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": workload}}, zero_ns=0)))
     if events:
         pl.DataFrame(events).write_parquet(folder / "events.parquet")
     return Recording(folder)
@@ -161,8 +159,8 @@ def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> No
         rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(told if second else {})}]
     samples.write(rows, tmp_path / "connections.parquet")
     kinds = {"ask": "requests", "bulk": "flow"}
-    workloads = {name: {"kind": kind, "from": "client", "to": "server"} for name, kind in kinds.items()}
-    (tmp_path / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": workloads}}}))
+    workloads = {name: {"kind": kind} for name, kind in kinds.items()}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest(workloads)))
     gaps = {}
     for ends in ends_of(Recording(tmp_path)):
         curve = delivery(Recording(tmp_path), ends)

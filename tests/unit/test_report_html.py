@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.html_page import EVIL, PageText, drawing_of
+from tests.unit.made_manifest import told
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
@@ -323,4 +324,5 @@ def test_same_folder_same_bytes(tmp_path: Path) -> None:
     ],
 )
 def test_arrows_point_to_who_receives(described: dict[str, Any], expected: str) -> None:
-    assert html_build._workload("it", {"from": "a", "to": "b", **described}) == expected
+    (load,) = told({"it": {"from": "a", "to": "b", **described}})
+    assert html_build._workload(load) == expected

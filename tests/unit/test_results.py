@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.unit.made_manifest import told
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
@@ -131,7 +132,7 @@ def test_who_sends(tmp_path: Path) -> None:
     (upload,) = ends_of(Recording(place))
     assert (upload.sender, upload.receiver, upload.receiving) == ("client", "server", "bulk.server")
     manifest = json.loads((place / "manifest.json").read_text())
-    manifest["facts"]["scenario"]["workloads"]["bulk"]["direction"] = "download"
+    manifest["workloads"] = told({"bulk": {**manifest["workloads"][0], "direction": "download"}})
     (place / "manifest.json").write_text(json.dumps(manifest))
     (download,) = ends_of(Recording(place))
     assert (download.sender, download.receiver, download.receiving) == ("server", "client", "bulk.client")

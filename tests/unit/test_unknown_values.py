@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure as MplFigure
+from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.compare import sides
@@ -97,8 +98,7 @@ def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]
         "duration": "1 s",
     }
     workload |= {"checksum": False}
-    facts = {"facts": {"scenario": {"workloads": {"bulk": workload}}}}
-    (folder / "manifest.json").write_text(json.dumps(facts))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"bulk": workload})))
     (folder / "out").mkdir()
     for side, said in outputs.items():
         text = "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in said)
@@ -135,7 +135,7 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
     for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0}])):
         (tmp_path / folder).mkdir()
         recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
-        described = recording.manifest["facts"]["scenario"]["workloads"]["bulk"]
+        described = recording.manifest["workloads"][0]
         if said:
             with pytest.raises(LabError, match="no end"):
                 read(recording, "bulk", described)
@@ -148,7 +148,7 @@ def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     end = {"event": "end", "conn": 0, "connect_ns": 0, "bytes": 5, "last_ns": 100}
     recording = _recording(tmp_path, client=[start, end], server=[end])
     with pytest.raises(LabError, match="no goodput"):
-        read(recording, "bulk", recording.manifest["facts"]["scenario"]["workloads"]["bulk"])
+        read(recording, "bulk", recording.manifest["workloads"][0])
 
 
 def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:

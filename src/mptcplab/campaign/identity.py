@@ -15,9 +15,9 @@ from typing import Any
 import mptcplab
 from mptcplab.engine.tools import find_program, fingerprint, library_fingerprints, programs_of
 from mptcplab.plan.model import Plan
+from mptcplab.recording.record import FORMAT
 from mptcplab.scenario.load import Run
 
-FORMAT = 1
 _LENGTH = 16
 #: Words for people: correcting them does not make another run. The kernel's is one of several names of the same
 #: build, whose hash is a fact of its own.

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from mptcplab.campaign.contract import contract
 from mptcplab.campaign.identity import Identity, identify
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.engine.protocol import Engine, Outcome
@@ -122,7 +123,7 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "zero_ns": outcome.zero_ns,
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        "ports": ports(run.point.scenario),
+        **contract(network, ports(run.point.scenario)),
         "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
     }
 

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mptcplab.metrics.ends import Ends, server_ports
-from mptcplab.metrics.subflows import group, of_server
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.subflows import of_server
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
 
@@ -145,9 +145,7 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
     for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
         curves[local, remote] = _curve(each, "bytes_received")
         first.append(each.row(-1, named=True))
-    ports = server_ports(recording, ends)
-    wanted = of_server(first, ports) if ports is not None else [row for some in group(first).values() for row in some]
-    chosen = [curves[row["local"], row["remote"]] for row in wanted]
+    chosen = [curves[row["local"], row["remote"]] for row in of_server(first, ends.ports)]
     return _added(chosen) if chosen else None
 
 

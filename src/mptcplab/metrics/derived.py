@@ -40,10 +40,9 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
 
 def _benefit(recording: Recording, ends: Ends, goodput_bps: float, sockets: Sockets) -> float | None:
     """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
-    described = recording.manifest["facts"]["scenario"]
-    if len(described["workloads"]) > 1 or not ends.kind.is_bulk or changes_rates(recording):
+    if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
         return None
     if len(sockets.shares) < 2:
         return None
-    capacities = path_capacities(described, ends.sender, sockets.shares)
+    capacities = path_capacities(recording.manifest, ends.workload, sockets.shares)
     return aggregation_benefit(goodput_bps, capacities) if capacities is not None else None

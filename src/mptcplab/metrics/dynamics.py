@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from mptcplab.metrics.ends import described, ends_of_workload
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.record import Recording
 
@@ -114,10 +114,9 @@ def path_windows(recording: Recording, workload: str, path: str) -> tuple[Number
 
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """The samples of one side's subflows, each with its path and in the order of time."""
-    described: dict[str, Any] = recording.manifest["facts"]["scenario"]["workloads"][workload]
-    client = sending == (described.get("direction") != "download")
-    program = f"{workload}.client" if client else f"{workload}.server"
+    ends = ends_of_workload(described(recording, workload))
+    program = ends.sending if sending else ends.receiving
     rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
     for (_, local, remote), group in rows.group_by("conn", "local", "remote", maintain_order=True):
-        ends = {"local": remote, "remote": local} if sending else {"local": local, "remote": remote}
-        yield path_name(ends, recording.manifest["addresses"]), group
+        sides = {"local": remote, "remote": local} if sending else {"local": local, "remote": remote}
+        yield path_name(sides, recording.manifest["addresses"]), group

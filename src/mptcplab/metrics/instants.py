@@ -26,8 +26,8 @@ def link_instants(recording: Recording) -> list[Instant]:
 
 def changes_rates(recording: Recording) -> bool:
     """Whether a link had more than one rate, or none for some time."""
-    links = recording.manifest["facts"]["scenario"].get("links", {}).values()
-    return bool(_events(recording).height) or any(link.get("trace") for link in links)
+    sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
+    return bool(_events(recording).height) or any(side.get("trace") for side in sides)
 
 
 def _events(recording: Recording) -> pl.DataFrame:

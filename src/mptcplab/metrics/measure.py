@@ -18,7 +18,7 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.derived import derived_figures
-from mptcplab.metrics.ends import Ends, ends_of_workload, server_ports
+from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
@@ -45,23 +45,22 @@ class Measured:
 
 def measure(recording: Recording) -> list[Measured]:
     """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
-    workloads = recording.manifest["facts"]["scenario"]["workloads"]
-    return [measure_workload(recording, name) for name in workloads]
+    return [measure_workload(recording, told["name"]) for told in recording.manifest["workloads"]]
 
 
 def measure_workload(recording: Recording, name: str) -> Measured:
     """One workload of a run. :raises LabError: when a program's output is broken."""
-    described = recording.manifest["facts"]["scenario"]["workloads"][name]
-    ends = ends_of_workload(name, described)
+    told = described(recording, name)
+    ends = ends_of_workload(told)
     sender, receiver = ends.sender, ends.receiver
     rows = {
         node: _last_rows(recording, ends, node, program)
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
-    reading = read(recording, name, described)
-    hosts = recording.manifest["facts"]["scenario"]["hosts"]
-    wanted = algorithms.wanted(described, hosts[sender]["transport"])
-    spoken = {ends.protocol or hosts[node]["transport"]["protocol"] for node in (sender, receiver)}
+    reading = read(recording, name, told)
+    transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if node["kind"] == "host"}
+    wanted = algorithms.wanted(told, transports[sender])
+    spoken = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
     asked = "mptcp" in spoken
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
@@ -79,7 +78,7 @@ def measure_workload(recording: Recording, name: str) -> Measured:
         scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
-            *(_warnings(sockets, counts, asked=asked, ends=ends, hosts=hosts) if spoken != {"udp"} else ()),
+            *(_warnings(sockets, counts, asked=asked, ends=ends, transports=transports) if spoken != {"udp"} else ()),
             *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
@@ -92,8 +91,7 @@ def measure_workload(recording: Recording, name: str) -> Measured:
 def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
     """Of the program, if it tells its sockets; else of all sockets of the host, those of the workload's server."""
     rows = subflows.last_rows(recording.subflows, node=node, program=program)
-    ports = server_ports(recording, ends)
-    return rows if program is not None or ports is None else subflows.of_server(rows, ports)
+    return rows if program is not None else subflows.of_server(rows, ends.ports)
 
 
 def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends) -> Sockets:
@@ -162,18 +160,18 @@ def _scheduler(recording: Recording, node: str, seen: list[list[algorithms.Subfl
     return ""
 
 
-def _backup_links(hosts: dict[str, Any]) -> set[str]:
+def _backup_links(transports: Mapping[str, Any]) -> set[str]:
     """Links that are meant to carry nothing as long as others work."""
-    endpoints = [host["transport"].get("endpoints") for host in hosts.values()]
+    endpoints = [transport.get("endpoints") for transport in transports.values()]
     listed = [endpoint for some in endpoints if isinstance(some, list) for endpoint in some]
     return {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
 
 
 def _warnings(
-    sockets: Sockets, counts: MptcpCounts, *, asked: bool, ends: Ends, hosts: dict[str, Any]
+    sockets: Sockets, counts: MptcpCounts, *, asked: bool, ends: Ends, transports: Mapping[str, Any]
 ) -> Iterator[str]:
-    backups = _backup_links(hosts)
-    is_bulk = ends.kind.is_bulk
+    backups = _backup_links(transports)
+    is_bulk = ends.is_bulk
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
     if use.connections == 0:

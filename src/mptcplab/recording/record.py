@@ -17,6 +17,8 @@ from mptcplab.errors import LabError
 from mptcplab.recording import captures, samples
 from mptcplab.recording.damage import damage_told
 
+#: Of the manifest. A recording of another one is not read.
+FORMAT = 2
 #: What to do about a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "uml", "guest.json")
@@ -33,7 +35,7 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
     _remove(folder, (*_SCRATCH, *_RAW))
-    _write_manifest(folder, manifest)
+    _write_manifest(folder, {"format": FORMAT, **manifest})
 
 
 def finish_failed(folder: Path, message: str) -> None:
@@ -96,6 +98,9 @@ class Recording:
             raise LabError(f"the manifest of {self.folder} cannot be read", hint=REPEATED) from error
         if not isinstance(manifest, dict):
             raise LabError(f"the manifest of {self.folder} is not one", hint=REPEATED)
+        if manifest.get("format") != FORMAT:
+            said = manifest.get("format", "an older one")
+            raise LabError(f"{self.folder} has format {said}, and this version reads {FORMAT}", hint=REPEATED)
         return manifest
 
     @cached_property

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.compare import paired_rows
-from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
@@ -80,9 +79,7 @@ def section(
         question=question,
         notices=notices(results, rows, command),
         pictures=tuple(networks(scenarios)),
-        workloads=tuple(
-            _workload(name, load) for name, load in (scenarios[0]["workloads"] if scenarios else {}).items()
-        ),
+        workloads=tuple(_workload(told) for told in (firsts[0].recording.manifest["workloads"] if firsts else ())),
         tables=tables,
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),
@@ -124,11 +121,11 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
     return list(first.values())
 
 
-def _workload(name: str, load: dict[str, Any]) -> str:
+def _workload(load: dict[str, Any]) -> str:
     goal = " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
-    arrow = "→" if ends_of_workload(name, load).sender == load["from"] else "←"
+    arrow = "→" if load["ends"]["sender"] == load["from"] else "←"
     several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
-    return f"{name}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
+    return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
 
 
 def _typical(results: Results) -> list[RecordedRun]:

@@ -36,14 +36,14 @@ def _plan(recording: Recording) -> dict[str, Any]:
 def scenario_of(recording: Recording) -> dict[str, Any]:
     """The resolved scenario in the order of its file, which decides addresses and routes; manifests sort by name."""
     scenario: dict[str, Any] = recording.manifest["facts"]["scenario"]
-    plan = _plan(recording)
-    made = [step["argv"] for step in plan.get("setup", ()) if step["argv"][:4] == ["ip", "link", "add", "name"]]
-    order = [*plan.get("nodes", ()), *(argv[4] for argv in made)]
-    order += [program["name"].rpartition(".")[0] for program in plan.get("programs", ())]
-    place = {name: number for number, name in reversed(list(enumerate(order)))}
-    tables = ("hosts", "routers", "links", "workloads")
-    ordered = {key: dict(sorted(scenario[key].items(), key=lambda item: place.get(item[0], 0))) for key in tables}
-    return {**scenario, **ordered}
+    told = recording.manifest
+    names = {
+        "hosts": [node["name"] for node in told["nodes"] if node["kind"] == "host"],
+        "routers": [node["name"] for node in told["nodes"] if node["kind"] == "router"],
+        "links": [link["name"] for link in told["links"]],
+        "workloads": [workload["name"] for workload in told["workloads"]],
+    }
+    return {**scenario, **{key: {name: scenario[key][name] for name in order} for key, order in names.items()}}
 
 
 def _without_none(value: Any) -> Any:

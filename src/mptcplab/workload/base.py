@@ -68,6 +68,33 @@ class WorkloadBase(Part):
         """Return where data connections go to if the server listens on ``port``."""
         return (port,)
 
+    @classmethod
+    def sends_to_client(cls, described: Mapping[str, Any]) -> bool:
+        """Return whether the host ``to`` sends what is measured."""
+        return cls.server_sends or described.get("direction") == "download"
+
+    @classmethod
+    def ends(cls, name: str, described: Mapping[str, Any], port: int) -> dict[str, Any]:
+        """Return what a recording says of a workload beside its description: who sends, who receives, who reports.
+
+        The hosts ``sender`` and ``receiver`` of the payload; their programs ``sending`` and ``receiving``, None if
+        these do not report their own sockets; the ``protocol`` that it asks for by itself; the ``ports`` of its data.
+        """
+        sides = [(described["from"], f"{name}.client"), (described["to"], f"{name}.server")]
+        if cls.sends_to_client(described):
+            sides.reverse()
+        (sender, sending), (receiver, receiving) = sides
+        return {
+            "sender": sender,
+            "receiver": receiver,
+            "sending": sending if cls.samples_itself else None,
+            "receiving": receiving if cls.samples_itself else None,
+            "protocol": cls.only_protocol or described.get("protocol"),
+            "ports": list(cls.data_ports(port)),
+            "is_bulk": cls.is_bulk,
+            "has_control_connections": cls.has_control_connections,
+        }
+
     @property
     def keeps_time(self) -> bool:
         """Whether it waits by itself, so that virtual time passes even where the network takes none."""

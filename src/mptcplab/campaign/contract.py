@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""What a recording's manifest says of the scenario, for everything that reads recordings.
+
+Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
+scenario.
+
+nodes      name, kind, and of a host its transport
+links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most
+workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
+paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from mptcplab.fields import Part
+from mptcplab.scenario.links import Direction
+from mptcplab.scenario.network import Network, Port
+
+Step = tuple[str, str]
+#: What a full frame carries: its MTU less the headers of IP and TCP with timestamps; and its Ethernet header.
+_MTU, _ETHERNET, _TCP_HEADER = 1500, 14, 32
+_IP_HEADERS = {"ipv4": 20, "ipv6": 40}
+
+
+def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
+    """Return it for one run. ``ports`` are what the servers of the workloads listen on."""
+    return {
+        "nodes": list(_nodes(network)),
+        "links": [_link(network, name) for name in network.scenario.links],
+        "workloads": list(_workloads(network, ports)),
+        "paths": {name: dict(_paths(network, name)) for name in network.scenario.workloads},
+    }
+
+
+def _dumped(part: Part) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(part.model_dump_json(by_alias=True))
+    return document
+
+
+def _nodes(network: Network) -> Iterator[dict[str, Any]]:
+    for name, host in network.scenario.hosts.items():
+        yield {"name": name, "kind": "host", "transport": _dumped(host.transport)}
+    for name in network.scenario.routers:
+        yield {"name": name, "kind": "router"}
+
+
+def _link(network: Network, name: str) -> dict[str, Any]:
+    link = network.scenario.links[name]
+    mtu = int(getattr(link, "mtu", None) or _MTU)
+    sides = {"forward": link.forward, "backward": link.backward}
+    told = {side: {**_dumped(one), "payload_bps": _payload_bps(network, one, mtu)} for side, one in sides.items()}
+    return {"name": name, "between": list(link.between), "mtu": mtu, **told}
+
+
+def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | None:
+    """The payload that TCP can carry at most, in full frames; None without a rate."""
+    if direction.rate is None:
+        return None
+    payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
+    return float(direction.rate) * payload / (mtu + _ETHERNET + direction.overhead)
+
+
+def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
+    for name, workload in network.scenario.workloads.items():
+        described = _dumped(workload)
+        yield {"name": name, **described, "ends": type(workload).ends(name, described, ports[name])}
+
+
+def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
+    """From the side that sends, by the name that subflows have there: ``access1>line1``."""
+    workload = network.scenario.workloads[name]
+    ends = (workload.sender, workload.receiver)
+    sender, receiver = reversed(ends) if type(workload).sends_to_client(_dumped(workload)) else ends
+    for first in network.ports_of(sender):
+        for last in network.ports_of(receiver):
+            steps = _steps(network, first, last)
+            if steps is not None:
+                yield first.link if first.link == last.link else f"{first.link}>{last.link}", steps
+
+
+def _steps(network: Network, first: Port, last: Port) -> list[Step] | None:
+    """The directions of links from one port to the other; None if there is no way that begins there."""
+    steps: list[Step] = []
+    node, link = first.node, first.link
+    for _ in network.scenario.links:
+        port = network.ports[node, link]
+        steps.append((link, "forward" if network.scenario.links[link].between[0] == node else "backward"))
+        if link == last.link:
+            return steps
+        node = port.peer
+        onward = network.next_hop(node, last)
+        direct = any(one.link == last.link for one in network.ports_of(node))
+        if not direct and onward is None:
+            return None
+        link = last.link if direct or onward is None else onward.link
+    return None
