@@ -69,7 +69,7 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
             connections += found[1]
     samples.write(rows, place / "subflows.parquet")
     samples.write(connections, place / "connections.parquet")
-    for node in scenario.hosts:
+    for node in scenario.transports:
         (place / "counters" / node).mkdir(parents=True)
         counted = {"MPTcpExtMPCapableACKRX": 1} if _is_mptcp(run) else {}
         (place / "counters" / node / "nstat.json").write_text(json.dumps({"kernel": counted}))
@@ -83,7 +83,7 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
 
 
 def _is_mptcp(run: Run) -> bool:
-    return any(host.transport.protocol == "mptcp" for host in run.point.scenario.hosts.values())
+    return any(one.protocol == "mptcp" for one in run.point.scenario.transports.values())
 
 
 def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:

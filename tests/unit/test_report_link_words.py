@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mptcplab.report.link_words import impairment_words, mtu_words, router_words
+from mptcplab.node.router import Router
+from mptcplab.report.link_words import impairment_words, mtu_words
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 
@@ -36,7 +37,7 @@ def test_plain_lines_need_no_words(tmp_path: Path) -> None:
 def test_recordings_of_earlier_versions_lack_the_keys() -> None:
     assert impairment_words({"rate": "10 Mbit/s", "delay": "5 ms"}) == ""
     assert mtu_words([{"between": ["a", "b"]}]) == ()
-    assert router_words({"sysctl": {}}) == ""
+    assert Router.words({"sysctl": {}}) == ""
 
 
 def test_everything_has_a_word(tmp_path: Path) -> None:

@@ -51,9 +51,7 @@ def test_presets_stand_from_left_to_right(tmp_path: Path, preset: str, columns: 
     scenario = load(file).points[0].scenario
     links = {name: link.between for name, link in scenario.links.items()}
     loads = scenario.workloads.values()
-    layout = arrange(
-        [*scenario.hosts, *scenario.routers], links, [one.sender for one in loads], [one.receiver for one in loads]
-    )
+    layout = arrange(list(scenario.nodes), links, [one.sender for one in loads], [one.receiver for one in loads])
     assert {name: column for name, (column, _) in layout.nodes.items()} == columns
     _check(layout, links)
 

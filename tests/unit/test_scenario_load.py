@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from mptcplab.errors import InputError
+from mptcplab.node.transport import Endpoint
 from mptcplab.scenario import preset
 from mptcplab.scenario.document import OF_EVERY_KIND, dotted, split_key
 from mptcplab.scenario.keys import Written, fields_of, known_fields
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.transport import Endpoint
 from mptcplab.units import Duration, Probability, QueueLength, Rate, Size
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.flow import Flow
@@ -147,8 +147,8 @@ def test_error_in_a_base_names_the_base(write: Write, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_presets(write: Write, topology: str, hosts: str, routers: str, links: str) -> None:
     scenario = one(load(write(f'title = "t"\n[topology]\n{topology}\n' + WORKLOAD)))
-    assert " ".join(scenario.hosts) == hosts
-    assert " ".join(scenario.routers) == routers
+    assert " ".join(scenario.node_tables["hosts"]) == hosts
+    assert " ".join(scenario.node_tables["routers"]) == routers
     assert " ".join(scenario.links) == links
 
 
@@ -202,8 +202,8 @@ def test_transport_holds_for_hosts_that_say_nothing_else(write: Write) -> None:
     limits = { subflows = 5 }
     sysctl = { "net.ipv4.tcp_sack" = 0 }
     """
-    hosts = one(load(write(LINES + WORKLOAD + text))).hosts
-    client, server = hosts["client"].transport, hosts["server"].transport
+    transports = one(load(write(LINES + WORKLOAD + text))).transports
+    client, server = transports["client"], transports["server"]
     assert (client.scheduler, server.scheduler) == ("one", "two")
     assert (client.limits.subflows, client.limits.add_addr_accepted) == (2, 3)
     assert (server.limits.subflows, server.limits.add_addr_accepted) == (5, 3)
@@ -212,9 +212,9 @@ def test_transport_holds_for_hosts_that_say_nothing_else(write: Write) -> None:
 
 def test_endpoints_of_a_host_replace_the_common_ones(write: Write) -> None:
     text = '[transport]\nendpoints = "none"\n[hosts.client.transport]\nendpoints = [{ link = "access1" }]\n'
-    hosts = one(load(write(LINES + WORKLOAD + text))).hosts
-    assert hosts["server"].transport.endpoints == "none"
-    assert hosts["client"].transport.endpoints == (Endpoint(link="access1"),)
+    transports = one(load(write(LINES + WORKLOAD + text))).transports
+    assert transports["server"].endpoints == "none"
+    assert transports["client"].endpoints == (Endpoint(link="access1"),)
 
 
 # -- sweeps
@@ -260,7 +260,7 @@ def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
 def test_sweep_of_the_topology(write: Write) -> None:
     sweep = '[sweep]\n"topology.lines" = [1, 2, 4]\n"links.line*.rate" = ["8 Mbit/s"]\n'
     points = load(write(LINES + WORKLOAD + sweep)).points
-    assert [len(point.scenario.routers) for point in points] == [1, 2, 4]
+    assert [len(point.scenario.node_tables["routers"]) for point in points] == [1, 2, 4]
     assert [point.settings["topology.lines"] for point in points] == ["1", "2", "4"]
     assert points[2].scenario.links["line4"].forward.rate == Rate(8 * 10**6)
 
@@ -268,7 +268,7 @@ def test_sweep_of_the_topology(write: Write) -> None:
 def test_sweep_of_presets(write: Write) -> None:
     sweep = '[sweep]\n"topology.preset" = ["direct", "line"]\n'
     points = load(write(LINES + WORKLOAD + sweep)).points
-    assert [len(point.scenario.routers) for point in points] == [0, 3]
+    assert [len(point.scenario.node_tables["routers"]) for point in points] == [0, 3]
 
 
 def test_sweep_of_lists_and_tables(write: Write) -> None:
@@ -281,7 +281,7 @@ def test_sweep_of_lists_and_tables(write: Write) -> None:
     experiment = load(write(LINES + WORKLOAD + sweep))
     assert len(experiment.points) == 16
     assert settings_of(experiment)[0] == ('["1 kB", "2 kB", "3 kB"]', '{ delay = "1 ms" }', "true", "0")
-    assert experiment.points[-1].scenario.hosts["client"].transport.sysctl == {"net.ipv4.tcp_ecn": 1}
+    assert experiment.points[-1].scenario.transports["client"].sysctl == {"net.ipv4.tcp_ecn": 1}
 
 
 # -- --set
@@ -292,7 +292,7 @@ def test_setting_stands_above_the_file(write: Write) -> None:
     overrides = ["links.line1.rate=3 Mbit/s", "title=Other", "workloads.bulk.connections = 5", "topology.lines=3"]
     scenario = one(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
     assert scenario.links["line1"].forward.rate == Rate(3 * 10**6)
-    assert (scenario.title, scenario.kernel, len(scenario.routers)) == ("Other", "7.3", 3)
+    assert (scenario.title, scenario.kernel, len(scenario.node_tables["routers"])) == ("Other", "7.3", 3)
     bulk = scenario.workloads["bulk"]
     assert isinstance(bulk, Flow)
     assert (bulk.connections, bulk.checksum) == (5, True)
@@ -303,8 +303,8 @@ def test_values_of_settings_are_toml_where_they_look_like_it(write: Write) -> No
     rmem = 'transport.tcp_rmem=["4 KiB", "128 KiB", "6 MiB"]'
     endpoints = 'hosts.client.transport.endpoints=[{ link = "access2", flags = ["backup"] }]'
     scenario = one(load(file, overrides=[rmem, endpoints, 'kernel="7"']))
-    assert scenario.hosts["server"].transport.tcp_rmem == (Size(4096), Size(131072), Size(6 << 20))
-    assert scenario.hosts["client"].transport.endpoints == (Endpoint(link="access2", flags=("backup",)),)
+    assert scenario.transports["server"].tcp_rmem == (Size(4096), Size(131072), Size(6 << 20))
+    assert scenario.transports["client"].endpoints == (Endpoint(link="access2", flags=("backup",)),)
     assert scenario.kernel == "7"
 
 

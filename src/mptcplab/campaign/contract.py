@@ -4,7 +4,7 @@
 Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
 scenario.
 
-nodes      name, kind, and of a host its transport
+nodes      name, kind, and the transport of those that have sockets of their own
 links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most
 workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
 paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.fields import Part
+from mptcplab.node.graph import Port
 from mptcplab.scenario.links import Direction
-from mptcplab.scenario.network import Network, Port
+from mptcplab.scenario.network import Network
 
 Step = tuple[str, str]
 #: What a full frame carries: its MTU less the headers of IP and TCP with timestamps; and its Ethernet header.
@@ -42,10 +43,9 @@ def _dumped(part: Part) -> dict[str, Any]:
 
 
 def _nodes(network: Network) -> Iterator[dict[str, Any]]:
-    for name, host in network.scenario.hosts.items():
-        yield {"name": name, "kind": "host", "transport": _dumped(host.transport)}
-    for name in network.scenario.routers:
-        yield {"name": name, "kind": "router"}
+    for name, node in network.nodes.items():
+        transport = {"transport": _dumped(node.own_transport)} if node.own_transport is not None else {}
+        yield {"name": name, "kind": node.kind, **transport}
 
 
 def _link(network: Network, name: str) -> dict[str, Any]:

@@ -148,8 +148,8 @@ def _scenario_of(ctx: click.Context) -> Path | None:
 
 def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Keys that may be set, with the values that one of them may take when these are few."""
+    from mptcplab.node.transport import Transport
     from mptcplab.scenario.load import load
-    from mptcplab.scenario.transport import Transport
 
     scenario = load(file).points[0].scenario
     yield from _below(Transport(), "transport.")
@@ -174,7 +174,7 @@ def _below(part: BaseModel, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]
 
 
 class _Node(_Taught):
-    """Hosts and routers of the scenario that is named before."""
+    """Nodes of the scenario that is named before."""
 
     def choices(self, ctx: click.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG002
         from mptcplab.scenario.load import load
@@ -182,8 +182,7 @@ class _Node(_Taught):
         file = _scenario_of(ctx)
         if file is None:
             return []
-        scenario = load(file).points[0].scenario
-        return [*scenario.hosts, *scenario.routers]
+        return list(load(file).points[0].scenario.nodes)
 
 
 class _StudyTable(_Taught):

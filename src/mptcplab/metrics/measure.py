@@ -58,7 +58,7 @@ def measure_workload(recording: Recording, name: str) -> Measured:
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
     reading = read(recording, name, told)
-    transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if node["kind"] == "host"}
+    transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if "transport" in node}
     wanted = algorithms.wanted(told, transports[sender])
     spoken = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
     asked = "mptcp" in spoken

@@ -13,8 +13,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+from mptcplab.node.graph import Port
 from mptcplab.recording.captures import PREFIX
-from mptcplab.scenario.network import Network, Port, capture_points
+from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.record import Capture
 from mptcplab.steps import Program
 

@@ -22,10 +22,10 @@ def estimate_seconds(scenario: Scenario) -> float:
 
 def _capacity(network: Network, workload: WorkloadBase) -> float:
     """Bits per second between the two hosts: of one path for TCP, of all that do not share a bottleneck for MPTCP."""
-    hosts = network.scenario.hosts
+    transports = network.scenario.transports
     ends = (workload.sender, workload.receiver)
     target = network.target(workload)
-    if target is not None and any(hosts[node].transport.protocol == "tcp" for node in ends):
+    if target is not None and any(transports[node].protocol == "tcp" for node in ends):
         return min((_rate(network, link) for link in network.way(workload.sender, target)), default=_UNSHAPED_BPS)
     return max(_sum_of_ways(network, *ends), _sum_of_ways(network, *reversed(ends)))
 

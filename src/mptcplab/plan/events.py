@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mptcplab.node.graph import Port
 from mptcplab.plan.links import WAYS, change_commands
-from mptcplab.plan.routes import route_commands
 from mptcplab.plan.traces import trace_events, traced
-from mptcplab.plan.transport import endpoint_commands
 from mptcplab.scenario import events as described
 from mptcplab.scenario.links import Direction
-from mptcplab.scenario.network import Network, Port
+from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Event
 
 #: Before the redirection to an IFB, which was added without a preference and so got a high one.
@@ -38,7 +37,7 @@ class _State:
 
 
 def event_list(network: Network) -> Iterator[Event]:
-    """All events, traces first; those of one instant happen in this order."""
+    """All events: of traces, of the scenario, of nodes; those of one instant happen in this order."""
     yield from trace_events(network)
     scenario = network.scenario
     directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in WAYS}
@@ -46,6 +45,8 @@ def event_list(network: Network) -> Iterator[Event]:
     for event in sorted(scenario.events, key=lambda one: int(one.at)):
         commands = tuple(_commands(network, state, event))
         yield Event(int(event.at), event.what, event.link, event.direction, _value(event), commands)
+    for name, node in network.nodes.items():
+        yield from node.events(network.around(name))
 
 
 def changing(network: Network) -> set[tuple[str, str]]:
@@ -109,10 +110,11 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
 def _readdress(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     """An address goes or comes, and with it the endpoint that names it, as network managers do."""
     port = end_of(network, event)
+    node = network.nodes[port.node]
     is_down = state.down.get(event.link) == port.node
     state.without_address ^= {port}
     if event.what == "address-removed":
-        yield from endpoint_commands(network, port, add=False)
+        yield from node.readdress(network.around(port.node), port, add=False)
         # An interface that is set down has no addresses of IPv6 any more.
         if not (is_down and port.address.version == 6):
             yield Command(port.node, ("ip", "address", "delete", str(port.address), "dev", port.link))
@@ -120,7 +122,7 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
     yield _address(port)
     if not is_down:
         yield from _routes(network, port)
-    yield from endpoint_commands(network, port, add=True)
+    yield from node.readdress(network.around(port.node), port, add=True)
 
 
 def _address(port: Port) -> Command:
@@ -131,7 +133,7 @@ def _address(port: Port) -> Command:
 
 def _routes(network: Network, port: Port) -> Iterator[Command]:
     """All routes that leave by ``port``, likewise."""
-    for command in route_commands(network, port.node):
+    for command in network.nodes[port.node].routes(network.around(port.node)):
         argv = command.argv
         if argv[:3] == ("ip", "route", "add") and argv[argv.index("dev") + 1] == port.link:
             yield Command(port.node, ("ip", "route", "replace", *argv[3:]))
@@ -142,7 +144,7 @@ def end_of(network: Network, event: described.Event) -> Port:
     ends = [network.ports[node, event.link] for node in network.scenario.links[event.link].between]
     if event.node is not None:
         return next(port for port in ends if port.node == event.node)
-    return next(port for port in ends if network.is_host(port.node))
+    return next(port for port in ends if not network.nodes[port.node].forwards)
 
 
 def _silenced(network: Network) -> Iterator[tuple[str, str]]:
@@ -154,9 +156,9 @@ def _silenced(network: Network) -> Iterator[tuple[str, str]]:
 def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
     """Node, interface and side of it where packets of a direction vanish: in front of what shapes it."""
     source, target = _ends(network, link, way)
-    if network.is_host(source.node):
-        return target.node, target.link, "ingress"
-    return source.node, source.link, "egress"
+    if network.nodes[source.node].shapes:
+        return source.node, source.link, "egress"
+    return target.node, target.link, "ingress"
 
 
 def _ends(network: Network, link: str, way: str) -> tuple[Port, Port]:

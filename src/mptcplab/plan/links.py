@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import Words, disciplines
 from mptcplab.plan.tables import spread_of, table_command, table_name
 from mptcplab.scenario.links import Direction, Link
-from mptcplab.scenario.network import Network, Port
+from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
@@ -122,7 +123,7 @@ def _direction(network: Network, name: str, way: str, *, changeable: bool) -> It
 
 def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[str, str]:
     """Node and device on which a direction is shaped."""
-    if not network.is_host(source.node) or link.shape == "sender":
+    if network.nodes[source.node].shapes or link.shape == "sender":
         return source.node, source.link
     return target.node, ifb_name(network, target)
 

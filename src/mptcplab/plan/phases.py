@@ -57,7 +57,7 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
     delays = {}
     for name, link in scenario.links.items():
         for way, sender in zip(("forward", "backward"), link.between, strict=True):
-            low_ns, span_ns = delay_span_ns(link, getattr(link, way), from_host=network.is_host(sender))
+            low_ns, span_ns = delay_span_ns(link, getattr(link, way), from_host=not network.nodes[sender].shapes)
             if span_ns:
                 delays[name, way] = low_ns + _draw(seed, f"link {name} {way}", span_ns)
     return Phases(starts, delays)

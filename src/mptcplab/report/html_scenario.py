@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mptcplab.node.registry import kind_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.scenario.schema import Scenario
@@ -37,12 +38,12 @@ def scenario_of(recording: Recording) -> dict[str, Any]:
     """The resolved scenario in the order of its file, which decides addresses and routes; manifests sort by name."""
     scenario: dict[str, Any] = recording.manifest["facts"]["scenario"]
     told = recording.manifest
-    names = {
-        "hosts": [node["name"] for node in told["nodes"] if node["kind"] == "host"],
-        "routers": [node["name"] for node in told["nodes"] if node["kind"] == "router"],
+    names: dict[str, list[str]] = {
         "links": [link["name"] for link in told["links"]],
         "workloads": [workload["name"] for workload in told["workloads"]],
     }
+    for node in told["nodes"]:
+        names.setdefault(kind_of(node["kind"]).table, []).append(node["name"])
     return {**scenario, **{key: {name: scenario[key][name] for name in order} for key, order in names.items()}}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What links and routers do beside rate, delay and random loss, in a few words for the picture of a network.
+"""What links do beside rate, delay and random loss, in a few words for the picture of a network.
 
 They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
 """
@@ -67,15 +67,3 @@ def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:
     """The MTUs that a link has at the points of an experiment, if one is unusual."""
     mtus = dict.fromkeys(str(link.get("mtu", _USUAL_MTU)) for link in links)
     return () if list(mtus) == [_USUAL_MTU] else (f"MTU {', '.join(mtus)}",)
-
-
-def router_words(router: Table) -> str:
-    """What a router does beside forwarding; empty for one that only forwards."""
-    box = router.get("middlebox") or {}
-    words = [f"NAT at {', '.join(router['nat'])}"] if router.get("nat") else []
-    for key, verb in (("strip", "strips"), ("drop", "drops"), ("mangle", "mangles")):
-        if box.get(key):
-            words.append(f"{verb} {', '.join(box[key])}")
-    if box.get("damage") not in _NONE:
-        words.append(f"damages {box['damage']}")
-    return "; ".join(words)

@@ -12,8 +12,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.link_words import has_discipline, impairment_words, mtu_words, rate_words, router_words
+from mptcplab.report.link_words import has_discipline, impairment_words, mtu_words, rate_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34
@@ -59,28 +61,33 @@ def networks(scenarios: Sequence[Table]) -> list[Picture]:
     alike: dict[Any, list[Table]] = {}
     for scenario in scenarios:
         ends = tuple((name, *link["between"]) for name, link in scenario["links"].items())
-        alike.setdefault((tuple(scenario["hosts"]), tuple(scenario["routers"]), ends), []).append(scenario)
+        alike.setdefault((tuple(_kinds(scenario).items()), ends), []).append(scenario)
     return [_picture(group) for group in alike.values()]
+
+
+def _kinds(scenario: Table) -> dict[str, type[NodeBase]]:
+    """All nodes, and the kind of each."""
+    return {name: kind for kind in NODE_KINDS.values() for name in scenario.get(kind.table, ())}
 
 
 def _picture(group: Sequence[Table]) -> Picture:
     first = group[0]
     links = {name: (link["between"][0], link["between"][1]) for name, link in first["links"].items()}
     workloads = list(first["workloads"].values())
-    nodes = [*first["hosts"], *first["routers"]]
+    kinds = _kinds(first)
     sources, sinks = [load["from"] for load in workloads], [load["to"] for load in workloads]
-    layout = arrange(nodes, links, sources, sinks)
+    layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    boxes = {name: _several(list(_boxes(name, group))) for name in first["routers"]}
+    boxes = {name: _several(list(_boxes(name, kind, group))) for name, kind in kinds.items()}
     text += "".join(f"; {name} {words}" for name, words in boxes.items() if words)
-    svg = _Drawing(layout, labels, set(first["hosts"]), text, boxes).svg()
+    svg = _Drawing(layout, labels, kinds, text, boxes).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
 
 
-def _boxes(name: str, group: Sequence[Table]) -> Iterator[str]:
-    """What a router does at the points where it does more than forward, each once."""
-    words = dict.fromkeys(router_words(scenario["routers"][name]) for scenario in group)
+def _boxes(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
+    """What a node does at the points where it does more than all of its kind, each once."""
+    words = dict.fromkeys(kind.words(scenario[kind.table][name]) for scenario in group)
     return (word for word in words if word)
 
 
@@ -142,9 +149,14 @@ class _Drawing:
     """Turns rows and columns into pixels, and these into SVG."""
 
     def __init__(
-        self, layout: Layout, labels: Mapping[str, _Label], hosts: set[str], text: str, boxes: Mapping[str, str]
+        self,
+        layout: Layout,
+        labels: Mapping[str, _Label],
+        kinds: Mapping[str, type[NodeBase]],
+        text: str,
+        boxes: Mapping[str, str],
     ) -> None:
-        self._layout, self._labels, self._hosts, self._text, self._boxes = layout, labels, hosts, text, boxes
+        self._layout, self._labels, self._kinds, self._text, self._boxes = layout, labels, kinds, text, boxes
         widths = [float(_NODE_WIDTH)] * layout.columns
         for column in range(1, layout.columns, 2):
             here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
@@ -177,25 +189,22 @@ class _Drawing:
 
     def _node(self, name: str, place: tuple[int, float]) -> Markup:
         x, y = self._at(place)
-        kind = "host" if name in self._hosts else "router"
+        kind = self._kinds[name]
         shown = name if len(name) <= 13 else f"{name[:12]}…"
         box = self._boxes.get(name, "")
         below = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
             x, y + _NODE_HEIGHT / 2 + _LINE, box
         )
+        outline = kind.outline(x - _NODE_WIDTH / 2, y - _NODE_HEIGHT / 2, _NODE_WIDTH, _NODE_HEIGHT)
         return Markup(
             '<g class="node {kind}"><title>{kind} {name}</title>'
-            '<rect x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height}" rx="{radius}"/>'
+            "{outline}"
             '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>{below}'
         ).format(
             below=below if box else "",
-            kind=kind,
+            kind=kind.kind,
             name=name,
-            left=x - _NODE_WIDTH / 2,
-            top=y - _NODE_HEIGHT / 2,
-            width=_NODE_WIDTH,
-            height=_NODE_HEIGHT,
-            radius=6 if kind == "host" else _NODE_HEIGHT // 2,
+            outline=Markup(outline),
             x=x,
             base=y + 4.5,
             shown=shown,

@@ -7,19 +7,20 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 
+from mptcplab.node.graph import Interface, Subnet
+from mptcplab.node.transport import MOST_WEIGHTS
+from mptcplab.node.weights import ends, weighed_addresses
 from mptcplab.scenario.check_events import check_events
-from mptcplab.scenario.check_middlebox import check_middleboxes
 from mptcplab.scenario.check_modes import check_modes
-from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.check_mtus import check_mtus
+from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.links import Link
-from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
+from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.transport import MOST_WEIGHTS
-from mptcplab.scenario.weights import ends, weighed_addresses
 from mptcplab.workload.base import WorkloadBase
 
-_MOST_NODES = 250
 _MOST_LINKS = 1000
 _MOST_WORKLOADS = 1000
 _FAMILIES = {4: "ipv4", 6: "ipv6"}
@@ -28,12 +29,15 @@ _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
 def check(document: Document, scenario: Scenario) -> None:
     """:raises InputError: for the first thing that does not fit together."""
+    check_numbers(document, scenario)
     _check_numbers(document, scenario)
     _check_links(document, scenario)
-    _check_nodes_are_linked(document, scenario)
+    check_linked(document, scenario)
     _check_addresses(document, scenario)
-    check_middleboxes(document, scenario)
+    check_mtus(document, scenario)
+    check_named_links(document, scenario)
     _check_workloads(document, scenario)
+    check_kinds(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
     check_modes(document, scenario)
@@ -49,15 +53,6 @@ def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[s
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
-    for name in scenario.routers:
-        if name in scenario.hosts:
-            raise document.error(("routers", name), "is also a host", hint="give the two nodes different names")
-    if len(scenario.hosts) < 2:
-        hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
-        raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
-    if len(scenario.hosts) + len(scenario.routers) > _MOST_NODES:
-        hint = f"at most {_MOST_NODES} nodes fit one lab"
-        raise document.error(("hosts",), "are too many together with the routers", hint=hint)
     if len(scenario.links) > _MOST_LINKS:
         raise document.error(("links",), "are too many", hint=f"at most {_MOST_LINKS} links fit one lab")
     if not scenario.workloads:
@@ -69,24 +64,13 @@ def _check_numbers(document: Document, scenario: Scenario) -> None:
 
 
 def _check_links(document: Document, scenario: Scenario) -> None:
-    nodes = {**scenario.hosts, **scenario.routers}
+    nodes = scenario.nodes
     for name, link in scenario.links.items():
         for index, end in enumerate(link.between):
             _check_known(document, ("links", name, "between", index), end, nodes, "node")
-        if link.shape == "sender" and not set(link.between) & set(scenario.hosts):
+        if link.shape == "sender" and all(nodes[end].shapes for end in link.between):
             hint = "leave `shape` out: between two routers, the sending router shapes anyway"
             raise document.error(("links", name, "shape"), "names a host, and the link has none", hint=hint)
-
-
-def _check_nodes_are_linked(document: Document, scenario: Scenario) -> None:
-    linked = {end: None for link in scenario.links.values() for end in link.between}
-    for kind, names in (("hosts", scenario.hosts), ("routers", scenario.routers)):
-        for name in names:
-            if name in linked:
-                continue
-            near = nearest(name, [other for other in linked if other in names])
-            hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
-            raise document.error((kind, name), "has no link", hint=f"did you mean `{near}`?" if near else hint)
 
 
 def _check_addresses(document: Document, scenario: Scenario) -> None:
@@ -158,14 +142,14 @@ def _check_subnets(document: Document, scenario: Scenario) -> None:
 
 
 def _check_workloads(document: Document, scenario: Scenario) -> None:
-    network = Network(scenario)
+    network, transports = Network(scenario), scenario.transports
     for name, workload in scenario.workloads.items():
         path: KeyPath = ("workloads", name)
         for key, node in (("from", workload.sender), ("to", workload.receiver)):
-            if node in scenario.routers:
-                hint = f"workloads run on hosts: {', '.join(scenario.hosts)}"
-                raise document.error((*path, key), "is a router", hint=hint)
-            _check_known(document, (*path, key), node, scenario.hosts, "host")
+            if node in network.nodes and node not in transports:
+                hint = f"workloads run on hosts: {', '.join(transports)}"
+                raise document.error((*path, key), f"is {network.nodes[node].phrase()}", hint=hint)
+            _check_known(document, (*path, key), node, transports, "host")
         _check_via(document, (*path, "via"), network, workload)
         target = network.target(workload)
         if target is None or not network.reaches(workload.sender, target):
@@ -201,15 +185,16 @@ def _check_via(document: Document, path: KeyPath, network: Network, workload: Wo
 
 
 def _check_endpoints(document: Document, scenario: Scenario) -> None:
-    for name, host in scenario.hosts.items():
-        wanted = host.transport.endpoints
+    for name, transport in scenario.transports.items():
+        wanted = transport.endpoints
         endpoints = wanted if isinstance(wanted, tuple) else ()
+        table = scenario.nodes[name].table
         seen = set()
         for index, endpoint in enumerate(endpoints):
-            path: KeyPath = ("hosts", name, "transport", "endpoints", index, "link")
+            path: KeyPath = (table, name, "transport", "endpoints", index, "link")
             _check_known(document, path, endpoint.link, scenario.links, "link")
             if name not in scenario.links[endpoint.link].between:
-                hint = f"give every host endpoints of its own: [hosts.{name}.transport]"
+                hint = f"give every host endpoints of its own: [{table}.{name}.transport]"
                 raise document.error(path, f"does not end at '{name}'", hint=hint)
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "is there twice", hint="give one endpoint all the flags")
@@ -219,18 +204,19 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
 def _check_weights(document: Document, scenario: Scenario) -> None:
     """A host's own weights have to mean something to it; those for all hosts, to one of them."""
     network = Network(scenario)
-    everyone = list(scenario.hosts)
-    for name, host in scenario.hosts.items():
-        path: KeyPath = ("hosts", name, "transport", "weights")
-        for link in host.transport.weights:
+    transports = scenario.transports
+    for name, transport in transports.items():
+        table = network.nodes[name].table
+        path: KeyPath = (table, name, "transport", "weights")
+        for link in transport.weights:
             _check_known(document, (*path, link), link, scenario.links, "link")
-            is_own = (document.place((*path, link)).written or path)[0] == "hosts"
-            asked = [name] if is_own else everyone
-            if not any(ends(network, one, link) for one in asked):
-                seen = [other for other in scenario.links if any(ends(network, one, other) for one in asked)]
+            is_own = (document.place((*path, link)).written or path)[0] == table
+            asked = [network.around(one) for one in ([name] if is_own else transports)]
+            if not any(ends(one, link) for one in asked):
+                seen = [other for other in scenario.links if any(ends(one, other) for one in asked)]
                 message = f"does not end at '{name}' or a host that it talks to" if is_own else "does not end at a host"
                 raise document.error((*path, link), message, hint=f"subflows are told by their ends: {', '.join(seen)}")
-        count = len(weighed_addresses(network, name))
+        count = len(weighed_addresses(network.around(name), transport))
         if count > MOST_WEIGHTS:
             hint = f"the kernel takes {MOST_WEIGHTS}: leave out those of weight 1"
             raise document.error(path, f"are {count} addresses", hint=hint)
@@ -241,7 +227,7 @@ def _check_captures(document: Document, scenario: Scenario) -> None:
     files: dict[str, int] = {}
     for index, capture in enumerate(scenario.record.captures):
         path: KeyPath = ("record", "captures", index)
-        _check_known(document, (*path, "node"), capture.node, (*scenario.hosts, *scenario.routers), "node")
+        _check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
         links = network.links_of(capture.node)
         if capture.link is not None:
             _check_known(document, (*path, "link"), capture.link, scenario.links, "link")

@@ -63,7 +63,7 @@ def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: E
     if event.node is not None and event.node not in ends:
         hint = f"the link joins {ends[0]} and {ends[1]}"
         raise document.error((*path, "node"), f"is not at link '{event.link}'", hint=hint)
-    hosts = [node for node in ends if node in scenario.hosts]
+    hosts = [node for node in ends if not scenario.nodes[node].forwards]
     if event.needs_node and event.node is None and len(hosts) != 1:
         hint = f'name one end: node = "{ends[0]}" or node = "{ends[1]}"'
         many = "two hosts" if hosts else "no host"
@@ -130,7 +130,7 @@ def _check_failure(document: Document, path: KeyPath, state: _State, event: Even
 
 def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
     ends = scenario.links[event.link].between
-    node = event.node or next(node for node in ends if node in scenario.hosts)
+    node = event.node or next(node for node in ends if not scenario.nodes[node].forwards)
     port = (node, event.link)
     if (event.what == "address-removed") == (port in state.without_address):
         there = "does not have" if event.what == "address-removed" else "has"

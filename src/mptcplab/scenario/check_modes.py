@@ -10,10 +10,10 @@ from mptcplab.scenario.schema import Scenario
 
 def check_modes(document: Document, scenario: Scenario) -> None:
     """:raises InputError: for the first mode that means nothing."""
-    for name, host in scenario.hosts.items():
+    for name, transport in scenario.transports.items():
         own = [link for link, described in scenario.links.items() if name in described.between]
-        modes = host.transport.modes
-        path: KeyPath = ("hosts", name, "transport", "modes")
+        modes = transport.modes
+        path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
         for link in modes:
             if link not in scenario.links:
                 hint = name_hint(link, scenario.links)

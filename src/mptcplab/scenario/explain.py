@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import InputError
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
 from mptcplab.scenario.place import KeyPath
@@ -18,7 +19,7 @@ from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
-_NAMED_TABLES = ("hosts", "routers", "links", "workloads")
+_NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
 #: What a file lacks when it lacks a whole table, and how to begin one.
 _FIRST_TABLES = {
     "hosts": 'name a network with [topology] and preset = "disjoint-lines", or add [hosts.NAME] and [links.NAME]',

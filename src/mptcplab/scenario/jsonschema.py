@@ -17,6 +17,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.keys import Written
 from mptcplab.scenario.reference import MEANINGS
 from mptcplab.units import Quantity, QueueLength
@@ -208,7 +209,8 @@ def _needs() -> Iterator[Schema]:
     }
     yield _when(alone, "workloads", {**named, "additionalProperties": workload})
     without_preset: Schema = {"allOf": [alone, _unswept("topology"), {"not": {"required": ["topology"]}}]}
-    yield _when(without_preset, "hosts", named)
+    for table in (kind.table for kind in NODE_KINDS.values() if kind.is_required):
+        yield _when(without_preset, table, named)
     yield _when(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})
     preset: Schema = {"if": {"required": ["topology"]}, "then": {"properties": {"topology": {"required": ["preset"]}}}}
     yield {"if": {"allOf": [alone, _unswept("topology")]}, "then": preset}

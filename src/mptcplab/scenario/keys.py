@@ -8,26 +8,28 @@ hold for both directions, and what concerns the whole file.
 from __future__ import annotations
 
 import types
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.fields import LinkName, Whole
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.impairments import BurstLoss
 from mptcplab.scenario.lines import LineName
 from mptcplab.scenario.links import Direction, Link
-from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import Host, Router, Scenario
+from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Trace
-from mptcplab.scenario.transport import Endpoint, Limits, Transport
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.registry import KINDS
@@ -59,6 +61,28 @@ Written = create_model(
     extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
 )
 
+
+def parts_of(kind: type[NodeBase]) -> dict[str, type[BaseModel]]:
+    """The tables below one of a node, but for its transport, which nodes of several kinds may have."""
+    found = {key: field.annotation for key, field in fields_of(kind).items()}
+    return {key: part for key, part in found.items() if _is_model(part) and part is not Transport}
+
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of ``model`` by the names that files use."""
+    return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
+
+
+def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
+    for kind in NODE_KINDS.values():
+        yield kind, f"in [{kind.table}.NAME]"
+        yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
+
+
 #: Where a key belongs that was written in another table; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
@@ -69,11 +93,9 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Record, "in [record]"),
     (Flow, 'in [workloads.NAME] with kind = "flow"'),
     (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
-    (Host, "in [hosts.NAME]"),
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
     (Capture, "in a capture of [record]"),
-    (Router, "in [routers.NAME]"),
-    (Middlebox, "in [routers.NAME.middlebox]"),
+    *_homes_of_nodes(),
     (Aqm, "in [links.NAME.aqm]"),
     (Trace, "in trace = { ... } of [links.NAME]"),
     (Event, "in [[events]]"),
@@ -98,11 +120,6 @@ def home(key: str) -> str | None:
     return next((table for model, table in _HOMES if key in fields_of(model)), None)
 
 
-def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of ``model`` by the names that files use."""
-    return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
-
-
 def _members(annotation: Any, part: str | int) -> list[Any]:
     """The types that ``part`` of a value may have, unions taken apart."""
     if _is_model(annotation):
@@ -122,7 +139,3 @@ def _leaves(annotation: Any) -> list[Any]:
     if get_origin(annotation) in (Union, types.UnionType):
         return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
     return [annotation]
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -14,18 +14,20 @@ from typing import Any
 from pydantic import ValidationError
 
 from mptcplab.errors import InputError
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import WEIGHING, Transport
+from mptcplab.node.weights import weighs
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.lines import spread_presets
 from mptcplab.scenario.links import Direction
+from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.transport import WEIGHING, Transport
-from mptcplab.scenario.weights import weighs_anywhere
 
 _LARGEST_SEED = 10**18
 #: Keys that concern the file as a whole, not one point: the range of each.
@@ -189,13 +191,20 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
 
 def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
     """Weights do nothing for most schedulers. Where the scheduler is swept, one that uses them is enough."""
-    for path in (("transport",), *(("hosts", host, "transport") for host in points[0].scenario.hosts)):
+    nodes = points[0].scenario.nodes
+    for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
         weights: KeyPath = (*path, "weights")
         if not lookup(document.tables, weights):
             continue
-        if not any(weighs_anywhere(point.scenario, only=path[1:2]) for point in points):
+        if not any(_weighs(point.scenario, only=path[1:2]) for point in points):
             hint = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
             raise document.error(weights, "do nothing with this scheduler", hint=f"add {hint} to [{dotted(path)}]")
+
+
+def _weighs(scenario: Scenario, *, only: Sequence[str]) -> bool:
+    """Whether a node has a scheduler that looks at weights, of all or of ``only`` these."""
+    network, transports = Network(scenario), scenario.transports
+    return any(weighs(network.around(name), transports[name]) for name in only or transports if name in transports)
 
 
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
@@ -269,17 +278,18 @@ def _spread_links(document: Document) -> None:
 
 
 def _spread_transport(document: Document) -> None:
-    """``[transport]`` holds for every host; a host's own table is laid over it."""
+    """``[transport]`` holds for every host and what else shares it; a node's own table is laid over it."""
     transport = document.tables.get("transport", {})
     try:
         Transport.model_validate(transport)
     except ValidationError as error:
         raise first_error(document, error, below=("transport",)) from error
     document.tables.pop("transport", None)
-    hosts = document.tables.get("hosts")
-    for name, host in hosts.items() if isinstance(hosts, dict) else ():
-        if isinstance(host, dict) and isinstance(host.get("transport", {}), dict):
-            _inherit(document, ("hosts", name, "transport"), transport, ("transport",))
+    for table in (kind.table for kind in NODE_KINDS.values() if kind.shares_transport):
+        nodes = document.tables.get(table)
+        for name, node in nodes.items() if isinstance(nodes, dict) else ():
+            if isinstance(node, dict) and isinstance(node.get("transport", {}), dict):
+                _inherit(document, (table, name, "transport"), transport, ("transport",))
 
 
 def _inherit(document: Document, path: KeyPath, shared: Table, source: KeyPath) -> None:

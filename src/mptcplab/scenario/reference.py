@@ -18,18 +18,18 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.impairments import BurstLoss
-from mptcplab.scenario.keys import Written, WrittenLink, fields_of
+from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of
 from mptcplab.scenario.links import Direction
-from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
-from mptcplab.scenario.schema import Router
 from mptcplab.scenario.trace import Trace
-from mptcplab.scenario.transport import Endpoint, Limits, Transport
 from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.registry import KINDS
@@ -39,7 +39,10 @@ END = "<!-- end of the reference -->"
 _HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 #: Tables that have a section of their own.
-_TABLES = ("hosts", "routers", "links", "workloads", "events", "record", "topology", "transport", "sweep")
+_TABLES = (
+    *(kind.table for kind in NODE_KINDS.values()),
+    *("links", "workloads", "events", "record", "topology", "transport", "sweep"),
+)
 #: For keys that their model does not describe.
 MEANINGS = {
     "family": "addresses that the lab gives to links, and the only ones that it accepts",
@@ -59,11 +62,12 @@ def _sections() -> Iterator[str]:
     yield _section("At the top of the file", Written, leave_out=_TABLES)
     yield _section("`repeats` as a table", Repeats)
     yield _section("`[topology]`", Topology)
-    yield _section("`[transport]`, `[hosts.NAME.transport]`", Transport, leave_out=("limits",))
-    yield _section("`[transport.limits]`, `[hosts.NAME.transport.limits]`", Limits)
+    places = ["transport", *(f"{kind.table}.NAME.transport" for kind in NODE_KINDS.values() if kind.shares_transport)]
+    yield _section(", ".join(f"`[{place}]`" for place in places), Transport, leave_out=("limits",))
+    yield _section(", ".join(f"`[{place}.limits]`" for place in places), Limits)
     yield _section("A member of `endpoints`", Endpoint)
-    yield _section("`[routers.NAME]`", Router, leave_out=("middlebox",))
-    yield _section("`[routers.NAME.middlebox]`", Middlebox)
+    for kind in NODE_KINDS.values():
+        yield from _sections_of_node(kind)
     yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
     yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
     yield _section("`burst_loss` of a link", BurstLoss)
@@ -71,11 +75,20 @@ def _sections() -> Iterator[str]:
     yield _section("`trace` of a link", Trace)
     yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
-    for kind, model in KINDS.items():
-        yield _section(f'`[workloads.NAME]` with `kind = "{kind}"`', model, leave_out=shared)
+    for name, model in KINDS.items():
+        yield _section(f'`[workloads.NAME]` with `kind = "{name}"`', model, leave_out=shared)
     yield _section("A member of `events`: `[[events]]`", Event)
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)
+
+
+def _sections_of_node(kind: type[NodeBase]) -> Iterator[str]:
+    parts = parts_of(kind)
+    elsewhere = (*parts, "transport")
+    if set(fields_of(kind)) - set(elsewhere):
+        yield _section(f"`[{kind.table}.NAME]`", kind, leave_out=elsewhere)
+    for key, part in parts.items():
+        yield _section(f"`[{kind.table}.NAME.{key}]`", part)
 
 
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:

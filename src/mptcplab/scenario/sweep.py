@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.place import KeyPath, Place
 
@@ -30,7 +31,7 @@ _MOST_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
 _KEY_HINT = "write it with dots, like links.line1.rate"
 #: Tables whose members the file names, and what one of them is.
-_NAMED = {"hosts": "host", "routers": "router", "links": "link", "workloads": "workload"}
+_NAMED = {**{kind.table: name for name, kind in NODE_KINDS.items()}, "links": "link", "workloads": "workload"}
 
 
 @dataclass(frozen=True)

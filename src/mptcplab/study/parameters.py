@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mptcplab.errors import LabError
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
@@ -82,7 +83,7 @@ def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumpe
     if parameter.key == REPEATS:
         return Use(parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats))
     key = split_key(parameter.key) or ()
-    paths = list(_paths(dumped[0], _spread(key)))
+    paths = [path for spread in _spread(key) for path in _paths(dumped[0], spread)]
     if not paths:
         raise _damaged(selected, f"its scenario has no key {parameter.key}, which parameter {parameter.name} names")
     found = {_text(_at(one, path)): None for one in dumped for path in paths}
@@ -105,13 +106,13 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json", by_alias=True)
 
 
-def _spread(key: Sequence[str | int]) -> Path:
-    """The key as a resolved scenario has it."""
+def _spread(key: Sequence[str | int]) -> list[Path]:
+    """The key as a resolved scenario has it, in each of the tables that may."""
     if key and key[0] == "transport":
-        return ("hosts", "*", *key)
+        return [(kind.table, "*", *key) for kind in NODE_KINDS.values() if kind.shares_transport]
     if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
-        return (*key[:2], "*ward", *key[2:])
-    return tuple(key)
+        return [(*key[:2], "*ward", *key[2:])]
+    return [tuple(key)]
 
 
 def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:

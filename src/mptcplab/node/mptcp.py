@@ -1,36 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""Transport settings of every host, as ``sysctl`` and ``ip mptcp`` commands."""
+"""A transport on a node, as ``sysctl`` and ``ip mptcp`` commands, and what is read of it in the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.scenario.network import Network, Port
-from mptcplab.scenario.schema import Host
-from mptcplab.scenario.weights import weighed_addresses, weighs
-from mptcplab.steps import Command
+from mptcplab.node.context import Context
+from mptcplab.node.graph import Port
+from mptcplab.node.transport import Transport
+from mptcplab.node.weights import weighed_addresses, weighs
+from mptcplab.steps import Command, Counter
 
-_FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
+#: Read back at the end: what was in force, not what was asked for.
+_SETTINGS = (
+    "net.mptcp.scheduler",
+    "net.mptcp.scheduler_weights",
+    "net.mptcp.pm_type",
+    "net.mptcp.checksum_enabled",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
 
 
-def sysctl_command(network: Network, node: str) -> Command:
-    """Forwarding on a router; on a host what its transport says."""
-    if network.is_host(node):
-        return Command(node, ("sysctl", "-qw", *_settings(network, node)))
-    own = network.scenario.routers[node].sysctl
-    return Command(node, ("sysctl", "-qw", *_FORWARDING, *(f"{key}={value}" for key, value in own.items())))
-
-
-def _settings(network: Network, host: str) -> Iterator[str]:
-    transport = network.scenario.hosts[host].transport
+def settings(context: Context, transport: Transport) -> Iterator[str]:
+    """What the transport says, as ``sysctl`` takes it."""
     yield "net.mptcp.enabled=1"
     yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
     if transport.congestion_control is not None:
         yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
     if transport.scheduler is not None:
         yield f"net.mptcp.scheduler={transport.scheduler}"
-    weights = weighed_addresses(network, host) if weighs(network.scenario, host) else {}
+    weights = weighed_addresses(context, transport) if weighs(context, transport) else {}
     if weights:
         # Without a scheduler that looks at them nothing is set, so that kernels that lack them can be compared.
         yield f"net.mptcp.scheduler_weights={' '.join(f'{address}={weight}' for address, weight in weights.items())}"
@@ -41,27 +43,25 @@ def _settings(network: Network, host: str) -> Iterator[str]:
         yield f"{name}={value}"
 
 
-def mptcp_commands(network: Network, node: str) -> Iterator[Command]:
-    """Limits and endpoints, if ``node`` is a host that speaks MPTCP."""
-    host = network.scenario.hosts.get(node)
-    if host is None or host.transport.protocol != "mptcp":
+def endpoint_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
+    """Limits and endpoints, if the node speaks MPTCP."""
+    if transport is None or transport.protocol != "mptcp":
         return
-    limits = host.transport.limits
+    limits = transport.limits
     bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
-    yield Command(node, ("ip", "mptcp", "limits", "set", *bounds))
-    for port, options in _endpoints(network, node, host):
-        yield Command(node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
+    yield Command(context.name, ("ip", "mptcp", "limits", "set", *bounds))
+    for port, options in _endpoints(context, transport):
+        yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
 
 
-def endpoint_commands(network: Network, port: Port, *, add: bool) -> Iterator[Command]:
+def change_commands(context: Context, transport: Transport | None, port: Port, *, add: bool) -> Iterator[Command]:
     """Take the endpoints that name the address of ``port`` away, or bring them back as they were.
 
     The kernel numbers endpoints from 1 in the order in which they are added.
     """
-    host = network.scenario.hosts.get(port.node)
-    if host is None or host.transport.protocol != "mptcp":
+    if transport is None or transport.protocol != "mptcp":
         return
-    for number, (own, options) in enumerate(_endpoints(network, port.node, host), start=1):
+    for number, (own, options) in enumerate(_endpoints(context, transport), start=1):
         if own == port and add:
             named = ("id", str(number), *options)
             yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
@@ -69,31 +69,38 @@ def endpoint_commands(network: Network, port: Port, *, add: bool) -> Iterator[Co
             yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
 
 
-def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
-    """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
+def counters(node: str) -> Iterator[Counter]:
+    """What is read of ``node`` in the end."""
+    yield Counter(node, "sysctl.txt", ("sysctl", "-e", *_SETTINGS))
+    yield Counter(node, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
+    yield Counter(node, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
+    yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
+
+
+def _endpoints(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
+    """The addresses that the node offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 
     ``auto``: a host that is connected to announces its other addresses (signal); a host that connects may open
     subflows from every address that leads to the address it connects to (subflow). Over disjoint lines nothing but
     the first line does: there the subflows are opened to announced addresses, from the address that routing chooses.
     """
-    wanted = host.transport.endpoints
-    ports = {port.link: port for port in network.ports_of(name)}
+    wanted = transport.endpoints
+    ports = {port.link: port for port in context.ports}
     if isinstance(wanted, tuple):
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
             yield ports[endpoint.link], (*port_number, *endpoint.flags)
         return
-    if wanted == "none" or len(ports) < 2 or host.transport.path_manager == "userspace":
+    if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
-    workloads = network.scenario.workloads.values()
-    connected_to = {network.target(workload) for workload in workloads if workload.receiver == name}
-    targets = [network.target(workload) for workload in workloads if workload.sender == name]
+    connected_to = {talk.target for talk in context.talks if not talk.calls}
+    targets = [talk.target for talk in context.talks if talk.calls]
     for port in ports.values():
         flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:
             # The kernel refuses an endpoint that is fullmesh and signal at once.
             flags += ["subflow"] if flags else ["subflow", "fullmesh"]
-        elif any(target is not None and network.leads(port, target) for target in targets):
+        elif any(target is not None and context.graph.leads(port, target) for target in targets):
             flags += ["subflow"]
         if flags:
             yield port, tuple(flags)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""What a node needs to know of the scenario around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mptcplab.node.graph import Graph, Port
+
+if TYPE_CHECKING:
+    from mptcplab.node.base import NodeBase
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A workload, as one of its two nodes sees it.
+
+    ``partner`` is the other one, ``target`` the port that is connected to, None if there is no way to it; ``calls``:
+    this node opens the connection. ``scheduler`` is the workload's own.
+    """
+
+    partner: str
+    target: Port | None
+    calls: bool
+    scheduler: str | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The node called ``name`` among all ``nodes``, which ``graph`` joins."""
+
+    name: str
+    graph: Graph
+    nodes: Mapping[str, NodeBase]
+    talks: Sequence[Talk] = ()
+
+    @property
+    def ports(self) -> list[Port]:
+        """The node's interfaces in the order of the links."""
+        return self.graph.ports_of(self.name)
+
+    @property
+    def partners(self) -> list[str]:
+        """The nodes at the other ends of its workloads."""
+        return list(dict.fromkeys(talk.partner for talk in self.talks))

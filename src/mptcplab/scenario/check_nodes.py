@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What types cannot say of nodes: how many there are, what joins them, and what their kinds have to say."""
+
+from __future__ import annotations
+
+from pydantic_core import PydanticCustomError
+
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.schema import Scenario
+
+_MOST_NODES = 250
+
+
+def check_numbers(document: Document, scenario: Scenario) -> None:
+    """:raises InputError: when nodes share a name, or are too few or too many."""
+    kinds: dict[str, str] = {}
+    for kind in NODE_KINDS.values():
+        for name in scenario.node_tables[kind.table]:
+            if name in kinds:
+                hint = "give the two nodes different names"
+                raise document.error((kind.table, name), f"is also {kinds[name]}", hint=hint)
+            kinds[name] = kind.phrase()
+    if len(scenario.transports) < 2:
+        hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
+        raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
+    if len(kinds) > _MOST_NODES:
+        hint = f"at most {_MOST_NODES} nodes fit one lab"
+        raise document.error(("hosts",), "are too many together with the routers", hint=hint)
+
+
+def check_linked(document: Document, scenario: Scenario) -> None:
+    """:raises InputError: for the first node without a link."""
+    linked = {end: None for link in scenario.links.values() for end in link.between}
+    for table, nodes in scenario.node_tables.items():
+        for name in nodes:
+            if name in linked:
+                continue
+            near = nearest(name, [other for other in linked if other in nodes])
+            hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
+            raise document.error((table, name), "has no link", hint=f"did you mean `{near}`?" if near else hint)
+
+
+def check_named_links(document: Document, scenario: Scenario) -> None:
+    """:raises InputError: for the first link that a node names and does not have."""
+    network = Network(scenario)
+    for name, node in network.nodes.items():
+        for key, links in node.named_links():
+            _check_own(document, network, name, (node.table, name, *key), links)
+
+
+def _check_own(document: Document, network: Network, node: str, path: KeyPath, links: tuple[str, ...]) -> None:
+    known = network.links_of(node)
+    for index, link in enumerate(links):
+        if link not in network.scenario.links:
+            hint = name_hint(link, known)
+            raise document.error((*path, index), f"there is no link '{link}'", hint=hint)
+        if link not in known:
+            hint = f"use a link of '{node}': {', '.join(known)}"
+            raise document.error((*path, index), f"does not end at '{node}'", hint=hint)
+
+
+def check_kinds(document: Document, scenario: Scenario) -> None:
+    """:raises InputError: for the first node that its kind does not accept where it stands."""
+    network = Network(scenario)
+    for name, node in network.nodes.items():
+        try:
+            node.check(network.around(name))
+        except PydanticCustomError as error:
+            said = error.context or {}
+            path = (node.table, name, *said["key"])
+            raise document.error(path, str(said["text"]), hint=str(said["hint"])) from error
