@@ -61,7 +61,7 @@ class Event:
 
     ``kind``, ``link``, ``direction`` and ``value`` say in the recording what happened. ``kind`` is ``down``, ``up``,
     ``change``, ``trace``, ``address-removed`` or ``address-added``; ``direction`` is ``forward``, ``backward`` or
-    ``both``.
+    ``both``. An event of a node has a ``kind`` of its own, and the node's name as ``link``.
     """
 
     at_ns: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kinds of workloads and engines from outside of the package: they run, and stand in table, JSON and HTML."""
+"""Kinds of workloads and nodes, and engines, from outside of the package: they run, and stand in table and HTML."""
 
 from __future__ import annotations
 
@@ -23,6 +23,29 @@ def test_run_of_a_kind_from_elsewhere(tmp_path: Path) -> None:
     report = mptcplab("report", tmp_path / "out", env=plugins)
     assert report.returncode == 0, report.stderr
     assert "bulk: echo, client" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_run_of_a_node_from_elsewhere(tmp_path: Path) -> None:
+    """What it does at an instant is seen by its own program, and by connections that come later."""
+    plugins = {"MPTCPLAB_PLUGINS": str(PLUGINS / "clamp.py")}
+    out = tmp_path / "out"
+    done = mptcplab("run", PLUGINS / "clamp.toml", "--out", out, "--json", env=plugins)
+    assert done.returncode == 0, done.stderr
+    early, late = (row["goodput_mbps"]["mean"] for row in json.loads(done.stdout)["rows"])
+    # 52 B of headers and 14 of Ethernet around 1448 or 488 B of payload.
+    assert 0.9 < late / early / ((488 / 554) / (1448 / 1514)) < 1.1, (early, late)
+    (recording,) = (out / "runs").iterdir()
+    assert "maxseg size set 500" in (recording / "out" / "clamp.monitor-tunnel.out").read_text()
+    ruleset = json.loads((recording / "counters" / "tunnel" / "nft.json").read_text())["nftables"]
+    (rule,) = (entry["rule"]["expr"] for entry in ruleset if "rule" in entry)
+    assert rule[-1]["counter"]["packets"] == 2, "SYN and SYN/ACK of the late connection"
+    report = mptcplab("report", out, env=plugins)
+    assert report.returncode == 0, report.stderr
+    page = (out / "report.html").read_text()
+    for words in ('<g class="node clamp"', "segments of at most 500 B", "tunnel: clamped 500"):
+        assert words in page
+    without = mptcplab("report", out, "--out", tmp_path / "page.html")
+    assert "'clamp'" in without.stderr, without.stderr
 
 
 def test_an_engine_from_elsewhere_is_chosen_by_its_name(tmp_path: Path) -> None:

@@ -118,5 +118,5 @@ class NodeBase(Part):
 
     @classmethod
     def outline(cls, left: float, top: float, width: float, height: float) -> str:
-        """Return its shape as SVG. The page's style colours it by its class, which is the kind."""
+        """Return its shape as SVG: a ``rect`` or a ``path``, which the page colours."""
         return f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:g}" height="{height:g}" rx="{cls.corner}"/>'

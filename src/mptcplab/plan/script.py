@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.plan.model import Plan
-from mptcplab.recording.captures import PREFIX
 from mptcplab.steps import Command, Event, Program
 from mptcplab.units import Duration
 
@@ -41,18 +40,18 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     what = "clients and events" if plan.events else "clients"
     yield f"# -- {what}, by their time{'' if plan.events else ' of start'}"
     yield from _clients(plan)
-    yield from _end_of_captures(servers)
+    yield from _end_of_lasting(servers)
     yield from ("", "# -- what the kernel counted")
     for counter in plan.counters:
         yield f"echo '== {counter.node} {counter.name}'; {_inside(Command(counter.node, counter.argv))}"
 
 
-def _end_of_captures(servers: list[Program]) -> Iterator[str]:
-    """Every other server ends when its clients have."""
-    captures = [number for number, program in enumerate(servers, start=1) if program.name.startswith(PREFIX)]
-    if captures:
-        yield from ("", "# -- captures, which have to be told to end", "sleep 1")
-        yield from (f"kill $s{number}; wait $s{number} || true" for number in captures)
+def _end_of_lasting(servers: list[Program]) -> Iterator[str]:
+    """The servers of workloads end when their clients have; captures and what nodes run do not."""
+    lasting = [number for number, program in enumerate(servers, start=1) if not program.name.endswith(".server")]
+    if lasting:
+        yield from ("", "# -- what runs all the time, and has to be told to end", "sleep 1")
+        yield from (f"kill $s{number}; wait $s{number} || true" for number in lasting)
 
 
 def _clients(plan: Plan) -> Iterator[str]:
