@@ -4,7 +4,7 @@
 Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
 scenario.
 
-nodes      name, kind, and the transport of those that have sockets of their own
+nodes      name, kind, and what the kind says (see NodeBase.told): the transport of one that has sockets of its own
 links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most
 workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
 paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
@@ -44,8 +44,7 @@ def _dumped(part: Part) -> dict[str, Any]:
 
 def _nodes(network: Network) -> Iterator[dict[str, Any]]:
     for name, node in network.nodes.items():
-        transport = {"transport": _dumped(node.own_transport)} if node.own_transport is not None else {}
-        yield {"name": name, "kind": node.kind, **transport}
+        yield {"name": name, "kind": node.kind, **node.told(network.around(name))}
 
 
 def _link(network: Network, name: str) -> dict[str, Any]:

@@ -92,6 +92,13 @@ class NodeBase(Part):
         """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
         return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", argv)
 
+    # -- what readers of recordings are told
+
+    def told(self, context: Context) -> dict[str, Any]:  # noqa: ARG002
+        """What a manifest says of it beside its name and kind, as JSON has it."""
+        transport = self.own_transport
+        return {} if transport is None else {"transport": transport.model_dump(mode="json", by_alias=True)}
+
     # -- checks
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:

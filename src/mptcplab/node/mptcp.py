@@ -50,7 +50,7 @@ def endpoint_commands(context: Context, transport: Transport | None) -> Iterator
     limits = transport.limits
     bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
     yield Command(context.name, ("ip", "mptcp", "limits", "set", *bounds))
-    for port, options in _endpoints(context, transport):
+    for port, options in endpoints_of(context, transport):
         yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
 
 
@@ -61,7 +61,7 @@ def change_commands(context: Context, transport: Transport | None, port: Port, *
     """
     if transport is None or transport.protocol != "mptcp":
         return
-    for number, (own, options) in enumerate(_endpoints(context, transport), start=1):
+    for number, (own, options) in enumerate(endpoints_of(context, transport), start=1):
         if own == port and add:
             named = ("id", str(number), *options)
             yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
@@ -77,7 +77,7 @@ def counters(node: str) -> Iterator[Counter]:
     yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
 
 
-def _endpoints(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
+def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
     """The addresses that the node offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 
     ``auto``: a host that is connected to announces its other addresses (signal); a host that connects may open
