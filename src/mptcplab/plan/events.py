@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mptcplab.plan.links import WAYS, change_commands
+from mptcplab.plan.links import change_commands
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.plan.transport import endpoint_commands
 from mptcplab.scenario import events as described
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network, Port
 from mptcplab.steps import Command, Event
 
@@ -169,6 +169,5 @@ def _value(event: described.Event) -> str:
     if event.what == "down":
         return event.kind_of_failure
     if event.what == "change":
-        new = ((key, getattr(event, key)) for key in described.CHANGEABLE)
-        return ", ".join(f"{key} {value}" for key, value in new if value is not None)
+        return ", ".join(f"{key} {value}" for key, value in event.new.items())
     return event.node or ""

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
-from mptcplab.plan.disciplines import Words, disciplines
-from mptcplab.plan.tables import spread_of, table_command, table_name
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.network.behaviour import Words
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import ON_THE_WAY
+from mptcplab.network.tables import table_name
+from mptcplab.plan.disciplines import NETEM, disciplines
+from mptcplab.scenario.links import WAYS, Direction, Link
 from mptcplab.scenario.network import Network, Port
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
-
-DEFAULT_MTU = 1500
-WAYS = ("forward", "backward")
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
@@ -31,7 +31,7 @@ def wire_commands(network: Network) -> Iterator[Command]:
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without a word of its own the peer has the usual MTU.
-        peer = ("peer", "name", name, *(mtu if link.mtu != DEFAULT_MTU else ()), "netns", second)
+        peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
         yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
@@ -53,9 +53,8 @@ def table_commands(network: Network) -> Iterator[Command]:
     """Files that the shaping commands read."""
     for name, link in network.scenario.links.items():
         for way in WAYS:
-            spread = spread_of(getattr(link, way))
-            if spread is not None:
-                yield table_command(name, way, spread)
+            for one in ON_THE_WAY:
+                yield from one.files(getattr(link, way), name, way)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
@@ -71,9 +70,8 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
 def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
     """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
 
-    Packets that wait stay where they are. Only values may differ from those that it was set up with: rate, delay,
-    jitter, loss, queue, burst, overhead and the discipline's parameters; a direction with a rate keeps one, and a
-    table of delays stays as it is.
+    Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
+    a rate keeps one, and a table of delays stays as it is.
     """
     link = network.scenario.links[name]
     node, device = _place(network, link, *_ends(network, name, way))
@@ -128,17 +126,13 @@ def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[st
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
-    """The queue of every direction that has a rate."""
+    """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
     for name, link in network.scenario.links.items():
         for way in WAYS:
             found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
-            for handle, words in enumerate(found, start=1):
-                if words[0] in _SHAPERS:
-                    yield Queue(*_place(network, link, *_ends(network, name, way)), handle, name, way)
-
-
-#: What a queue's samples are taken of: it counts what waits in the disciplines below it as well.
-_SHAPERS = ("tbf", "cake")
+            shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
+            if shapers:
+                yield Queue(*_place(network, link, *_ends(network, name, way)), shapers[0], name, way)
 
 
 def ifb_name(network: Network, port: Port) -> str:

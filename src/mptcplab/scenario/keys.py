@@ -16,17 +16,14 @@ from pydantic.fields import FieldInfo
 from mptcplab.fields import LinkName, Whole
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.impairments import BurstLoss
 from mptcplab.scenario.lines import LineName
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Host, Router, Scenario
-from mptcplab.scenario.trace import Trace
 from mptcplab.scenario.transport import Endpoint, Limits, Transport
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
@@ -59,6 +56,30 @@ Written = create_model(
     extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
 )
 
+
+def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of ``model`` by the names that files use."""
+    return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
+
+
+def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The tables that may stand at keys of ``model``."""
+    leaves = {key: _leaves(field.annotation) for key, field in fields_of(model).items()}
+    return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _leaves(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
+    return [annotation]
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
 #: Where a key belongs that was written in another table; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
@@ -74,10 +95,8 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Capture, "in a capture of [record]"),
     (Router, "in [routers.NAME]"),
     (Middlebox, "in [routers.NAME.middlebox]"),
-    (Aqm, "in [links.NAME.aqm]"),
-    (Trace, "in trace = { ... } of [links.NAME]"),
+    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(Direction).items()),
     (Event, "in [[events]]"),
-    (BurstLoss, "in burst_loss of [links.NAME]"),
     (Repeats, "in repeats = { ... }"),
 )
 
@@ -98,11 +117,6 @@ def home(key: str) -> str | None:
     return next((table for model, table in _HOMES if key in fields_of(model)), None)
 
 
-def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of ``model`` by the names that files use."""
-    return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
-
-
 def _members(annotation: Any, part: str | int) -> list[Any]:
     """The types that ``part`` of a value may have, unions taken apart."""
     if _is_model(annotation):
@@ -114,15 +128,3 @@ def _members(annotation: Any, part: str | int) -> list[Any]:
     if origin is tuple and isinstance(part, int):
         return _leaves(arguments[0])
     return []
-
-
-def _leaves(annotation: Any) -> list[Any]:
-    if get_origin(annotation) is Annotated:
-        return _leaves(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, types.UnionType):
-        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
-    return [annotation]
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
