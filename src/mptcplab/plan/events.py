@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mptcplab.plan.links import change_commands
+from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.routes import route_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.plan.transport import endpoint_commands
@@ -22,7 +22,7 @@ from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network, Port
 from mptcplab.steps import Command, Event
 
-#: Before the redirection to an IFB, which was added without a preference and so got a high one.
+#: Before all other filters.
 _DROP = ("pref", "1", "matchall", "action", "drop")
 
 
@@ -64,8 +64,10 @@ def hook_commands(network: Network) -> Iterator[Command]:
 def _commands(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     if event.what == "change":
         for way in event.ways:
-            changed = event.changed(state.directions[event.link, way])
+            before = state.directions[event.link, way]
+            changed = event.changed(before)
             state.directions[event.link, way] = changed
+            yield from action_changes(network, event.link, way, changed, before)
             yield from change_commands(network, event.link, way, changed)
     elif event.what == "down":
         yield from _fail(network, state, event)

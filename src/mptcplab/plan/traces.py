@@ -9,7 +9,7 @@ from mptcplab.guest.direct import nudge
 from mptcplab.network.behaviour import Followed
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import DRIVEN, OWNERS
-from mptcplab.plan.links import change_commands
+from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.trace import Series
@@ -36,18 +36,19 @@ def _events(network: Network, name: str, way: str, direction: Direction) -> Iter
     series, repeats = direction.traced.read, direction.traced.end == "repeat"
     followed = _followed(direction, series, full_frame(int(network.scenario.links[name].mtu)))
     # The first step sets everything, since it comes behind the set-up, and again behind the last step.
-    before: tuple[Command, ...] = ()
+    before: Direction | None = None
+    commands: tuple[Command, ...] = ()
     for step, new in zip(series.steps, followed, strict=True):
         changed = direction.model_copy(update=dict(new.values))
-        commands = tuple(change_commands(network, name, way, changed))
-        different = _different(commands, before)
-        before = commands
+        earlier, commands = commands, tuple(change_commands(network, name, way, changed))
+        different = [*action_changes(network, name, way, changed, before), *_different(commands, earlier)]
+        before = changed
         if new.wakes:
             # A frame of an experimental protocol, which no host takes, makes the shaper look at its rate.
-            different = (*different, Command(commands[-1].node, nudge(_device(commands[-1]))))
+            different.append(Command(commands[-1].node, nudge(_device(commands[-1]))))
         value = ", ".join(f"{key} {DRIVEN[key].quantity(value)}" for key, value in step.values)
         period_ns = series.period_ns if repeats and len(series.steps) > 1 else 0
-        yield Event(step.at_ns, "trace", name, way, value, different, period_ns)
+        yield Event(step.at_ns, "trace", name, way, value, tuple(different), period_ns)
 
 
 def _followed(direction: Direction, series: Series, frame: int) -> list[Followed]:

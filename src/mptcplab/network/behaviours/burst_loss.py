@@ -104,6 +104,10 @@ class Bursts(Behaviour[BurstLossKeys]):
         if keys.loss and keys.burst_loss is not None:
             raise fault("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
 
+    def acts(self, keys: BurstLossKeys) -> bool:
+        """Independent loss is another behaviour's."""
+        return keys.burst_loss is not None
+
     def netem(self, keys: BurstLossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         chain = keys.burst_loss

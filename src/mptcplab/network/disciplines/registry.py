@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints
+from copy import copy
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, create_model
+from pydantic import create_model
+from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
 from mptcplab.fields import Part
@@ -26,24 +28,20 @@ DISCIPLINES: dict[str, Discipline[Any]] = {
 
 def _aqm() -> type[Part]:
     """The parameters of all disciplines; one that several have is one key."""
-    types: dict[str, Any] = {}
-    defaults: dict[str, Any] = {}
+    fields: dict[str, FieldInfo] = {}
     meanings: dict[str, dict[str, list[str]]] = {}
     for name, kind in DISCIPLINES.items():
-        hints = get_type_hints(kind.parameters, include_extras=True)
         for key, field in kind.parameters.model_fields.items():
-            kept = (types.setdefault(key, hints[key]), defaults.setdefault(key, field.default))
-            if kept != (hints[key], field.default):
+            kept = fields.setdefault(key, copy(field))
+            if (kept.annotation, kept.metadata, kept.default) != (field.annotation, field.metadata, field.default):
                 hint = "give the parameter another name"
                 raise InputError(f"{name} means something else by {key} than another discipline", hint=hint)
             meanings.setdefault(key, {}).setdefault(str(field.description), []).append(name)
-    texts = {
-        key: "; ".join(f"{text}: {', '.join(names)}" for text, names in found.items())
-        for key, found in meanings.items()
-    }
-    fields: dict[str, Any] = {key: (types[key], Field(default=defaults[key], description=texts[key])) for key in types}
+    for key, field in fields.items():
+        field.description = "; ".join(f"{text}: {', '.join(names)}" for text, names in meanings[key].items())
     about = "Parameters of a discipline. What is left out keeps the discipline's own default."
-    return create_model("Aqm", __base__=Part, __doc__=about, **fields)
+    members: dict[str, Any] = {key: (field.annotation, field) for key, field in fields.items()}
+    return create_model("Aqm", __base__=Part, __doc__=about, **members)
 
 
 def told(kind: Discipline[Any], aqm: Part) -> Part:
