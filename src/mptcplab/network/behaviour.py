@@ -70,8 +70,9 @@ class Behaviour(Generic[Keys]):
     """One thing that happens to the packets of one direction of a link.
 
     ``model`` has the keys that it adds to a direction: every direction is an instance of it, whatever else it is. A
-    behaviour that builds on keys of another one lets its model inherit from the other's. Methods get the direction,
-    or, where they name things for a reader, what a recording says of it.
+    behaviour that builds on keys of another one lets its model inherit from the other's; those of a rate and its queue
+    are in :class:`mptcplab.network.disciplines.base.Shaped`. Methods get the direction, or, where they name things for
+    a reader, what a recording says of it.
     """
 
     name: ClassVar[str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What links and routers do beside rate, delay and random loss, in a few words for the picture of a network.
+"""What links and routers do, in a few words for the picture of a network.
 
 They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
 """

@@ -25,7 +25,7 @@ from mptcplab.fields import fault
 from mptcplab.network.behaviour import Behaviour, Context, Driven, Followed, Seen, Words
 from mptcplab.network.captions import Shown, Table
 from mptcplab.network.disciplines.base import LEAST_BURST, Shaped
-from mptcplab.network.disciplines.registry import DISCIPLINES, TAIL_DROP, Aqm, DisciplineName, told
+from mptcplab.network.disciplines.registry import DISCIPLINES, TAIL_DROP, Aqm, DisciplineName
 from mptcplab.network.frames import full_frame
 from mptcplab.units import QueueLength, Rate, Size
 
@@ -89,8 +89,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     def disciplines(self, keys: BottleneckKeys, context: Context) -> Iterator[Words]:
         """See the base class."""
         if keys.rate is not None:
-            kind = DISCIPLINES[keys.discipline]
-            yield from kind.words(keys, keys.rate, told(kind, keys.aqm), context.frame)
+            yield from DISCIPLINES[keys.discipline].words(keys, keys.rate, keys.aqm, context.frame)
 
     def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
         """The mean rate, by which queues are sized and times are estimated."""
@@ -167,7 +166,7 @@ def _check_discipline(keys: BottleneckKeys, rate: Rate) -> None:
         if keys.aqm.says(key) and key not in known:
             hint = f"{kind.name} takes {', '.join(known)}" if known else 'add a discipline like "codel"'
             raise fault(f"does nothing with discipline = {kind.name}", hint, "aqm", key)
-    kind.check(keys, rate, told(kind, keys.aqm))
+    kind.check(keys, rate, keys.aqm)
 
 
 def _is_pause(rate: int, frame: int) -> bool:

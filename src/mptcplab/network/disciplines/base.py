@@ -68,7 +68,7 @@ class Discipline(Generic[Parameters]):
     """What decides who waits, who is dropped and who is marked.
 
     ``parameters`` has what it can be told in the table ``aqm``; what is left out keeps the discipline's own default.
-    Two disciplines may share the name of a parameter, if they mean the same type by it.
+    Two disciplines may share the name of a parameter, if they mean the same type by it: methods get the whole table.
     """
 
     name: ClassVar[str]

@@ -44,12 +44,6 @@ def _aqm() -> type[Part]:
     return create_model("Aqm", __base__=Part, __doc__=about, **members)
 
 
-def told(kind: Discipline[Any], aqm: Part) -> Part:
-    """Return what ``kind`` is told of the table ``aqm``."""
-    parameters: type[Part] = kind.parameters
-    return parameters.model_construct(**{key: getattr(aqm, key) for key in parameters.model_fields})
-
-
 if TYPE_CHECKING:
     Aqm = Part
     DisciplineName = str
