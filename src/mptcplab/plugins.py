@@ -17,11 +17,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from mptcplab.errors import InputError
 
 VARIABLE = "MPTCPLAB_PLUGINS"
 GROUP = "mptcplab.plugins"
+Kind = TypeVar("Kind")
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
@@ -50,3 +52,21 @@ def _imported(file: Path) -> ModuleType:
     except Exception as error:
         raise InputError(f"{file} cannot be imported: {error}", hint=f"{VARIABLE} names it") from error
     return module
+
+
+def named_classes(base: type[Kind], package: ModuleType) -> dict[str, type[Kind]]:
+    """Return the kinds of ``base`` by their ``name``: what modules of ``package`` and plug-ins define themselves.
+
+    A class without a name of its own is what several share. :raises InputError: when two have the same name.
+    """
+    found: dict[str, type[Kind]] = {}
+    for module in (*modules_of(package), *plugins()):
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__:
+                name = vars(value).get("name")
+                if name in found:
+                    hint = f"{VARIABLE} may name a file twice, or one that is part of mptcplab by now"
+                    raise InputError(f"{module.__name__}: there is a {base.__name__} {name} already", hint=hint)
+                if name is not None:
+                    found[name] = value
+    return found

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from scipy.stats import binom, chisquare, norm
 
-from mptcplab.scenario.impairments import BurstLoss
+from mptcplab.network.behaviours.burst_loss import BurstLoss
 
 from .bench import Bench, note
 from .probe import HEADERS, LINE, Probed, probe

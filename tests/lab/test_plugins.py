@@ -62,3 +62,19 @@ def test_an_engine_that_is_not_there_is_a_mistake() -> None:
     done = mptcplab("run", TWO_LINES, "--engine", "loud")
     assert done.returncode == 2
     assert "virtual" in done.stderr
+
+
+def test_a_link_does_what_a_behaviour_from_elsewhere_says(tmp_path: Path) -> None:
+    plugins = {"MPTCPLAB_PLUGINS": str(PLUGINS / "police.py")}
+    done = mptcplab("run", PLUGINS / "police.toml", "--out", tmp_path / "out", "--json", env=plugins)
+    assert done.returncode == 0, done.stderr
+    slow, fast = (row["goodput_mbps"]["mean"] for row in json.loads(done.stdout)["rows"])
+    # Policed to 4 and 20 Mbit/s for the first half, and to 2 Mbit/s for the second.
+    assert 1 < slow < 3
+    assert slow < fast < 11
+    counted = [json.loads(file.read_text()) for file in sorted((tmp_path / "out").glob("runs/*/counters/r1/tc.json"))]
+    assert all(any(one["kind"] == "clsact" and one["drops"] > 0 for one in each) for each in counted)
+    report = mptcplab("report", tmp_path / "out", env=plugins)
+    assert report.returncode == 0, report.stderr
+    assert "policed to 4 Mbit/s | policed to 20 Mbit/s" in (tmp_path / "out" / "report.html").read_text()
+    assert "police" in (tmp_path / "out" / "table.md").read_text()

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mptcplab.network.behaviours.burst_loss import BurstLoss
+from mptcplab.network.behaviours.delay import DelayKeys, spread_of
+from mptcplab.network.tables import FOLDER, SCALE, Spread, table_command
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.plan.links import change_commands, shaping_commands
-from mptcplab.plan.tables import FOLDER, SCALE, Spread, spread_of, table_command
 from mptcplab.scenario import preset
-from mptcplab.scenario.impairments import BurstLoss, Impairments
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -140,7 +141,7 @@ def test_mean_loss_lies_between_the_states(p: int, r: int, bad: int, good: int) 
 
 
 def _spread(**keys: object) -> Spread:
-    found = spread_of(Impairments.model_validate(keys))
+    found = spread_of(DelayKeys.model_validate(keys))
     assert found is not None
     return found
 

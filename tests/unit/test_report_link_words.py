@@ -54,7 +54,7 @@ mtu = "1400 B"
 """
     line = _line1(tmp_path, text)
     assert impairment_words(line["forward"]) == (
-        "loss 1 % in bursts of 5 packets · reordered 2 % · doubled 3 % · corrupted 4 % · codel 10 ms ECN"
+        "reordered 2 % · loss 1 % in bursts of 5 packets · doubled 3 % · corrupted 4 % · codel 10 ms ECN"
     )
     assert mtu_words([line]) == ("MTU 1.4 kB",)
 

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mptcplab.node.graph import Port
-from mptcplab.plan.links import WAYS, change_commands
+from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.scenario import events as described
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Event
 
-#: Before the redirection to an IFB, which was added without a preference and so got a high one.
+#: Before all other filters.
 _DROP = ("pref", "1", "matchall", "action", "drop")
 
 
@@ -65,8 +65,10 @@ def hook_commands(network: Network) -> Iterator[Command]:
 def _commands(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     if event.what == "change":
         for way in event.ways:
-            changed = event.changed(state.directions[event.link, way])
+            before = state.directions[event.link, way]
+            changed = event.changed(before)
             state.directions[event.link, way] = changed
+            yield from action_changes(network, event.link, way, changed, before)
             yield from change_commands(network, event.link, way, changed)
     elif event.what == "down":
         yield from _fail(network, state, event)
@@ -171,6 +173,5 @@ def _value(event: described.Event) -> str:
     if event.what == "down":
         return event.kind_of_failure
     if event.what == "change":
-        new = ((key, getattr(event, key)) for key in described.CHANGEABLE)
-        return ", ".join(f"{key} {value}" for key, value in new if value is not None)
+        return ", ".join(f"{key} {value}" for key, value in event.new.items())
     return event.node or ""

@@ -5,25 +5,29 @@ Shaping stands where it cannot push back on a sender's TCP: on the egress of a r
 far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
 egress is shaped instead, as a host with a slow network card would be.
 
-Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says. To change a direction while
-packets pass, compile the plan with its name in ``changing`` (see :func:`shaping_commands`), and let
-:func:`change_commands` give the commands.
+Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says; in front of them, filters may
+act on packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
+:func:`shaping_commands`), and let :func:`change_commands` and :func:`action_changes` give the commands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
 
+from mptcplab.network.behaviour import Words
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import ON_THE_WAY
+from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
-from mptcplab.plan.disciplines import Words, disciplines
-from mptcplab.plan.tables import spread_of, table_command, table_name
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.plan.disciplines import NETEM, disciplines
+from mptcplab.scenario.links import WAYS, Direction, Link
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
-DEFAULT_MTU = 1500
-WAYS = ("forward", "backward")
+#: Preference of the filter of the first behaviour; before it a silent failure drops everything, and behind all of them
+#: stands the redirection to an IFB, which is added without a preference and so gets a high one.
+_FIRST_ACTION = 2
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
@@ -32,7 +36,7 @@ def wire_commands(network: Network) -> Iterator[Command]:
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without a word of its own the peer has the usual MTU.
-        peer = ("peer", "name", name, *(mtu if link.mtu != DEFAULT_MTU else ()), "netns", second)
+        peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
         yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
@@ -54,9 +58,8 @@ def table_commands(network: Network) -> Iterator[Command]:
     """Files that the shaping commands read."""
     for name, link in network.scenario.links.items():
         for way in WAYS:
-            spread = spread_of(getattr(link, way))
-            if spread is not None:
-                yield table_command(name, way, spread)
+            for one in ON_THE_WAY:
+                yield from one.files(getattr(link, way), name, way)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
@@ -64,21 +67,59 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
 
     ``changing`` are the directions (link, "forward" or "backward") that get other values later.
     """
-    for name in network.scenario.links:
-        for way in WAYS:
-            yield from _direction(network, name, way, changeable=(name, way) in changing)
+    ways = [(name, way) for name in network.scenario.links for way in WAYS]
+    for name, way in ways:
+        yield from _direction(network, name, way, changeable=(name, way) in changing)
+    for name, way in ways:
+        yield from _actions(network, name, way)
 
 
 def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
     """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
 
-    Packets that wait stay where they are. Only values may differ from those that it was set up with: rate, delay,
-    jitter, loss, queue, burst, overhead and the discipline's parameters; a direction with a rate keeps one, and a
-    table of delays stays as it is.
+    Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
+    a rate keeps one, and a table of delays stays as it is.
     """
     link = network.scenario.links[name]
     node, device = _place(network, link, *_ends(network, name, way))
     yield from _attach(node, device, _disciplines(network, name, way, direction, changeable=True), "change")
+
+
+def action_changes(
+    network: Network, name: str, way: str, direction: Direction, before: Direction | None
+) -> Iterator[Command]:
+    """Give the filters of one ``way`` of link ``name`` the values of ``direction``, where they have others ``before``.
+
+    None stands for any others. An action that is there from the start stays, and none is added.
+    """
+    node, device, side = _entrance(network, name, way)
+    for pref, one in enumerate(ON_THE_WAY, start=_FIRST_ACTION):
+        words = one.actions(direction)
+        if words and (before is None or words != one.actions(before)):
+            # A matchall filter cannot be changed.
+            yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
+            yield Command(node, _filter(device, side, pref, words))
+
+
+def _actions(network: Network, name: str, way: str) -> Iterator[Command]:
+    node, device, side = _entrance(network, name, way)
+    found = [one.actions(getattr(network.scenario.links[name], way)) for one in ON_THE_WAY]
+    if any(found):
+        yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
+    for pref, words in enumerate(found, start=_FIRST_ACTION):
+        if words:
+            yield Command(node, _filter(device, side, pref, words))
+
+
+def _filter(device: str, side: str, pref: int, words: Words) -> Words:
+    return ("tc", "filter", "add", "dev", device, side, "pref", str(pref), "matchall", "action", *words)
+
+
+def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
+    """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
+    source, target = _ends(network, name, way)
+    node, device = _place(network, network.scenario.links[name], source, target)
+    return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
 def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
@@ -129,17 +170,13 @@ def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[st
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
-    """The queue of every direction that has a rate."""
+    """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
     for name, link in network.scenario.links.items():
         for way in WAYS:
             found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
-            for handle, words in enumerate(found, start=1):
-                if words[0] in _SHAPERS:
-                    yield Queue(*_place(network, link, *_ends(network, name, way)), handle, name, way)
-
-
-#: What a queue's samples are taken of: it counts what waits in the disciplines below it as well.
-_SHAPERS = ("tbf", "cake")
+            shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
+            if shapers:
+                yield Queue(*_place(network, link, *_ends(network, name, way)), shapers[0], name, way)
 
 
 def ifb_name(network: Network, port: Port) -> str:

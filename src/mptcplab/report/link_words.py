@@ -1,66 +1,45 @@
 # SPDX-License-Identifier: MIT
-"""What links do beside rate, delay and random loss, in a few words for the picture of a network.
+"""What links do, in a few words for the picture of a network.
 
 They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.units import Rate, Size
+from mptcplab.network.captions import Shown, several
+from mptcplab.network.registry import BEHAVIOURS, ON_THE_WAY
+from mptcplab.units import Size
 
 Table = Mapping[str, Any]
-_NONE = (None, "0 ppb", "0 ns")
 _USUAL_MTU = str(Size(1500))
 
 
+def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
+    """One direction of a link, at all points of an experiment, in a few lines."""
+    shown = Shown(directions)
+    above = [part for one in BEHAVIOURS for part in one.headline(shown)]
+    below = [part for one in ON_THE_WAY for part in one.details(shown)]
+    lines = [" · ".join(parts) for parts in (above, below) if parts]
+    traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
+    if traces:
+        lines.append(f"means of {several(list(traces))}")
+    return (*lines, *_beside(directions)) or ("no limits",)
+
+
+def _beside(directions: Sequence[Table]) -> Iterator[str]:
+    """What else happens to packets; where that differs between points, all of it."""
+    rest = dict.fromkeys(impairment_words(direction) for direction in directions)
+    if list(rest) != [""]:
+        acting = [one for one in ON_THE_WAY if any(any(one.caption(direction)) for direction in directions)]
+        yield " | ".join(words or acting[-1].absent for words in rest)
+
+
 def impairment_words(direction: Table) -> str:
-    """One direction's bursts, reordering, copies and damage, and what its queue is kept by; empty for a plain one."""
-    return " · ".join(_impairments(direction))
-
-
-def _impairments(direction: Table) -> Iterator[str]:
-    spread = direction.get("distribution", "uniform")
-    if spread != "uniform":
-        yield f"jitter {spread}"
-    extra = direction.get("extra_delay") or ()
-    if extra:
-        yield f"+ {'0' if extra[0] in _NONE else extra[0]} … {extra[-1]}"
-    if direction.get("delay_limit"):
-        yield f"at most {direction['delay_limit']} delayed"
-    if direction.get("overtake"):
-        yield "overtaking"
-    chain = direction.get("burst_loss")
-    if chain:
-        yield _bursts(chain)
-    for key, word in (("reorder", "reordered"), ("duplicate", "doubled"), ("corrupt", "corrupted")):
-        if direction.get(key) not in _NONE:
-            yield f"{word} {direction[key]}"
-    if has_discipline(direction):
-        aqm = direction.get("aqm", {})
-        target = f" {aqm['target']}" if aqm.get("target") else ""
-        yield f"{direction['discipline']}{target}{' ECN' if aqm.get('ecn') else ''}"
-
-
-def has_discipline(direction: Table) -> bool:
-    """Whether something else than its length keeps the queue of this direction."""
-    return bool(direction.get("rate")) and direction.get("discipline", "tail-drop") != "tail-drop"
-
-
-def rate_words(direction: Table) -> str | None:
-    """A rate as it was written; the mean of a trace, which is no round number, with three digits."""
-    rate = direction["rate"]
-    if rate is None or not direction.get("trace"):
-        return None if rate is None else str(rate)
-    return f"{Rate.parse(str(rate)) / 10**6:.3g} Mbit/s"
-
-
-def _bursts(chain: Table) -> str:
-    if chain.get("mean") is not None:
-        return f"loss {chain['mean']} in bursts of {chain['length']}"
-    return f"burst loss p {chain['p']}, r {chain['r']}"
+    """What the behaviours say of one direction; nothing for a plain one."""
+    return " · ".join(words for one in ON_THE_WAY for words in one.caption(direction))
 
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:

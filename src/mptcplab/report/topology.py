@@ -6,16 +6,17 @@ Colours come from the page's style sheet by class names, so that the picture fol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from mptcplab.network.captions import several
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.link_words import has_discipline, impairment_words, mtu_words, rate_words
+from mptcplab.report.link_words import direction_words, mtu_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34
@@ -23,10 +24,6 @@ _LINE = 15
 _CHARACTER = 6.5
 _NARROWEST_LABEL = 64
 _MARGIN = 10
-#: More values of a swept key than this are written as their range.
-_LISTED = 4
-_KEYS = ("rate", "delay", "jitter", "loss", "queue", "burst", "overhead")
-_NOTHING = ("0 ns", "0 ppb", "0 B")
 
 Table = Mapping[str, Any]
 
@@ -79,7 +76,7 @@ def _picture(group: Sequence[Table]) -> Picture:
     layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    boxes = {name: _several(list(_boxes(name, kind, group))) for name, kind in kinds.items()}
+    boxes = {name: several(list(_boxes(name, kind, group))) for name, kind in kinds.items()}
     text += "".join(f"; {name} {words}" for name, words in boxes.items() if words)
     svg = _Drawing(layout, labels, kinds, text, boxes).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
@@ -93,7 +90,7 @@ def _boxes(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     found = {
-        side: _direction([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
+        side: direction_words([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
     }
     swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
     mtu = mtu_words([scenario["links"][name] for scenario in group])
@@ -102,47 +99,6 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     right, left = ("backward", "forward") if turned else ("forward", "backward")
     lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in found[side]]
     return _Label(name, (*lines, *mtu), swept)
-
-
-def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
-    """One direction of a link in a few lines: rate and delay, what happens to packets in the queue, and what else."""
-    said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
-    said["rate"] = _values([rate_words(direction) for direction in directions])
-    if not said["rate"]:
-        # Without a rate there is no queue, whatever its length would be.
-        said |= dict.fromkeys(("queue", "burst", "overhead"), "")
-    if all(direction.get("discipline") == "cake" for direction in directions):
-        said["queue"] = ""  # CAKE sizes it by itself
-    delay = said["delay"] + (f" ± {said['jitter']}" if said["jitter"] else "")
-    above = [part for part in (said["rate"], delay) if part]
-    below = [f"{key} {said[key]}" for key in ("loss", "queue", "burst", "overhead") if said[key]]
-    lines = [" · ".join(parts) for parts in (above, below) if parts]
-    traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
-    if traces:
-        lines.append(f"means of {_several(list(traces))}")
-    rest = dict.fromkeys(impairment_words(direction) for direction in directions)
-    if list(rest) != [""]:
-        plain = "tail-drop" if any(map(has_discipline, directions)) else "none"
-        lines.append(" | ".join(words or plain for words in rest))
-    return tuple(lines) or ("no limits",)
-
-
-def _values(values: Iterable[Any]) -> str:
-    """``20 ms``; ``5, 10, 20 ms`` when points differ; empty when it does nothing at every point."""
-    texts = [str(value) if value is not None else "none" for value in dict.fromkeys(values)]
-    if texts == ["none"] or (len(texts) == 1 and texts[0] in _NOTHING):
-        return ""
-    texts = ["0" if text in _NOTHING else text for text in texts]
-    units = {text.partition(" ")[2] for text in texts if text not in ("0", "none")}
-    if len(units) == 1 and len(texts) > 1:
-        unit = units.pop()
-        texts = [text.removesuffix(f" {unit}") for text in texts]
-        return f"{_several(texts)} {unit}"
-    return _several(texts)
-
-
-def _several(texts: Sequence[str]) -> str:
-    return ", ".join(texts) if len(texts) <= _LISTED else f"{texts[0]} … {texts[-1]}"
 
 
 class _Drawing:

@@ -7,6 +7,7 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 
+from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Interface, Subnet
 from mptcplab.node.transport import MOST_WEIGHTS
 from mptcplab.node.weights import ends, weighed_addresses
@@ -172,7 +173,7 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
 
 def _takes_time(link: Link) -> bool:
     sides = (link.forward, link.backward)
-    return any(direction.rate or direction.delay or direction.extra_delay for direction in sides)
+    return any(behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS)
 
 
 def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from mptcplab.network.registry import DRIVEN
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.events import CHANGEABLE, WAYS, Event
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.events import Event
+from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
@@ -74,19 +75,19 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
     for way in event.ways:
         before = state.directions[event.link, way]
         measured = before.traced.read.keys if before.traced is not None else ()
-        for key in CHANGEABLE:
-            if getattr(event, key) is not None and key in measured:
+        for key in event.new:
+            if key in measured:
                 hint = "put the change into the trace, or take the trace away"
                 raise document.error((*path, key), f"is what the trace of '{event.link}' decides", hint=hint)
-        if event.rate is not None and before.rate is None:
-            hint = f"give links.{event.link} a rate to begin with"
-            raise document.error((*path, "rate"), "cannot be given to a direction without a rate", hint=hint)
+            if DRIVEN[key].from_start and getattr(before, key) is None:
+                hint = f"give links.{event.link} a {key} to begin with"
+                raise document.error((*path, key), f"cannot be given to a direction without a {key}", hint=hint)
         try:
             changed = event.changed(before)
         except ValidationError as error:
             raise _impossible(document, path, event, error) from error
         if changed == before:
-            new = next(key for key in CHANGEABLE if getattr(event, key) is not None)
+            new = next(iter(event.new))
             message, hint = "changes nothing", f"the {way} direction has these values then already"
             raise document.error((*path, new), message, hint=hint)
         state.directions[event.link, way] = changed
@@ -97,11 +98,7 @@ def _impossible(document: Document, path: KeyPath, event: Event, error: Validati
     details = error.errors()[0]
     context = details.get("ctx", {})
     named = str(context.get("key", ("",))[0]) if context.get("key") else ""
-    key = (
-        named
-        if getattr(event, named, None) is not None
-        else next(name for name in CHANGEABLE if getattr(event, name) is not None)
-    )
+    key = named if named in event.new else next(iter(event.new))
     text = str(context.get("text", details["msg"]))
     message = text if key == named else f"leaves a {named} that {text}"
     return document.error((*path, key), message, hint=str(context.get("hint", "use another value")))

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from mptcplab.scenario.document import Document
-from mptcplab.scenario.links import LEAST_MTU_IPV6
-from mptcplab.scenario.schema import Scenario
+from pydantic_core import PydanticCustomError
 
-_ETHERNET = 14
+from mptcplab.network.frames import full_frame
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.scenario.document import Document
+from mptcplab.scenario.links import LEAST_MTU_IPV6, WAYS
+from mptcplab.scenario.schema import Scenario
 
 
 def check_mtus(document: Document, scenario: Scenario) -> None:
@@ -16,8 +18,9 @@ def check_mtus(document: Document, scenario: Scenario) -> None:
         if scenario.family == "ipv6" and link.mtu < LEAST_MTU_IPV6:
             hint = f"IPv6 needs {LEAST_MTU_IPV6} B on every link"
             raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
-        for way in ("forward", "backward"):
-            burst = getattr(link, way).burst
-            if burst is not None and burst < link.mtu + _ETHERNET:
-                hint = f"use at least {link.mtu + _ETHERNET} B with this MTU"
-                raise document.error(("links", name, way, "burst"), "is less than one frame", hint=hint)
+        for way in WAYS:
+            for behaviour in BEHAVIOURS:
+                try:
+                    behaviour.check_frame(getattr(link, way), full_frame(link.mtu))
+                except PydanticCustomError as error:
+                    raise document.refusal(("links", name, way), error) from error

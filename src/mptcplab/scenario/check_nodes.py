@@ -69,6 +69,4 @@ def check_kinds(document: Document, scenario: Scenario) -> None:
         try:
             node.check(network.around(name))
         except PydanticCustomError as error:
-            said = error.context or {}
-            path = (node.table, name, *said["key"])
-            raise document.error(path, str(said["text"]), hint=str(said["hint"])) from error
+            raise document.refusal((node.table, name), error) from error

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticCustomError
+
 from mptcplab.errors import InputError, reason
 from mptcplab.scenario.place import KeyPath, Place, key_lines
 
@@ -79,6 +81,11 @@ class Document:
         place = self.place(path)
         key = dotted(place.written or path)
         return InputError(f"{place}: {_one_line(f'{key}{shown}: {message}')}", hint=_one_line(hint))
+
+    def refusal(self, path: KeyPath, fault: PydanticCustomError) -> InputError:
+        """The same for what a check of the value at ``path`` has raised; see :func:`mptcplab.fields.fault`."""
+        told = fault.context or {}
+        return self.error((*path, *told["key"]), str(told["text"]), hint=str(told["hint"]))
 
     def copy(self) -> Document:
         """An independent copy, for one point of a sweep."""

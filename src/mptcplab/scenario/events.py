@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from mptcplab.fields import LinkName, NodeName, Part, Time, fault
-from mptcplab.scenario.links import Direction
-from mptcplab.units import Duration, Probability, Rate
+from mptcplab.network.registry import DRIVEN, DRIVEN_WORDS
+from mptcplab.scenario.links import WAYS, Direction
 
-#: What `change` may set.
-CHANGEABLE = ("rate", "delay", "jitter", "loss")
-WAYS = ("forward", "backward")
 What = Literal["down", "up", "change", "address-removed", "address-added"]
 How = Literal["silent", "carrier", "interface"]
 
 
-class Event(Part):
+class _Event(Part):
     """One change of a link or of an address, at one instant."""
 
     at: Time = Field(description="after the lab is set up", examples=["30 s"])
@@ -39,18 +36,13 @@ class Event(Part):
         "only host at the link",
         examples=["client"],
     )
-    rate: Rate | None = Field(default=None, description="new rate")
-    delay: Duration | None = Field(default=None, description="new delay")
-    jitter: Duration | None = Field(default=None, description="new jitter")
-    loss: Probability | None = Field(default=None, description="new loss; 100 % is a silent failure: use down")
 
     @model_validator(mode="after")
-    def _sensible(self) -> Event:
-        new = [key for key in CHANGEABLE if getattr(self, key) is not None]
-        if self.what == "change" and not new:
-            raise fault("is a change of nothing", f"add {', '.join(CHANGEABLE[:-1])} or {CHANGEABLE[-1]}", "what")
-        if self.what != "change" and new:
-            raise fault(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', new[0])
+    def _sensible(self) -> _Event:
+        if self.what == "change" and not self.new:
+            raise fault("is a change of nothing", f"add {DRIVEN_WORDS}", "what")
+        if self.what != "change" and self.new:
+            raise fault(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', next(iter(self.new)))
         if self.how is not None and self.what != "down":
             raise fault(f"does nothing with what = {_quoted(self.what)}", "leave it out: `up` undoes `down`", "how")
         self._check_place()
@@ -63,6 +55,11 @@ class Event(Part):
         if self.node is not None and not self.needs_node:
             hint = 'leave `node` out; it belongs to how = "carrier" and how = "interface", and to addresses'
             raise fault("does nothing for this event", hint, "node")
+
+    @property
+    def new(self) -> dict[str, Any]:
+        """What a change sets: values of a direction by their keys."""
+        return {key: value for key in DRIVEN if (value := getattr(self, key)) is not None}
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -81,8 +78,18 @@ class Event(Part):
 
     def changed(self, before: Direction) -> Direction:
         """``before`` with what this event sets. :raises ValidationError: when that makes an impossible direction."""
-        new = {key: value for key in CHANGEABLE if (value := getattr(self, key)) is not None}
-        return Direction.model_validate({**before.model_dump(by_alias=True), **new})
+        return Direction.model_validate({**before.model_dump(by_alias=True), **self.new})
+
+
+if TYPE_CHECKING:
+    Event = _Event
+else:
+    Event = create_model(
+        "Event",
+        __base__=_Event,
+        __doc__=_Event.__doc__,
+        **{key: (one.quantity | None, Field(default=None, description=one.meaning)) for key, one in DRIVEN.items()},
+    )
 
 
 def _quoted(word: str) -> str:

@@ -20,16 +20,13 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.impairments import BurstLoss
 from mptcplab.scenario.lines import LineName
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.trace import Trace
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.registry import KINDS
@@ -64,13 +61,26 @@ Written = create_model(
 
 def parts_of(kind: type[NodeBase]) -> dict[str, type[BaseModel]]:
     """The tables below one of a node, but for its transport, which nodes of several kinds may have."""
-    found = {key: field.annotation for key, field in fields_of(kind).items()}
-    return {key: part for key, part in found.items() if _is_model(part) and part is not Transport}
+    return {key: part for key, part in tables_of(kind).items() if part is not Transport}
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """The fields of ``model`` by the names that files use."""
     return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
+
+
+def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """The tables that may stand at keys of ``model``."""
+    leaves = {key: _leaves(field.annotation) for key, field in fields_of(model).items()}
+    return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Annotated:
+        return _leaves(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
+    return [annotation]
 
 
 def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
@@ -96,10 +106,8 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
     (Capture, "in a capture of [record]"),
     *_homes_of_nodes(),
-    (Aqm, "in [links.NAME.aqm]"),
-    (Trace, "in trace = { ... } of [links.NAME]"),
+    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(Direction).items()),
     (Event, "in [[events]]"),
-    (BurstLoss, "in burst_loss of [links.NAME]"),
     (Repeats, "in repeats = { ... }"),
 )
 
@@ -131,11 +139,3 @@ def _members(annotation: Any, part: str | int) -> list[Any]:
     if origin is tuple and isinstance(part, int):
         return _leaves(arguments[0])
     return []
-
-
-def _leaves(annotation: Any) -> list[Any]:
-    if get_origin(annotation) is Annotated:
-        return _leaves(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, types.UnionType):
-        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
-    return [annotation]

@@ -14,7 +14,7 @@ from typing import Literal
 
 from mptcplab.scenario.document import Document, nearest
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.trace import QUANTITIES
+from mptcplab.units import Duration, Rate
 
 
 @dataclass(frozen=True)
@@ -156,9 +156,9 @@ def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
 def _keys(rate: float | None, line: Line) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if rate is not None:
-        found.append(("rate", str(QUANTITIES["rate"](round(rate * 10**6)))))
+        found.append(("rate", str(Rate(round(rate * 10**6)))))
     if line.rtt is not None:
-        found.append(("delay", str(QUANTITIES["delay"](round(line.rtt * 10**6 / 2)))))
+        found.append(("delay", str(Duration(round(line.rtt * 10**6 / 2)))))
     if line.jitter is not None:
-        found.append(("jitter", str(QUANTITIES["jitter"](round(line.jitter * 10**6)))))
+        found.append(("jitter", str(Duration(round(line.jitter * 10**6)))))
     return found

@@ -3,26 +3,38 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from mptcplab.fields import NodeName, Part, fault
-from mptcplab.scenario.impairments import Impairments
-from mptcplab.scenario.queueing import Queueing
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import BEHAVIOURS, DRIVEN_WORDS
 from mptcplab.scenario.trace import Trace, TraceOrFile
 from mptcplab.units import Size
 
 #: What IPv4 has to carry, IPv6's own minimum, and what network cards with jumbo frames take.
 LEAST_MTU, LEAST_MTU_IPV6, MOST_MTU = 576, 1280, 9216
+WAYS = ("forward", "backward")
+
+if TYPE_CHECKING:
+    from mptcplab.network.behaviours.bottleneck import BottleneckKeys
+    from mptcplab.network.behaviours.delay import DelayKeys
+    from mptcplab.network.behaviours.loss import LossKeys
+
+    class _Keys(BottleneckKeys, DelayKeys, LossKeys):
+        """Those that others than the behaviours themselves ask for."""
+else:
+    # pydantic puts the fields of the last base first.
+    _Keys = create_model("_Keys", __base__=tuple(one.model for one in reversed(BEHAVIOURS)), __module__=__name__)
 
 
-class Direction(Impairments, Queueing):
+class Direction(_Keys):
     """What one direction of a link does to packets. No rate means as fast as they come."""
 
     trace: TraceOrFile = Field(
         default=None,
-        description="a file that rate, delay, jitter or loss follow over time: its name, or a table",
+        description=f"a file that {DRIVEN_WORDS} follow over time: its name, or a table",
         examples=["lte.down"],
     )
 
@@ -30,6 +42,12 @@ class Direction(Impairments, Queueing):
     def traced(self) -> Trace | None:
         """The trace, as loading has read it."""
         return self.trace if isinstance(self.trace, Trace) else None
+
+    @model_validator(mode="after")
+    def _behaves(self) -> Direction:
+        for one in BEHAVIOURS:
+            one.check(self)
+        return self
 
 
 class Link(Part):
@@ -44,9 +62,7 @@ class Link(Part):
     addresses: tuple[str, str] | None = Field(
         default=None, description="both ends with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
     )
-    mtu: Size = Field(
-        default=Size(1500), description="largest packet, without its Ethernet header", examples=["1400 B"]
-    )
+    mtu: Size = Field(default=Size(MTU), description="largest packet, without its Ethernet header", examples=["1400 B"])
 
     @model_validator(mode="after")
     def _two_ends(self) -> Link:
@@ -59,8 +75,8 @@ class Link(Part):
     @model_validator(mode="after")
     def _limits_need_rates(self) -> Link:
         """What describes the queue belongs to a rate; a direction without one may only have what both share."""
-        for key in ("queue", "burst", "overhead", "discipline", "aqm"):
-            sides = {n: side for n in ("forward", "backward") if (side := getattr(self, n)).says(key)}
+        for key in (key for one in BEHAVIOURS for key in one.of_rate):
+            sides = {n: side for n in WAYS if (side := getattr(self, n)).says(key)}
             idle = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
             if idle and not (shared and len(idle) == 1):

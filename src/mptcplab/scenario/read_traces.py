@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import reason
+from mptcplab.network.registry import DRIVEN, OWNERS
 from mptcplab.scenario.document import Document, Table
-from mptcplab.scenario.events import WAYS
 from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.links import WAYS
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.trace import QUANTITIES, Series, Trace, TraceError, parse
-
-_LEAST_RATE = 1000
-_NOT_ALL_LOST = 10**9 - 1
+from mptcplab.scenario.trace import Series, Trace, TraceError, parse
 
 
 def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
@@ -71,13 +69,10 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
         raise document.error(at, str(error), hint=error.hint) from error
 
 
-def _summary(document: Document, at: KeyPath, series: Series, key: str) -> Any:
-    """The mean rate, by which queues are sized and times are estimated; of everything else what holds at first."""
-    quantity = QUANTITIES[key]
-    if key != "rate":
-        first = dict(series.steps[0].values)[key]
-        return str(quantity(min(first, _NOT_ALL_LOST) if key == "loss" else first))
-    mean = series.mean("rate")
-    if mean < _LEAST_RATE:
-        raise document.error(at, "carries nothing to speak of", hint="its mean rate has to be 1 kbit/s at least")
-    return str(quantity(mean))
+def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:
+    """What the direction has without the trace, as its behaviour takes it from there."""
+    try:
+        value = OWNERS[key].stands_for(key, series.values(key)[0], series.mean(key))
+    except PydanticCustomError as error:
+        raise document.refusal(at, error) from error
+    return str(DRIVEN[key].quantity(value))

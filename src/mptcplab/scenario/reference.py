@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -18,18 +18,18 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
+from mptcplab.network.behaviour import Seen
+from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.impairments import BurstLoss
-from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of
+from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
-from mptcplab.scenario.trace import Trace
 from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.registry import KINDS
@@ -70,9 +70,9 @@ def _sections() -> Iterator[str]:
         yield from _sections_of_node(kind)
     yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
     yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
-    yield _section("`burst_loss` of a link", BurstLoss)
-    yield _section("`aqm` of a link", Aqm)
-    yield _section("`trace` of a link", Trace)
+    for key, table in tables_of(Direction).items():
+        yield _section(f"`{key}` of a link", table)
+    yield _behaviours()
     yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
     for name, model in KINDS.items():
@@ -97,6 +97,25 @@ def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] =
         f"| `{key}` | {takes(field)} | {_default(field)} | {meaning(key, field)} |" for key, field in fields.items()
     )
     return "\n".join((f"### {title}", "", _HEAD, *rows))
+
+
+def _behaviours() -> str:
+    """What else there is to know of what links do."""
+    rows = []
+    for one in BEHAVIOURS:
+        columns = _words(name for driven in one.driven.values() for name in driven.columns)
+        rows.append(f"| {one.name} | {_words(one.driven)} | {columns} | {_counters(one.seen)} |")
+    rows += [f"| {name} | | | {_counters(kind.seen)} |" for name, kind in DISCIPLINES.items() if kind.seen]
+    head = "| behaviour | changed by an event's | by a trace's | counted in `tc.json` |\n| --- | --- | --- | --- |"
+    return "\n".join(("### What changes links, and what shows it", "", head, *rows))
+
+
+def _counters(counters: Iterable[Seen]) -> str:
+    return ", ".join(f"`{one.key}` of `{one.kind}`: {one.meaning}" for one in counters)
+
+
+def _words(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def takes(field: FieldInfo) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces: how the rate, delay, jitter and loss of one direction of a link vary, as somebody measured it.
+"""Traces: how rate, delay and others of one direction of a link vary, as somebody measured it.
 
 Two forms are read. A file of Mahimahi has one whole number per line: the millisecond of an opportunity to deliver one
 full packet; after the last line it begins again. A CSV file has a first line of column names with their units
@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -22,7 +22,8 @@ from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from mptcplab.fields import Line, Part, Time, fault, matching
-from mptcplab.units import Duration, Probability, Rate
+from mptcplab.network.registry import DRIVEN
+from mptcplab.units import Duration
 
 #: A packet of 1500 bytes with its Ethernet header: what one opportunity of Mahimahi delivers.
 OPPORTUNITY_BYTES = 1514
@@ -36,22 +37,9 @@ _LEAST_STEP_NS = _MS_NS
 _COLUMNS: dict[str, tuple[str, int]] = {
     "time_s": ("time", 10**9),
     "time_ms": ("time", 10**6),
-    "rate_bit_s": ("rate", 1),
-    "rate_kbit_s": ("rate", 10**3),
-    "rate_mbit_s": ("rate", 10**6),
-    "delay_ms": ("delay", 10**6),
-    "jitter_ms": ("jitter", 10**6),
-    "loss_percent": ("loss", 10**7),
+    **{name: (key, factor) for key, driven in DRIVEN.items() for name, factor in driven.columns.items()},
 }
-#: What may be measured, and the largest value of each in its smallest unit.
-_LARGEST = {"rate": 10**11, "delay": 3600 * _SECOND_NS, "jitter": 2 * _SECOND_NS, "loss": 10**9}
-QUANTITIES: dict[str, type[Rate | Duration | Probability]] = {
-    "rate": Rate,
-    "delay": Duration,
-    "jitter": Duration,
-    "loss": Probability,
-}
-
+_LONGEST_NS = 1000 * 3600 * _SECOND_NS
 
 Digest = Annotated[
     str,
@@ -88,10 +76,19 @@ class Series:
         """What the trace is of: rate, delay, jitter, loss."""
         return tuple(key for key, _ in self.steps[0].values)
 
+    @property
+    def lasts_ns(self) -> list[int]:
+        """How long each step lasts."""
+        ends = [*(step.at_ns for step in self.steps[1:]), self.period_ns]
+        return [end - step.at_ns for step, end in zip(self.steps, ends, strict=True)]
+
+    def values(self, key: str) -> list[int]:
+        """The values of one quantity, step by step."""
+        return [dict(step.values)[key] for step in self.steps]
+
     def mean(self, key: str) -> int:
         """The mean over time of one quantity, rounded down."""
-        ends = [*(step.at_ns for step in self.steps[1:]), self.period_ns]
-        held = (dict(step.values)[key] * (end - step.at_ns) for step, end in zip(self.steps, ends, strict=True))
+        held = (value * lasts for value, lasts in zip(self.values(key), self.lasts_ns, strict=True))
         return sum(held) // self.period_ns
 
 
@@ -194,8 +191,9 @@ def _csv(lines: list[str]) -> tuple[list[Step], int]:
             raise TraceError(f"has {len(row)} values in line {number}", f"its first line names {len(head)}")
         values = {_COLUMNS[name][0]: _value(name, text, number) for name, text in zip(head, row, strict=True)}
         at_ns = values.pop("time")
-        if values.get("jitter", 0) > values.get("delay", _LARGEST["delay"]):
-            raise TraceError(f"has more jitter than delay in line {number}", "nothing arrives before it is sent")
+        for key, bound in _bounds(values):
+            if values[key] > values[bound]:
+                raise TraceError(f"has more {key} than {bound} in line {number}", "nothing arrives before it is sent")
         steps.append(Step(at_ns, tuple(values.items())))
     if steps[0].at_ns:
         raise TraceError("does not begin at time 0", "the first line says what holds from the beginning")
@@ -217,11 +215,18 @@ def _check_head(head: list[str]) -> None:
             raise TraceError(f"has a column '{name[:40]}'", f"columns are {known}")
     kinds = [_COLUMNS[name][0] for name in head]
     if len(set(kinds)) != len(kinds):
-        raise TraceError("has two columns of one kind", "one column for each of time, rate, delay, jitter, loss")
+        one_each = ", ".join(dict.fromkeys(kind for kind, _ in _COLUMNS.values()))
+        raise TraceError("has two columns of one kind", f"one column for each of {one_each}")
     if "time" not in kinds or len(kinds) < 2:
         raise TraceError("has no time, or nothing else", 'begin it with a line like "time_s,rate_mbit_s"')
-    if "jitter" in kinds and "delay" not in kinds:
-        raise TraceError("has jitter without delay", "add a column delay_ms")
+    for key, bound in _bounds(kinds):
+        if bound not in kinds:
+            raise TraceError(f"has {key} without {bound}", f"add a column {next(iter(DRIVEN[bound].columns))}")
+
+
+def _bounds(kinds: Iterable[str]) -> list[tuple[str, str]]:
+    """The quantities that another one bounds, with that one."""
+    return [(key, bound) for key in kinds if key in DRIVEN and (bound := DRIVEN[key].within) is not None]
 
 
 def _value(name: str, text: str, number: int) -> int:
@@ -231,6 +236,6 @@ def _value(name: str, text: str, number: int) -> int:
         whole = int(value)
     except (InvalidOperation, ValueError, OverflowError):
         raise TraceError(f"has no number for {name} in line {number}", f"{text.strip()[:40]!r} is none") from None
-    if value < 0 or whole > _LARGEST.get(kind, 1000 * 3600 * _SECOND_NS):
+    if value < 0 or whole > (DRIVEN[kind].largest if kind in DRIVEN else _LONGEST_NS):
         raise TraceError(f"has an impossible {name} in line {number}", f"{text.strip()[:40]} is out of range")
     return whole

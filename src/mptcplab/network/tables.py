@@ -11,11 +11,12 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mptcplab.scenario.impairments import MOST_ENTRIES, Impairments
 from mptcplab.steps import Command
 from mptcplab.units import Duration
 
 SCALE = 8192
+#: netem's tables have at most this many entries.
+MOST_ENTRIES = 16384
 _LARGEST_ENTRY = 32767
 #: Points between which quantiles are interpolated: a grain of 0.05 % of all packets.
 _POINTS = 2001
@@ -33,24 +34,18 @@ class Spread:
     entries: tuple[tuple[int, int], ...]
 
 
-def spread_of(impairments: Impairments) -> Spread | None:
-    """The table that ``impairments`` need; None when a constant or one of netem's own tables will do."""
-    if impairments.reorder:
-        return _early(impairments.delay, impairments.reorder.as_fraction)
-    if impairments.extra_delay:
-        return _interpolated(impairments.delay, impairments.extra_delay)
-    return None
+def early(delay: Duration, share: Fraction) -> Spread:
+    """Return the table by which a ``share`` of the packets has no delay.
 
-
-def _early(delay: Duration, share: Fraction) -> Spread:
-    """A ``share`` of the packets has no delay. netem's own ``reorder`` would also let them pass the bottleneck."""
+    netem's own ``reorder`` would also let them pass the bottleneck.
+    """
     near = share.limit_denominator(MOST_ENTRIES)
     rest = near.denominator - near.numerator
     return Spread(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
 
 
-def _interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> Spread:
-    """Between quantiles the distribution is uniform."""
+def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> Spread:
+    """Return the table of what ``quantiles`` add to ``delay``: between two of them the distribution is uniform."""
     first, last = int(quantiles[0]), int(quantiles[-1])
     middle = (first + last) // 2
     deviation = max(1, -((middle - last) * SCALE // _LARGEST_ENTRY))

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""Loss in bursts, by a chain of two states (Gilbert 1960, Elliott 1963)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import ClassVar
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Part, fault
+from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.behaviours.loss import LOST, LossKeys
+from mptcplab.network.captions import Table
+from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.units import Packets, Probability
+
+
+class BurstLoss(Part):
+    """Loss in bursts, by a chain of two states (Gilbert 1960, Elliott 1963) that takes a step with every packet.
+
+    Either the chain's own parameters, or the mean loss and the mean length of a burst of lost packets, which mean a
+    chain that loses everything in its bad state and nothing in its good one.
+    """
+
+    p: Probability | None = Field(default=None, description="a packet in the good state makes it bad")
+    r: Probability | None = Field(default=None, description="a packet in the bad state makes it good")
+    lost_in_bad: Probability = Field(
+        default=Probability(CERTAIN), alias="1-h", description="loss in the bad state", examples=["80 %"]
+    )
+    lost_in_good: Probability = Field(
+        default=Probability(0), alias="1-k", description="loss in the good state", examples=["0.1 %"]
+    )
+    mean: Probability | None = Field(default=None, description="of all packets, in place of p and r")
+    length: Packets | None = Field(
+        default=None, description="mean number of packets lost in a row, beside mean", examples=["5 packets"]
+    )
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> BurstLoss:
+        chain = self.p is not None or self.r is not None or self.says("lost_in_bad") or self.says("lost_in_good")
+        summary = self.mean is not None or self.length is not None
+        if chain and summary:
+            raise fault("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
+        if summary and (self.mean is None or self.length is None):
+            raise fault("is incomplete", 'like { mean = "1 %", length = "5 packets" }')
+        if not summary and (self.p is None or self.r is None):
+            raise fault("is incomplete", 'like { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }')
+        if self.r == 0:
+            raise fault("never leaves the bad state", "use more than zero", "r")
+        if self.length == 0:
+            raise fault("is no burst", "use at least 1 packet", "length")
+        if summary and self.to_bad > 1:
+            hint = f"with bursts of {self.length} at most {_most(self.length)} % of the packets can be lost"
+            raise fault("is too much for bursts this short", hint, "mean")
+        return self
+
+    @property
+    def to_good(self) -> Fraction:
+        """r, the probability of leaving the bad state."""
+        return Fraction(1, int(self.length)) if self.length is not None else Fraction(int(self.r or 0), CERTAIN)
+
+    @property
+    def to_bad(self) -> Fraction:
+        """p, the probability of leaving the good state: what makes the mean loss p / (p + r)."""
+        if self.mean is None:
+            return Fraction(int(self.p or 0), CERTAIN)
+        mean = Fraction(int(self.mean), CERTAIN)
+        return self.to_good * mean / (1 - mean) if mean < 1 else Fraction(2)
+
+    @property
+    def mean_loss(self) -> Fraction:
+        """Of all packets, in the long run."""
+        bad = self.to_bad / (self.to_bad + self.to_good)
+        return (bad * int(self.lost_in_bad) + (1 - bad) * int(self.lost_in_good)) / CERTAIN
+
+
+def _most(length: int | None) -> int:
+    return int(Fraction(100 * int(length or 1), int(length or 1) + 1))
+
+
+class BurstLossKeys(LossKeys):
+    """Loss of packets in a row."""
+
+    burst_loss: BurstLoss | None = Field(
+        default=None,
+        description="loss in bursts, before the queue, in place of loss",
+        examples=[{"mean": "1 %", "length": "5 packets"}],
+    )
+
+
+class Bursts(Behaviour[BurstLossKeys]):
+    """Whether a packet is lost depends on the state that those before it have left."""
+
+    name = "burst-loss"
+    model = BurstLossKeys
+    rank = 40
+    smallest: ClassVar = {"burst_loss": {"mean": "1 %", "length": "5 packets"}}
+    seen = (LOST,)
+
+    def check(self, keys: BurstLossKeys) -> None:
+        """See the base class."""
+        if keys.loss and keys.burst_loss is not None:
+            raise fault("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
+
+    def acts(self, keys: BurstLossKeys) -> bool:
+        """Independent loss is another behaviour's."""
+        return keys.burst_loss is not None
+
+    def netem(self, keys: BurstLossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+        """See the base class."""
+        chain = keys.burst_loss
+        if chain is not None:
+            shares = (chain.to_bad, chain.to_good, chain.lost_in_bad, chain.lost_in_good)
+            yield from ("loss", "gemodel", *(percent(share) for share in shares))
+
+    def caption(self, described: Table) -> Iterator[str]:
+        """See the base class."""
+        chain = described.get("burst_loss")
+        if chain and chain.get("mean") is not None:
+            yield f"loss {chain['mean']} in bursts of {chain['length']}"
+        elif chain:
+            yield f"burst loss p {chain['p']}, r {chain['r']}"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Packets with a wrong bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from mptcplab.fields import Part
+from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.captions import NOTHING, Table
+from mptcplab.network.chances import Chance, percent
+from mptcplab.units import Probability
+
+
+class CorruptKeys(Part):
+    """Damage to packets."""
+
+    corrupt: Chance = Field(default=Probability(0), description="a packet has one wrong bit somewhere")
+
+
+class Corrupt(Behaviour[CorruptKeys]):
+    """One bit of some packets is turned over; who checks a checksum throws them away, behind the bottleneck."""
+
+    name = "corrupt"
+    model = CorruptKeys
+    rank = 60
+    smallest: ClassVar = {"corrupt": "1 %"}
+
+    def netem(self, keys: CorruptKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+        """See the base class."""
+        if keys.corrupt:
+            yield from ("corrupt", percent(keys.corrupt))
+
+    def caption(self, described: Table) -> Iterator[str]:
+        """See the base class."""
+        if described.get("corrupt") not in NOTHING:
+            yield f"corrupted {described['corrupt']}"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Packets that come twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from mptcplab.fields import Part
+from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.captions import NOTHING, Table
+from mptcplab.network.chances import Chance, percent
+from mptcplab.units import Probability
+
+
+class DuplicateKeys(Part):
+    """Copies of packets."""
+
+    duplicate: Chance = Field(default=Probability(0), description="a packet comes twice")
+
+
+class Duplicate(Behaviour[DuplicateKeys]):
+    """A second packet is made of some, which goes its own way."""
+
+    name = "duplicate"
+    model = DuplicateKeys
+    rank = 50
+    smallest: ClassVar = {"duplicate": "1 %"}
+
+    def netem(self, keys: DuplicateKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+        """See the base class."""
+        if keys.duplicate:
+            yield from ("duplicate", percent(keys.duplicate))
+
+    def caption(self, described: Table) -> Iterator[str]:
+        """See the base class."""
+        if described.get("duplicate") not in NOTHING:
+            yield f"doubled {described['duplicate']}"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Independent random loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from pydantic import Field
+
+from mptcplab.fields import Part, fault
+from mptcplab.network.behaviour import Behaviour, Context, Driven, Seen
+from mptcplab.network.captions import Shown
+from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.units import Probability
+
+LOST = Seen("netem", "drops", "packets that were lost before the queue")
+
+
+class LossKeys(Part):
+    """Loss of packets, each by itself."""
+
+    loss: Probability = Field(default=Probability(0), description="independent random loss, before the queue")
+
+
+class Loss(Behaviour[LossKeys]):
+    """Every packet is lost with the same probability."""
+
+    name = "loss"
+    model = LossKeys
+    rank = 30
+    smallest: ClassVar = {"loss": "1 %"}
+    driven: ClassVar = {
+        "loss": Driven(
+            Probability, "new loss; 100 % is a silent failure: use down", {"loss_percent": 10**7}, largest=CERTAIN
+        )
+    }
+    seen = (LOST,)
+
+    def check(self, keys: LossKeys) -> None:
+        """See the base class."""
+        if keys.loss == CERTAIN:
+            raise fault("loses every packet", "use less than 100 %", "loss")
+
+    def netem(self, keys: LossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+        """See the base class."""
+        if keys.loss:
+            yield from ("loss", "random", percent(keys.loss))
+
+    def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
+        """A trace may lose everything for a while, a direction may not."""
+        return min(first, CERTAIN - 1)
+
+    def details(self, shown: Shown) -> Iterator[str]:
+        """See the base class."""
+        loss = shown.text("loss")
+        if loss:
+            yield f"loss {loss}"

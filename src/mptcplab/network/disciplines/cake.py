@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""CAKE: shapes by itself, keeps flows and hosts apart, and drops as CoDel does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from mptcplab.fields import Part, fault
+from mptcplab.network.behaviour import Seen, Words
+from mptcplab.network.disciplines.base import Discipline, Shaped, Span, option
+from mptcplab.network.frames import ETHERNET
+from mptcplab.units import Rate
+
+
+class CakeParameters(Part):
+    """What it may be told of the paths behind it."""
+
+    interval: Span | None = Field(default=None, description="its rtt")
+
+
+class Cake(Discipline[CakeParameters]):
+    """It stands in place of tbf."""
+
+    name = "cake"
+    parameters = CakeParameters
+    sizes_itself = True
+    seen = (Seen("cake", "drops", "packets that the queue dropped"),)
+
+    def check(self, shaped: Shaped, rate: Rate, told: CakeParameters) -> None:  # noqa: ARG002
+        """See the base class."""
+        for key in ("queue", "burst"):
+            if shaped.says(key):
+                hint = "remove it: CAKE shapes and sizes its queue by itself"
+                raise fault(f"does nothing with {self.name}", hint, key)
+
+    def words(self, shaped: Shaped, rate: Rate, told: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+        """With an overhead of its own, CAKE counts from the network header on."""
+        overhead = ("overhead", str(ETHERNET + int(shaped.overhead))) if shaped.overhead else ()
+        yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", told.interval), *overhead)
+
+    def filled(self, shaped: Shaped, frame: int) -> int:  # noqa: ARG002
+        """It has no bucket."""
+        return 0

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""RED (Floyd and Jacobson 1993): drops at the tail by the mean length of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from mptcplab.fields import Part, Truth, fault
+from mptcplab.network.behaviour import Seen, Words
+from mptcplab.network.chances import CERTAIN
+from mptcplab.network.disciplines.base import Discipline, Shaped, marks
+from mptcplab.network.frames import full_frame
+from mptcplab.units import Probability, QueueLength, Rate
+
+#: RED weighs its mean by what a queue of such packets would be.
+_PACKET = 1000
+_PROBABILITY = "0.02"
+
+
+def _possible(probability: Probability) -> Probability:
+    if not 0 < probability < CERTAIN:
+        raise fault("is not plausible", "use more than 0 % and less than 100 %")
+    return probability
+
+
+class RedParameters(Part):
+    """The range of mean queues in which it drops some."""
+
+    least: QueueLength | None = Field(
+        default=None, description="mean queue below which nothing is dropped, default a twelfth of the queue"
+    )
+    most: QueueLength | None = Field(
+        default=None, description="mean queue above which all is dropped, default a quarter of the queue"
+    )
+    probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
+        default=None, description="of a drop at most, default 2 %"
+    )
+    ecn: Truth = marks()
+
+
+class Red(Discipline[RedParameters]):
+    """One queue for all."""
+
+    name = "red"
+    parameters = RedParameters
+    seen = (Seen("red", "marked", "packets that were marked"),)
+
+    def check(self, shaped: Shaped, rate: Rate, told: RedParameters) -> None:
+        """See the base class."""
+        least, most, limit = _range(shaped, rate, told)
+        if not 0 < least < most <= limit:
+            hint = f"the queue holds {limit} B: least < most <= queue"
+            raise fault("has least, most and queue not in order", hint, "aqm")
+
+    def below(self, shaped: Shaped, rate: Rate, told: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+        """See the base class."""
+        least, most, limit = _range(shaped, rate, told)
+        mean_of = max(1, (2 * least + most) // (3 * _PACKET))
+        probability = _PROBABILITY if told.probability is None else f"{Decimal(int(told.probability)) / CERTAIN:f}"
+        words: Words = ("red", "limit", str(limit), "min", str(least), "max", str(most), "avpkt", str(_PACKET))
+        words += ("burst", str(mean_of), "probability", probability, "bandwidth", f"{int(rate)}bit")
+        yield (*words, "ecn") if told.ecn else words
+
+
+def _range(shaped: Shaped, rate: Rate, told: RedParameters) -> tuple[int, int, int]:
+    """Return RED's least and most mean queue, and its longest queue, in bytes."""
+    frame = full_frame()
+    limit = max(shaped.held_bytes(rate, frame), frame)
+    least = shaped.held_bytes(rate, frame, told.least) if told.least is not None else limit // 12
+    most = shaped.held_bytes(rate, frame, told.most) if told.most is not None else limit // 4
+    return least, most, limit

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""First in, first out; what finds the queue full is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.fields import Part
+from mptcplab.network.behaviour import Words
+from mptcplab.network.disciplines.base import Discipline, Shaped
+from mptcplab.units import Rate
+
+
+class TailDrop(Discipline[Part]):
+    """tbf does it by itself when the queue is counted in bytes."""
+
+    name = "tail-drop"
+    parameters = Part
+
+    def below(self, shaped: Shaped, rate: Rate, told: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
+        """See the base class."""
+        if shaped.queue.packets is not None:
+            yield ("pfifo", "limit", str(int(shaped.queue.packets)))

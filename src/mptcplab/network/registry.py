@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""All behaviours of links: those of the modules in ``behaviours``, and of :mod:`mptcplab.plugins`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mptcplab.errors import InputError
+from mptcplab.network import behaviours
+from mptcplab.network.behaviour import Behaviour, Driven
+from mptcplab.plugins import named_classes
+
+#: In the order in which people read of them.
+BEHAVIOURS: tuple[Behaviour[Any], ...] = tuple(
+    sorted((kind() for kind in named_classes(Behaviour, behaviours).values()), key=lambda one: (one.rank, one.name))
+)
+#: In the order in which a packet meets them.
+ON_THE_WAY = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
+#: What events and traces may change, and whose it is.
+DRIVEN: dict[str, Driven] = {key: driven for one in BEHAVIOURS for key, driven in one.driven.items()}
+DRIVEN_WORDS = " or ".join(", ".join(DRIVEN).rsplit(", ", 1))
+OWNERS = {key: one for one in BEHAVIOURS for key in one.driven}
+
+
+def _check_keys() -> None:
+    """:raises InputError: when two behaviours have a key of the same name."""
+    owners: dict[str, type] = {}
+    for one in BEHAVIOURS:
+        for model in one.model.__mro__:
+            for key in vars(model).get("__annotations__", {}):
+                if owners.setdefault(key, model) is not model:
+                    hint = "give the key another name"
+                    raise InputError(f"the key {key} of the behaviour {one.name} is there already", hint=hint)
+
+
+_check_keys()

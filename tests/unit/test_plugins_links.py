@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""A behaviour of links and a discipline from one file outside of the package are found by all that knows of them."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.unit.test_plugins import PLUGINS, run
+
+SCENARIO = PLUGINS / "police.toml"
+POLICE = PLUGINS / "police.py"
+police = partial(run, plugins=str(POLICE))
+#: A trace in place of the event, and a host that sends.
+TRACED = """
+title = "A line whose policer follows a trace"
+topology = { preset = "disjoint-lines" }
+links.line1 = { rate = "10 Mbit/s", trace = "police.csv" }
+links.access1 = { rate = "10 Mbit/s", forward.police = "5 Mbit/s" }
+[workloads.bulk]
+kind = "flow"
+from = "client"
+to = "server"
+size = "1 MB"
+"""
+
+
+def printed(*arguments: str) -> str:
+    """Return what a command prints that has to succeed."""
+    done = police("-m", "mptcplab", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_schema() -> None:
+    """The keys stand at links, in their directions, in events, and in the table of the discipline."""
+    definitions = json.loads(printed("schema"))["definitions"]
+    places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
+    assert sorted(places) == ["Direction", "Event", "WrittenLink"]
+    assert "perturb" in definitions["Aqm"]["properties"]
+    assert "sfq" in definitions["Direction"]["properties"]["discipline"]["enum"]
+
+
+def test_reference() -> None:
+    done = police("-c", "from mptcplab.scenario.reference import reference; print(reference())")
+    for line in (
+        "| `police` | rate |  | what comes faster is dropped, and does not wait |",
+        "| `police` | rate |  | new rate of the policer |",
+        "| police | `police` | `police_mbit_s` | `drops` of `clsact`: packets that came too fast |",
+        "| `perturb` | whole number, 1 to 3600 |  | seconds after which flows are mixed anew: sfq |",
+        "a file that rate, delay, jitter, loss or police follow over time",
+    ):
+        assert line in done.stdout, done.stderr
+
+
+def test_show() -> None:
+    shown = printed("show", str(SCENARIO))
+    assert 'police = "4 Mbit/s"' in shown
+    assert 'police = "2 Mbit/s"' in shown
+    assert "20 Mbit/s" in shown
+
+
+def test_plan() -> None:
+    """The filters stand before the queueing disciplines, and an event changes one without a gap."""
+    plan = printed("plan", str(SCENARIO))
+    action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
+    assert "tc filter add dev line1 egress pref 7 " + action.format(4) in plan
+    assert "tc filter add dev line1 ingress pref 7 " + action.format(4) in plan
+    assert plan.count(action.format(2)) == 2
+    assert "tc filter delete dev line1 egress pref 7\n" in plan
+    assert "parent 2:1 handle 3: sfq limit 825 perturb 10" in plan
+
+
+def test_trace(tmp_path: Path) -> None:
+    """Its steps change only the policer; where a host sends, packets meet one at the far end of the wire."""
+    (tmp_path / "police.csv").write_text("time_s,police_mbit_s\n0,4\n1,2\n2,4\n")
+    (tmp_path / "s.toml").write_text(TRACED)
+    lines = printed("plan", str(tmp_path / "s.toml")).splitlines()
+    tc = "ip netns exec r1 tc filter"
+    action = "pref 7 matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
+    assert f"{tc} add dev access1 ingress {action.format(5)}" in lines
+    step = next(number for number, line in enumerate(lines) if action.format(2) in line)
+    assert [line.strip() for line in lines[step - 1 : step + 3]] == [
+        f"{tc} delete dev line1 egress pref 7",
+        f"{tc} add dev line1 egress {action.format(2)}",
+        f"{tc} delete dev line1 ingress pref 7",
+        f"{tc} add dev line1 ingress {action.format(2)}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("links.line1.forward.police=1 kbit/s",), "lets hardly anything pass"),
+        (("links.line2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
+        (("links.line2.aqm.perturb=0",), "is out of range"),
+        (("events.0.link=line2",), "cannot be given to a direction without a police"),
+        (("events.0.rate=5 Mbit/s", "links.line1.police=2 Mbit/s"), ""),
+    ],
+)
+def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], said: str) -> None:
+    sets = [word for each in change for word in ("--set", each)]
+    done = police("-m", "mptcplab", "show", str(SCENARIO), *sets)
+    assert done.returncode == (2 if said else 0)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('name = "police"', 'name = "loss"'), "there is a Behaviour loss already"),
+        (("    police: Rate", "    jitter: Rate"), "the key jitter of the behaviour police is there already"),
+        (("    perturb: Whole", "    target: Whole"), "means something else by target than another discipline"),
+    ],
+)
+def test_one_that_takes_a_name_of_another_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(POLICE.read_text().replace(*change))
+    done = run("-m", "mptcplab", "show", str(SCENARIO), plugins=str(file))
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
