@@ -27,7 +27,7 @@ from mptcplab.scenario.weights import weighs
 from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import FIRST_PORT, FLOW, Context
+from mptcplab.workload.context import FIRST_PORT, Context
 
 #: Read back at the end: what was in force, not what was asked for.
 _TRANSPORT_SETTINGS = (
@@ -52,7 +52,6 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
         sample_interval_ns=int(scenario.record.interval),
-        tools=(FLOW,),
         watched=tuple(_talking(scenario)),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),

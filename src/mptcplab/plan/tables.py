@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from mptcplab.scenario.impairments import MOST_ENTRIES, Impairments
-from mptcplab.steps import Command
+from mptcplab.steps import Command, shell
 from mptcplab.units import Duration
 
 SCALE = 8192
@@ -72,10 +72,13 @@ def table_name(link: str, way: str) -> str:
 def table_command(link: str, way: str, spread: Spread) -> Command:
     """Write the table's file."""
     parts: list[str] = []
+    programs = ["mkdir"]
     for is_run, entries in itertools.groupby(spread.entries, key=lambda entry: entry[0] > 1):
         if is_run:
             parts += [f"yes -- {value} | head -n {count}" for count, value in entries]
+            programs += ["yes", "head"]
         else:
             parts.append(f"printf '%s\\n' {' '.join(str(value) for _, value in entries)}")
     line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{way}.dist"
-    return Command(None, ("sh", "-c", line))
+    call = shell(line, *programs)
+    return Command(None, call.argv, call.starts)

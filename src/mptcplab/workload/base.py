@@ -33,6 +33,8 @@ class WorkloadBase(Part):
     """It may have connections that carry hardly any data, and do not count."""
     only_protocol: ClassVar[str | None] = None
     """What its sockets speak, if it is not what the hosts' transport or the workload says."""
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, for those that are not in a package of their own name."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """What the smallest workload of the kind needs beside the keys that all have."""
 

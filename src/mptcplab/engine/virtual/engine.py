@@ -15,6 +15,7 @@ from typing import Any
 
 import mptcplab
 from mptcplab.engine.protocol import Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
 from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import LabError
@@ -78,7 +79,8 @@ class VirtualEngine:
         )
 
     def _write_plan(self, plan: Plan, folder: Path) -> None:
-        work = {"plan": asdict(plan), "tools": {name: str(self.tools[name]) for name in plan.tools}}
+        programs = {name: str(path) for name, path in find_programs(plan.uses, self.tools).items()}
+        work = {"plan": asdict(plan), "programs": programs}
         (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
 
     def _watch(self, machine: Machine, plan: Plan, stop: int | None) -> str | None:
