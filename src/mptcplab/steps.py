@@ -54,11 +54,15 @@ def shell(line: str, *starts: str | Call) -> Call:
 
 @dataclass(frozen=True)
 class Command(Step):
-    """One command that must succeed. ``node`` is where it runs; None is outside of all nodes."""
+    """One command that must succeed. ``node`` is where it runs; None is outside of all nodes.
+
+    ``features`` are what it makes the kernel do to packets: queueing disciplines by the names of ``tc``, and ``nft``.
+    """
 
     node: str | None
     argv: tuple[str, ...]
     starts: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

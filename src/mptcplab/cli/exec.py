@@ -8,11 +8,10 @@ from pathlib import Path
 
 import click
 
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual.session import BARE, Session, run_session, run_terminal
 from mptcplab.engine.virtual.streams import Streams
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.model import Plan

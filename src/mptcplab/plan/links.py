@@ -150,5 +150,6 @@ def _attach(node: str, device: str, found: list[Words], verb: str = "add") -> It
     parent: Words = ("root",)
     for number, discipline in enumerate(found, start=1):
         handle = f"{number}:"
-        yield Command(node, ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline))
+        argv = ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline)
+        yield Command(node, argv, features=discipline[:1])
         parent = ("parent", f"{number}:1")

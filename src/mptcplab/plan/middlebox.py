@@ -39,7 +39,7 @@ def middlebox_commands(network: Network, node: str) -> Iterator[Command]:
 def _table(node: str, name: str, hook: str, rules: list[str]) -> Command:
     lines = [f"add table inet {name}", f"add chain inet {name} out {{ {hook} }}"]
     lines += [f"add rule inet {name} out {rule}" for rule in rules]
-    return Command(node, ("nft", "; ".join(lines)))
+    return Command(node, ("nft", "; ".join(lines)), features=("nft",))
 
 
 def _out(links: tuple[str, ...]) -> str:

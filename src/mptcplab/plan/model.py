@@ -58,13 +58,22 @@ class Plan:
     @property
     def steps(self) -> tuple[Step, ...]:
         """Every command line of the plan."""
-        during = (command for event in self.events for command in event.commands)
-        return (*self.setup, *self.programs, *self.counters, *during)
+        return (*self.commands, *self.programs, *self.counters)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What changes the network, before the workloads and while they run."""
+        return (*self.setup, *(command for event in self.events for command in event.commands))
 
     @property
     def uses(self) -> tuple[str, ...]:
         """Every program that runs, of the machine and of ours, by name."""
         return used_by(self.steps)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the kernel does to packets, see :class:`mptcplab.steps.Command`; sorted."""
+        return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def to_json(self) -> str:
         """The plan as the guest reads it; equal plans give equal text."""

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.protocol import Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, DiskFullError, Outcome, RunInterruptedError
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
@@ -105,7 +105,9 @@ class VirtualEngine:
 class Virtual:
     """The kind of engine that this is."""
 
-    capabilities = Capabilities(virtual_time=True, needs_root=False, one_kernel=True)
+    capabilities = Capabilities(
+        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=True, features=None
+    )
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> VirtualEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""

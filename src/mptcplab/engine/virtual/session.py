@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
