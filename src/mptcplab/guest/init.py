@@ -34,7 +34,7 @@ def main(results: str, exposed: list[str]) -> None:
         instants.reseed()
         report = _execute(work)
     except GuestError as error:
-        report = {"error": str(error)}
+        report = {"error": str(error), "hint": error.hint}
     except BaseException as error:
         report = _unexpected(error)
     _say(report)

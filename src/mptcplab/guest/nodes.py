@@ -38,7 +38,11 @@ def provide(programs: dict[str, str]) -> None:
 
 
 class GuestError(Exception):
-    """The lab cannot be set up, or a workload failed. One sentence for the user."""
+    """The lab cannot be set up, or a workload failed. One sentence for the user, and what to do if that is special."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class Nodes:

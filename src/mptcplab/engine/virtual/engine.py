@@ -155,7 +155,7 @@ def _told(report: dict[str, Any]) -> LabError:
         return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")
     if _FULL in message.lower():
         return DiskFullError(message, hint=_MORE_ROOM)
-    return LabError(message, hint="see the plan: `mptcplab plan FILE`")
+    return LabError(message, hint=report.get("hint") or "see the plan: `mptcplab plan FILE`")
 
 
 def _death(machine: Machine) -> str:
