@@ -60,6 +60,14 @@ class WorkloadBase(Part):
         """Return roughly how much CPU time the workload takes; its paths carry ``capacity_bps`` together."""
         raise NotImplementedError
 
+    def expected_seconds(self, capacity_bps: float) -> float:
+        """Return roughly how long the workload takes, in virtual time."""
+        duration: Duration | None = getattr(self, "duration", None)
+        size: Size | None = getattr(self, "size", None)
+        if duration is not None:
+            return duration.seconds
+        return 8 * float(size) / capacity_bps if size is not None else 0.0
+
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Return what the programs of the workload say that they did. :raises LabError: if their output is broken."""

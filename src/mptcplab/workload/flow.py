@@ -74,7 +74,8 @@ class Flow(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        packet = cost.QUIET_PACKET if self.read_quantum > 0 else cost.WAKEUP
+        packets_per_read = self.read_quantum.seconds * capacity_bps / 8 / cost.PAYLOAD
+        packet = cost.QUIET_PACKET if packets_per_read >= cost.QUIET_FROM else cost.WAKEUP
         return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=packet)
 
     @classmethod

@@ -63,7 +63,8 @@ class Iperf3(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
+        packets = cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
+        return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
