@@ -20,6 +20,7 @@ from mptcplab.plan.model import Needs, Plan
 from mptcplab.plan.path_manager import path_managers
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.routes import route_commands
+from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.plan.transport import mptcp_commands, sysctl_command
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -51,7 +52,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         programs=(*capture_programs(network), *path_managers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
-        sample_interval_ns=int(scenario.record.interval),
+        sample_interval_ns=sample_interval_ns(scenario),
         watched=tuple(_talking(scenario)),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
@@ -92,7 +93,7 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             port=port[name],
             client_protocol=scenario.hosts[described.sender].transport.protocol,
             server_protocol=scenario.hosts[described.receiver].transport.protocol,
-            interval_ns=int(scenario.record.interval),
+            interval_ns=sample_interval_ns(scenario),
             seed=seed,
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
