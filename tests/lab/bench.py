@@ -147,12 +147,18 @@ size = "1 B"
 
 def client(name: str, *argv: str, node: str = "client", start_ns: int = 0, seconds: float = 600) -> Program:
     """A program that has to end by itself."""
-    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9))
+    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _started(argv))
 
 
 def server(name: str, *argv: str, node: str = "server") -> Program:
     """A program that waits."""
-    return Program(name, node, "server", argv)
+    return Program(name, node, "server", argv, starts=_started(argv))
+
+
+def _started(argv: Sequence[str]) -> tuple[str, ...]:
+    """What scripts of the tests may start."""
+    scripts = ("cat", "ip", "nft", "ping", "python3", "seq", "sleep", "ss", "sysctl", "tc", "touch", "unshare")
+    return scripts if argv[0] in ("sh", "python3") else ()
 
 
 def bare_plan(*programs: Program) -> Plan:

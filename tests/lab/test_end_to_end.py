@@ -182,7 +182,7 @@ def test_plan_names_every_command(bench: Bench, text: str) -> None:
     file = bench.write(text)
     printed = mptcplab("plan", file).stdout
     plan = compile_plan(bench.experiment(text).points[0].scenario, seed=1)
-    missing = [argv for argv in plan.commands if shlex.join(argv) not in printed]
+    missing = [step.argv for step in plan.steps if shlex.join(step.argv) not in printed]
     assert not missing, f"the script lacks {missing}"
 
 

@@ -91,7 +91,9 @@ def test_a_program_that_never_ends_is_ended() -> None:
     done = execute("--timeout", "90 s", "--", "sleep", "infinity")
     took = time.monotonic() - started
     assert done.returncode == 1, done
-    assert "'sleep' did not end within 90 s of virtual time" in done.stderr.decode(), done.stderr
+    said = done.stderr.decode()
+    assert "'sleep' did not end within 90 s of virtual time" in said, said
+    assert 'hint: give it more with --timeout "180 s"' in said, said
     assert took < 20, f"90 s of virtual time took {took:.1f} s"
 
 

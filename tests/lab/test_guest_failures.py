@@ -120,7 +120,14 @@ def test_the_failing_one_of_a_batch(bench: Bench) -> None:
 
 def test_a_program_that_is_not_there(bench: Bench) -> None:
     error = _error(bench, bare_plan(client("any", "no-such-program")))
-    assert error.message == "there is no program 'no-such-program'", error.message
+    assert error.message == "this machine has no 'no-such-program'", error.message
+
+
+def test_a_program_that_the_plan_does_not_say_it_uses(bench: Bench) -> None:
+    """It is not found, although the machine has it."""
+    line = ("sh", "-c", "ls / && uname")
+    error = _error(bench, bare_plan(replace(client("any", *line), starts=("ls",))))
+    assert error.message.endswith("uname: not found"), error.message
 
 
 def _with_kernel(bench: Bench, script: str, symbols: str | None) -> Bench:

@@ -11,7 +11,7 @@ from pydantic import Field
 from mptcplab.fields import LinkName, Time, Whole, fault
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
-from mptcplab.steps import Command, Counter, Event, Program
+from mptcplab.steps import Call, Command, Counter, Event, Program
 from mptcplab.units import Duration
 
 _CAP = "tcp flags syn tcp option maxseg size set"
@@ -38,7 +38,8 @@ class Clamp(NodeBase):
 
     def commands(self, context: Context) -> Iterator[Command]:
         hook = "type filter hook forward priority mangle;"
-        yield Command(context.name, ("nft", f"add table inet clamp; add chain inet clamp out {{ {hook} }}"))
+        chain = f"add table inet clamp; add chain inet clamp out {{ {hook} }}"
+        yield Command(context.name, ("nft", chain), features=("nft",))
         if not self.since:
             yield self._rule(context)
 
@@ -47,7 +48,7 @@ class Clamp(NodeBase):
             yield Event(int(self.since), "clamped", context.name, "both", str(self.mss), (self._rule(context),))
 
     def programs(self, context: Context) -> Iterator[Program]:
-        yield self.server(context, "monitor", ("nft", "monitor", "rules"))
+        yield self.server(context, "monitor", Call(("nft", "monitor", "rules")))
 
     def counters(self, context: Context) -> Iterator[Counter]:
         yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
@@ -55,7 +56,8 @@ class Clamp(NodeBase):
     def _rule(self, context: Context) -> Command:
         names = ", ".join(f'"{link}"' for link in self.out)
         out = f"oifname {{ {names} }} " if names else ""
-        return Command(context.name, ("nft", f"add rule inet clamp out {out}{_CAP} {self.mss} counter"))
+        rule = f"add rule inet clamp out {out}{_CAP} {self.mss} counter"
+        return Command(context.name, ("nft", rule), features=("nft",))
 
     @classmethod
     def words(cls, described: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mptcplab.fields import Whole
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program, shell
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import Context, client, mptcpized, server
 from mptcplab.workload.outputs import NS, Reading, goodput
@@ -26,10 +26,10 @@ class Echo(WorkloadBase):
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """See the base class."""
-        serve = ("socat", f"TCP4-LISTEN:{context.port},fork", "EXEC:cat")
+        serve = Call(("socat", f"TCP4-LISTEN:{context.port},fork", "EXEC:cat"), ("cat",))
         yield server(name, self, mptcpized(serve, context.server_protocol))
-        ask = f"echo {'x' * self.letters} | mptcpize run socat -t 9 STDIO TCP4:{context.address}:{context.port}"
-        yield client(name, self, ("sh", "-c", ask))
+        ask = mptcpized(Call(("socat", "-t", "9", "STDIO", f"TCP4:{context.address}:{context.port}")), "mptcp")
+        yield client(name, self, shell(f"echo {'x' * self.letters} | {ask}", ask))
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""An engine from outside of the package: the virtual one, which says in the recording that it was asked."""
+"""An engine from outside of the package: the virtual one, which says in the recording that it was asked.
+
+It claims to know no queueing discipline but netem and tbf.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,8 @@ class _Loud:
 
 
 class _Kind(Virtual):
+    capabilities = replace(Virtual.capabilities, features=frozenset({"netem", "tbf"}))
+
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> Any:
         return _Loud(super().prepare(version, tools, stall_seconds=stall_seconds))
 

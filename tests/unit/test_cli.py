@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.cli.main import main
+from mptcplab.doctor.programs import uses
 from mptcplab.engine import tools
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
@@ -148,7 +149,7 @@ def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None
     """A PATH of links to every program that plans use, but one."""
     links = folder / "bin"
     links.mkdir()
-    for name in (*tools.PACKAGES, "sh"):
+    for name in uses():
         found = shutil.which(name, path=tools._SEARCH)
         if found is not None and name != without:
             (links / name).symlink_to(found)

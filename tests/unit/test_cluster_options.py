@@ -19,7 +19,7 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.scenario.load import load
 
 FACTS: dict[str, Any] = {
-    "guest": "aa",
+    "recorder": "aa",
     "kernel": {"key": "bb"},
     "programs": {"ip": "cc", "tc": "dd"},
     "libraries": {"libc.so.6": "ee"},
@@ -77,7 +77,7 @@ except InputError as error:
     ("change", "named"),
     [
         ({"kernel": {"key": "zz"}}, "kernel"),
-        ({"guest": "zz"}, "mptcplab"),
+        ({"recorder": "zz"}, "mptcplab"),
         ({"programs": {"ip": "zz", "tc": "dd"}}, "ip"),
         ({"libraries": {"libc.so.6": "zz"}, "kernel": {}}, "kernel, libc.so.6"),
         ({"libraries": {}}, "libc.so.6"),

@@ -21,6 +21,7 @@ from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Run, load
+from mptcplab.workload.context import FLOW
 
 SCENARIO = """
 title = "two lines"
@@ -103,17 +104,7 @@ def test_missing_tool_names_its_package(name: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(tools, "_SEARCH", str(tmp_path))
     with pytest.raises(MissingError) as error:
         tools.find_program(name)
-    assert error.value.hint == f"sudo apt-get install {tools.PACKAGES[name]}"
-
-
-def test_programs_of_commands() -> None:
-    commands = [
-        ("ip", "link", "add", "name", "tc"),
-        ("mptcpize", "run", "iperf3", "-s"),
-        ("sh", "-c", "mptcplab-flow pattern --bytes 1 | socat STDIO TCP4:10.0.0.1:1"),
-        ("mptcplab-flow", "server"),
-    ]
-    assert tools.programs_of(commands) == ["ip", "iperf3", "mptcpize", "sh", "socat"]
+    assert error.value.hint == f"sudo apt-get install {tools.package_of(name)}"
 
 
 def _runs(tmp_path: Path, text: str = SCENARIO) -> list[Run]:
@@ -126,7 +117,7 @@ def _name(run: Run, kernel: KernelBuild) -> str:
     plan = compile_plan(run.point.scenario, seed=run.seed)
     here = Path(__file__)
     facts = VirtualEngine(kernel, {}).kernel_facts
-    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools=dict.fromkeys(plan.tools, here)).name
+    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools={FLOW: here}).name
 
 
 def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ CLAMP = PLUGINS / "clamp.toml"
 LINKS = {"line1": {"between": ["client", "it"]}, "line2": {"between": ["it", "server"]}}
 
 
-def _resolved(kind: str) -> Scenario:
+def resolved(kind: str) -> Scenario:
+    """The smallest scenario with a node of the kind, called ``it``."""
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     nodes: dict[str, Any] = {"hosts": hosts}
     nodes.setdefault(NODE_KINDS[kind].table, {})["it"] = NODE_KINDS[kind].example
@@ -40,7 +41,7 @@ def _resolved(kind: str) -> Scenario:
 
 @pytest.mark.parametrize("kind", NODE_KINDS)
 def test_example(kind: str) -> None:
-    scenario = _resolved(kind)
+    scenario = resolved(kind)
     plan = compile_plan(scenario, seed=1)
     assert "it" in plan.nodes
     assert {command.node for command in plan.setup} >= {"it"}
@@ -58,7 +59,7 @@ def test_only_what_a_node_does_beside_its_kind_has_words() -> None:
 
 
 def test_who_forwards_has_no_sockets_and_shapes() -> None:
-    nodes = _resolved("router").nodes
+    nodes = resolved("router").nodes
     assert {name: (node.forwards, node.own_transport is None, node.shapes) for name, node in nodes.items()} == {
         "client": (False, False, False),
         "server": (False, False, False),
@@ -80,7 +81,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
     it = _Speaking.model_validate(
         {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "line2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
     )
-    context = Network(_resolved("router")).around("it")
+    context = Network(resolved("router")).around("it")
     forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
     mptcp = ["net.mptcp.enabled=1", "net.mptcp.pm_type=0", "net.mptcp.scheduler=roundrobin"]
     assert list(it.settings(context)) == [*forwarding, *mptcp, "net.ipv4.tcp_ecn=1"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mptcplab.engine.tools import programs_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Needs, Plan
 from mptcplab.scenario import preset
@@ -38,9 +37,9 @@ def test_flow_takes_both_at_both_ends() -> None:
 
 def test_iperf3_has_an_option_for_one_and_a_library_for_the_other() -> None:
     server, client = lines(plan_of(kind="iperf3", **BOTH))
-    with_library = "exec mptcpize run mptcplab-flow with --scheduler=redundant iperf3"
-    assert server == f"sh -c {with_library} -s -1 -p 5001"
-    assert client.startswith(f"sh -c {with_library} -c 10.0.2.2 -p 5001 -J")
+    with_library = "mptcpize run mptcplab-flow with --scheduler=redundant iperf3"
+    assert server == f"{with_library} -s -1 -p 5001"
+    assert client.startswith(f"{with_library} -c 10.0.2.2 -p 5001 -J")
     assert client.endswith("-C lia")
 
 
@@ -63,7 +62,7 @@ def test_without_wishes_nothing_is_preloaded(kind: str) -> None:
 
 def test_a_program_behind_ours_belongs_to_the_runs_identity() -> None:
     plan = plan_of(kind="iperf3", **BOTH)
-    assert {"iperf3", "mptcpize"} <= set(programs_of(plan.commands))
+    assert {"iperf3", "mptcpize"} <= set(plan.uses)
 
 
 def test_the_kernel_needs_what_hosts_and_sockets_ask_for() -> None:

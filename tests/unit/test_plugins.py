@@ -66,3 +66,21 @@ def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None
     assert done.returncode == 2, done.stderr
     assert str(file) in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("links.line1.discipline=cake",), "cannot do to packets what the scenario asks for: cake"),
+        (("routers.r1.nat=['line1']",), "cannot do to packets what the scenario asks for: nft"),
+    ],
+)
+def test_an_engine_is_not_asked_for_what_it_cannot(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:
+    options = [word for setting in settings for word in ("--set", setting)]
+    two_lines = str(PLUGINS.parents[1] / "examples" / "two-lines.toml")
+    arguments = ("-m", "mptcplab", "run", two_lines, *options, "--engine", "loud", "--out", str(tmp_path / "out"))
+    done = run(*arguments, plugins=str(PLUGINS / "loud.py"))
+    assert done.returncode == 2, done.stderr
+    assert f"the engine 'loud' {message}" in done.stderr
+    assert "hint: " in done.stderr
+    assert not (tmp_path / "out").exists()

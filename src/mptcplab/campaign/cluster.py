@@ -183,7 +183,7 @@ def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> La
         if isinstance(mine, dict) and isinstance(other, dict) and key in ("programs", "libraries"):
             names += [name for name in sorted(mine.keys() | other.keys()) if mine.get(name) != other.get(name)]
         elif mine != other:
-            names.append({"guest": "mptcplab", "plan_sha256": "mptcplab"}.get(key, key))
+            names.append({"recorder": "mptcplab", "plan_sha256": "mptcplab"}.get(key, key))
     text = ", ".join(dict.fromkeys(names))
     hint = "runs on it would not be the same runs: install the same versions there, and the same kernel"
     return LabError(f"worker {address} has another {text} than this machine", hint=hint)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.tools import find_program, fingerprint, library_fingerprints, programs_of
+from mptcplab.engine.tools import find_programs, fingerprint, library_fingerprints
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT
 from mptcplab.scenario.load import Run
@@ -22,6 +22,8 @@ _LENGTH = 16
 #: Words for people: correcting them does not make another run. The kernel's is one of several names of the same
 #: build, whose hash is a fact of its own.
 _WORDS = {"title", "question", "kernel"}
+#: What executes plans in the lab, turns what it leaves into a recording, and says in the manifest what that is of.
+_RECORDER = ("guest/*.py", "recording/*.py", "campaign/contract.py")
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,12 @@ class Identity:
 
 def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], tools: Mapping[str, Path]) -> Identity:
     """The identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
-    paths = {name: find_program(name) for name in programs_of(plan.commands)}
-    paths |= {name: tools[name] for name in plan.tools} | {"python": Path(sys.executable)}
+    paths = {**find_programs(plan.uses, tools), "python": Path(sys.executable)}
     return Identity(
         {
             "format": FORMAT,
             "mptcplab": mptcplab.__version__,
-            "guest": _guest_digest(),
+            "recorder": _recorder_digest(),
             "engine": engine,
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
@@ -58,9 +59,10 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
 
 
 @cache
-def _guest_digest() -> str:
-    """Hash of the guest's program: a change there may change what is recorded."""
+def _recorder_digest() -> str:
+    """Hash of the code that measures and writes: a change there may change what is recorded."""
     digest = hashlib.sha256()
-    for file in sorted((Path(mptcplab.__file__).parent / "guest").glob("*.py")):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    package = Path(mptcplab.__file__).parent
+    for file in sorted(file for pattern in _RECORDER for file in package.glob(pattern)):
+        digest.update(str(file.relative_to(package)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:_LENGTH]

@@ -12,11 +12,10 @@ from typing import Any, Protocol
 from mptcplab.campaign.contract import contract
 from mptcplab.campaign.identity import Identity, identify
 from mptcplab.campaign.locks import leased_cpu
-from mptcplab.engine.protocol import Engine, Outcome
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
@@ -73,8 +72,18 @@ class Engines:
 def prepare_engines(
     runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
 ) -> Engines:
-    """An engine for every kernel version that ``runs`` ask for. :raises MissingError: when one is not built."""
+    """An engine for every kernel version that ``runs`` ask for.
+
+    :raises InputError: when they ask for what engines of this kind cannot do.
+    :raises MissingError: when a kernel is not built.
+    """
+    runs = list(runs)
     kind = engine_kinds()[name]
+    if kind.capabilities.has_limits:
+        for run in {id(run.point): run for run in runs}.values():
+            scenario = run.point.scenario
+            kernel = scenario.kernel if scenario.says("kernel") else None
+            kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = {FLOW: flow_program()}
     found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}

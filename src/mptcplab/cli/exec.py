@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.cli import complete
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual.session import BARE, Session, run_session, run_terminal
 from mptcplab.engine.virtual.streams import Streams
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.model import Plan
@@ -43,11 +43,35 @@ Examples:
 
 
 @click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("--scenario", type=click.Path(path_type=Path), help="Set up the network of this file (first point).")
-@click.option("--on", "node", metavar="NODE", help="Run on this node. Default: the scenario's first host.")
-@click.option("--kernel", "version", metavar="VERSION", help="Lab kernel. Default: the scenario's, else 7.2.")
+@click.option(
+    "--scenario",
+    type=click.Path(path_type=Path),
+    shell_complete=complete.scenario_files,
+    help="Set up the network of this file (first point).",
+)
+@click.option(
+    "--on",
+    "node",
+    metavar="NODE",
+    shell_complete=complete.nodes,
+    help="Run on this node. Default: the scenario's first host.",
+)
+@click.option(
+    "--kernel",
+    "version",
+    metavar="VERSION",
+    shell_complete=complete.kernels,
+    help="Lab kernel. Default: the scenario's, else 7.2.",
+)
 @click.option("--seed", type=click.IntRange(0, 10**18), help="Of all random numbers. Default: the scenario's, else 1.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=complete.settings,
+    help="Change one key of the scenario.",
+)
 @click.option("--timeout", default="1 h", show_default=True, help="Virtual time after which COMMAND is ended.")
 @click.option(
     "--stall",

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import click
 
+from mptcplab.cli import complete
 from mptcplab.errors import InputError, reason
 from mptcplab.scenario import template
 from mptcplab.scenario.template import Answers, Kind
@@ -29,7 +30,12 @@ _Answer = TypeVar("_Answer")
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="scenario.toml")
+@click.argument(
+    "file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default="scenario.toml",
+    shell_complete=complete.scenario_files,
+)
 @click.option("--title", help="What the scenario is about. Default: made of the answers.")
 @click.option(
     "--line",

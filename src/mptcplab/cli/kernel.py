@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli import complete
 from mptcplab.cli.options import patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import build_kernel, kept_tree
@@ -21,7 +22,7 @@ def kernel() -> None:
 
 
 @kernel.command()
-@click.argument("version", required=False)
+@click.argument("version", required=False, shell_complete=complete.kernels)
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
@@ -92,7 +93,7 @@ def list_(as_json: bool) -> None:
 
 
 @kernel.command()
-@click.argument("version", default=DEFAULT_VERSION)
+@click.argument("version", default=DEFAULT_VERSION, shell_complete=complete.kernels)
 @click.option("--tree", is_flag=True, help="The tree that --keep-tree left, instead of the executable.")
 def path(version: str, tree: bool) -> None:
     """Print the path of the executable of the kernel VERSION, the one that runs use unless given."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from types import ModuleType
 from typing import NoReturn
 
 import click
@@ -55,8 +54,6 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
         complete(command, cmd_name)
-        if VARIABLE in os.environ:
-            _completion().teach(command)
         return command
 
 
@@ -79,7 +76,9 @@ complete(commands, "")
 def main() -> NoReturn:
     """Run the command line. Never shows a traceback for what a user can cause."""
     if VARIABLE in os.environ:
-        _completion()  # click looks for the shell's way to ask before it looks for commands
+        importlib.import_module(
+            "mptcplab.cli.completion"
+        )  # click looks for the shell's way to ask before it looks for commands
     try:
         with sigterm_as_interrupt():
             status = commands.main(standalone_mode=False)
@@ -100,10 +99,6 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.FAILED)
     sys.exit(status if isinstance(status, int) else Exit.DONE)
-
-
-def _completion() -> ModuleType:
-    return importlib.import_module("mptcplab.cli.completion")
 
 
 def tell(error: LabError) -> None:

@@ -14,6 +14,7 @@ import click
 
 from mptcplab.campaign.lab import Done
 from mptcplab.campaign.rounds import Rounds
+from mptcplab.cli import complete
 from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
 from mptcplab.cli.sweep import execute
 from mptcplab.kernel.cache import locked
@@ -35,8 +36,15 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=complete.settings,
+    help="Change one key of the scenario.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli import complete
 from mptcplab.cli.options import patch_option
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
@@ -41,7 +42,13 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
+@click.option(
+    "--kernel",
+    "version",
+    metavar="VERSION",
+    shell_complete=complete.kernels,
+    help="Lab kernel; the selftests are those of its source.",
+)
 @click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
 @patch_option("A patch of these selftests; may be given again. The kernel stays as it is.")
 @click.option("--congestion-control", default="", metavar="NAME", help="What sockets have unless they choose.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli import complete
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
@@ -20,8 +21,15 @@ from mptcplab.scenario.load import Experiment, load
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=complete.settings,
+    help="Change one key of the scenario.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
@@ -82,8 +90,15 @@ def _runs(experiment: Experiment) -> Table:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    shell_complete=complete.settings,
+    help="Change one key of the scenario.",
+)
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the run. Default: the scenario's first.")
 @click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Which point of the sweep.")
 def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -> None:

@@ -8,35 +8,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Debian's name: Fedora's, Arch's.
-OTHERS: dict[str, tuple[str, str]] = {
-    "apt": ("apt", "apt"),
-    "bc": ("bc", "bc"),
-    "binutils": ("binutils", "binutils"),
-    "bison": ("bison", "bison"),
-    "dpkg": ("dpkg", "dpkg"),
-    "ethtool": ("ethtool", "ethtool"),
-    "flex": ("flex", "flex"),
-    "coreutils": ("coreutils", "coreutils"),
-    "curl": ("curl", "curl"),
-    "findutils": ("findutils", "findutils"),
-    "gcc": ("gcc", "gcc"),
-    "iperf3": ("iperf3", "iperf3"),
+#: Debian's name: Fedora's, Arch's; where these are not the same.
+_OTHERS: dict[str, tuple[str, str]] = {
     "iproute2": ("iproute iproute-tc", "iproute2"),
     "iputils-ping": ("iputils", "iputils"),
     "libc6-dev": ("glibc-devel", "glibc"),
-    "lighttpd": ("lighttpd", "lighttpd"),
-    "make": ("make", "make"),
     "mptcpize": ("mptcpd", "mptcpd"),
-    "nftables": ("nftables", "nftables"),
-    "patch": ("patch", "patch"),
     "procps": ("procps-ng", "procps-ng"),
-    "socat": ("socat", "socat"),
-    "tar": ("tar", "tar"),
-    "tcpdump": ("tcpdump", "tcpdump"),
+    "python3": ("python3", "python"),
     "tshark": ("wireshark-cli", "wireshark-cli"),
-    "util-linux": ("util-linux", "util-linux"),
-    "vsftpd": ("vsftpd", "vsftpd"),
     "xz-utils": ("xz", "xz"),
 }
 _INSTALLERS = {"debian": "apt-get install", "fedora": "dnf install", "arch": "pacman -S"}
@@ -60,7 +40,7 @@ class System:
         if self.family not in _INSTALLERS:
             return f"install what Debian calls {' '.join(wanted)}"
         if self.family != "debian":
-            wanted = sorted({OTHERS.get(name, (name, name))[_FAMILIES[self.family] - 1] for name in wanted})
+            wanted = sorted({_OTHERS.get(name, (name, name))[_FAMILIES[self.family] - 1] for name in wanted})
         ours = [name for name in wanted if not (self.family == "arch" and name in _AUR)]
         command = f"{sudo}{_INSTALLERS[self.family]} {' '.join(ours)}" if ours else ""
         others = [name for name in wanted if name not in ours]

@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import System
-from mptcplab.engine.tools import PACKAGES, find_program, flow_program, programs_of
+from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
 from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
@@ -20,18 +20,21 @@ from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import OURS
 from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
-#: Programs of plans that no workload's plan shows.
-_USES = {
-    "nft": "routers with NAT or a middlebox",
-    "tshark": "`mptcplab capture`",
-    "ping": "`ping` in a lab",
-    "gcc": _EVERY_RUN,
-    "make": _EVERY_RUN,
+#: Parts of scenarios that need programs of their own.
+_PARTS: dict[str, dict[str, Any]] = {
+    "captures": {"record": {"captures": [{"node": "client"}]}},
+    "routers with NAT or a middlebox": {"routers": {"r1": {"middlebox": {"drop": ["all"]}}}},
+    "links with `reorder`": {
+        "links": {"line1": {"between": ["client", "server"], "forward": {"delay": "1 ms", "reorder": "1 %"}}}
+    },
 }
+#: Programs that no plan uses.
+_OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fromkeys(BUILDERS, _EVERY_RUN)}
 #: Linux 7.2's own minimum, scripts/min-tool-version.sh: program, arguments, least version.
 _LEAST = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
@@ -59,22 +62,23 @@ def look_at_build(system: System) -> Iterator[Finding]:
 
 def uses() -> dict[str, str]:
     """What each program of plans is needed for: asked of the plans themselves."""
-    found = dict.fromkeys(_programs("flow", {}), _EVERY_RUN)
+    found = dict.fromkeys(_programs("flow"), _EVERY_RUN)
     kinds: dict[str, list[str]] = {}
     for kind in KINDS:
-        for name in _programs(kind, {}):
+        for name in _programs(kind):
             kinds.setdefault(name, []).append(kind)
-    found |= {name: f"workloads of kind {' and '.join(of)}" for name, of in kinds.items() if name not in found}
-    for name in _programs("flow", {"captures": [{"node": "client"}]}):
-        found.setdefault(name, "captures")
-    return {name: found.get(name, _USES.get(name, "some commands")) for name in (*PACKAGES, *found)}
+    of_kinds = {name: f"workloads of kind {' and '.join(of)}" for name, of in kinds.items()}
+    of_parts = {name: part for part, tables in _PARTS.items() for name in _programs("flow", tables)}
+    return dict(sorted((_OTHERS | of_parts | of_kinds | found).items()))
 
 
-def _programs(kind: str, record: dict[str, Any]) -> list[str]:
-    return list(programs_of(compile_plan(_smallest(kind, record), seed=1).commands))
+def _programs(kind: str, tables: Mapping[str, Any] | None = None) -> Iterable[str]:
+    """The machine's programs that a small scenario uses."""
+    uses = compile_plan(_smallest(kind, tables or {}), seed=1).uses
+    return (name for name in uses if not name.startswith(OURS))
 
 
-def _smallest(kind: str, record: dict[str, Any]) -> Scenario:
+def _smallest(kind: str, tables: Mapping[str, Any]) -> Scenario:
     workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest}
     return Scenario.model_validate(
         {
@@ -82,7 +86,7 @@ def _smallest(kind: str, record: dict[str, Any]) -> Scenario:
             "hosts": {"client": {}, "server": {}},
             "links": {"line1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
             "workloads": {"bulk": workload},
-            "record": record,
+            **tables,
         }
     )
 
@@ -93,7 +97,7 @@ def _lab_programs(system: System) -> Iterator[Finding]:
         try:
             find_program(name)
         except MissingError:
-            yield _missing(name, PACKAGES.get(name, name), use, system)
+            yield _missing(name, package_of(name), use, system)
         else:
             there.append(name)
     yield fine("programs in the lab", words(there))

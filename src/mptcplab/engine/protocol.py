@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mptcplab.errors import LabError
+from mptcplab.errors import InputError, LabError
 from mptcplab.plan.model import Plan
+
+#: Of wall time without progress until a run is given up. The slowest honest labs (hundreds of flows, gigabits) move
+#: every few ms.
+DEFAULT_STALL_SECONDS = 30.0
 
 
 class RunInterruptedError(LabError):
@@ -43,6 +47,28 @@ class Capabilities:
     needs_root: bool
     one_kernel: bool
     """All nodes share one kernel, its memory and its routing cache."""
+    chooses_kernel: bool
+    """It runs the kernel that a scenario names, not one that is there."""
+    features: frozenset[str] | None
+    """What it can do to packets, see :class:`mptcplab.steps.Command`; None: all that a kernel can."""
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether there is something that a scenario could ask for in vain."""
+        return not self.chooses_kernel or self.features is not None
+
+    def check(self, plan: Plan, *, kernel: str | None, name: str) -> None:
+        """``kernel`` is what a scenario asks for, ``name`` what the engine is called.
+
+        :raises InputError: naming what this engine cannot do for ``plan``.
+        """
+        lacking = sorted(set(plan.features) - self.features) if self.features is not None else []
+        if lacking:
+            message = f"the engine '{name}' cannot do to packets what the scenario asks for: {', '.join(lacking)}"
+            raise InputError(message, hint="use another --engine, or take this out of the links and routers")
+        if kernel is not None and not self.chooses_kernel:
+            message = f"the engine '{name}' runs the kernel that is there, and the scenario asks for {kernel}"
+            raise InputError(message, hint="use another --engine, or take `kernel` out of the scenario")
 
 
 class Engine(Protocol):

@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,29 +15,18 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.kernel.cache import cache_root, locked, work_dir
 from mptcplab.shipped import shipped_folder
-from mptcplab.workload.context import FLOW
 
-#: Debian packages of the programs that plans use.
-PACKAGES = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "nstat": "iproute2",
-    "ethtool": "ethtool",
+#: What compiles our own program.
+BUILDERS = ("gcc", "make")
+#: Debian packages of the programs of plans that are not in one of their own name; a kind of workload adds its own.
+_PACKAGES = {
+    **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
+    **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
     "nft": "nftables",
-    "sysctl": "procps",
-    "iperf3": "iperf3",
-    "mptcpize": "mptcpize",
-    "socat": "socat",
-    "curl": "curl",
-    "lighttpd": "lighttpd",
-    "vsftpd": "vsftpd",
-    "xargs": "findutils",
-    "truncate": "coreutils",
     "ping": "iputils-ping",
-    "tcpdump": "tcpdump",
-    "tshark": "tshark",
-    "gcc": "gcc",
-    "make": "make",
+    "setsid": "util-linux",
+    "sh": "dash",
+    "sysctl": "procps",
 }
 _SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -46,9 +35,25 @@ def find_program(name: str) -> Path:
     """Where the guest will find ``name``. :raises MissingError: naming the package that has it."""
     found = shutil.which(name, path=_SEARCH)
     if found is None:
-        hint = f"sudo apt-get install {PACKAGES.get(name, name)}"
-        raise MissingError(f"this machine has no '{name}'", hint=hint)
+        raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {package_of(name)}")
     return Path(found)
+
+
+def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, Path]:
+    """Where each program is that plans call so: ``tools`` are ours, the others the machine's.
+
+    The path manager is left out, since it is a part of the guest.
+    :raises MissingError: when the machine lacks one.
+    """
+    return {name: tools[name] if name in tools else find_program(name) for name in names if name != PATH_MANAGER}
+
+
+def package_of(name: str) -> str:
+    """The Debian package that has the program ``name``."""
+    from mptcplab.workload.registry import KINDS  # only now, because it takes long
+
+    known = [_PACKAGES, *(kind.packages for kind in KINDS.values())]
+    return next((packages[name] for packages in known if name in packages), name)
 
 
 @cache
@@ -57,8 +62,8 @@ def fingerprint(path: Path) -> str:
     return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
 
 
-#: Libraries that a program loads without being linked to them.
-_PRELOADED = {"mptcpize": "mptcpize/libmptcpwrap.so*"}
+#: Libraries that programs load without being linked to them: where they lie, from the program's own folder.
+_LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": "flow-sockopt.so"}
 
 
 @cache
@@ -68,22 +73,8 @@ def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
     libraries = {word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
     libraries -= set(map(str, paths))
-    extra = {str(file) for path in paths if path.name in _PRELOADED for file in _preloaded(_PRELOADED[path.name])}
-    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | extra)}
-
-
-def _preloaded(pattern: str) -> list[Path]:
-    return sorted(file for folder in Path("/usr/lib").glob("*-linux-gnu*") for file in folder.glob(pattern))
-
-
-def programs_of(commands: Iterable[tuple[str, ...]]) -> list[str]:
-    """Names of the machine's programs that ``commands`` start, also behind ``mptcpize run`` and ``sh -c``."""
-    known = set(PACKAGES)
-    names: dict[str, None] = {}
-    for argv in commands:
-        words = [word for argument in argv for word in argument.split()] if argv[0] == "sh" else list(argv[:3])
-        names |= {word: None for word in words if word in known or word == argv[0]}
-    return sorted(name for name in names if name not in (FLOW, PATH_MANAGER))
+    loaded = {str(file) for path in paths if path.name in _LOADED for file in path.parent.glob(_LOADED[path.name])}
+    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | loaded)}
 
 
 def flow_program() -> Path:

@@ -13,7 +13,7 @@ import sys
 import time
 
 from mptcplab.guest import complaints, instants, machine, system
-from mptcplab.guest.nodes import GuestError, Nodes
+from mptcplab.guest.nodes import GuestError, Nodes, provide
 from mptcplab.guest.timeline import Timeline
 
 TYPE_CHECKING = False
@@ -27,12 +27,14 @@ def main(results: str, exposed: list[str]) -> None:
     report: dict[str, Any] = {}
     try:
         system.set_up_mounts(results, exposed)
+        work = json.loads(system.read(f"{system.LAB}/plan.json"))
+        provide(work["programs"])  # before random numbers begin anew: files that are made draw some
         instants.take_priority()
         instants.sleep_until(instants.SET_UP_NS)
         instants.reseed()
-        report = _execute(json.loads(system.read(f"{system.LAB}/plan.json")))
+        report = _execute(work)
     except GuestError as error:
-        report = {"error": str(error)}
+        report = {"error": str(error), "hint": error.hint}
     except BaseException as error:
         report = _unexpected(error)
     _say(report)
@@ -81,7 +83,7 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     there = system.read("/proc/sys/net/ipv4/tcp_available_congestion_control")
     system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", there.encode())
     machine.fix_limits()
-    nodes = Nodes(plan["nodes"], work["tools"])
+    nodes = Nodes(plan["nodes"], work["programs"])
     nodes.set_up(plan["setup"])
     if "session" in work:
         from mptcplab.guest import session  # only now, because most labs have none

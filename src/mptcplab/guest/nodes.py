@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+#: Where a plan's programs are, under the names by which it calls them: it finds those that it says it uses, no others.
+_PROGRAMS = "/run/programs"
 ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": "/tmp",
@@ -28,15 +30,26 @@ PATH_MANAGER = "mptcplab-path-manager"
 _BATCHED = ("ip", "tc")
 
 
+def provide(programs: dict[str, str]) -> None:
+    """Put programs, paths by names, where commands find them."""
+    os.mkdir(_PROGRAMS)
+    for name, path in programs.items():
+        os.symlink(path, f"{_PROGRAMS}/{name}")
+
+
 class GuestError(Exception):
-    """The lab cannot be set up, or a workload failed. One sentence for the user."""
+    """The lab cannot be set up, or a workload failed. One sentence for the user, and what to do if that is special."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class Nodes:
-    """Runs commands on nodes. ``tools`` maps names of our own programs to their paths."""
+    """Runs commands on nodes. ``programs`` maps the names of all that the commands use to their paths."""
 
-    def __init__(self, names: list[str], tools: dict[str, str]) -> None:
-        self._tools = tools
+    def __init__(self, names: list[str], programs: dict[str, str]) -> None:
+        self._programs = programs
         self._outside = system.open_namespace(None)
         for name in names:
             system.add_namespace(name)
@@ -50,23 +63,18 @@ class Nodes:
 
     def spawn(self, node: str | None, argv: list[str], *, stdin: int, stdout: int, stderr: int) -> int:
         """Start a program on ``node`` in a session of its own; its process id."""
-        argv = _python(argv) if argv[0] == PATH_MANAGER else [self._tools.get(argv[0], argv[0]), *argv[1:]]
-        if argv[0] == "sh":
-            argv[-1] = self._with_tools(argv[-1])
-        program = _which(argv[0])
+        program = self._programs.get(argv[0])
+        if argv[0] == PATH_MANAGER:
+            program, argv = sys.executable, _python(argv)
         if program is None:
-            raise GuestError(f"there is no program '{argv[0]}'")
+            raise GuestError(f"the plan does not say that it uses '{argv[0]}'")
         self.enter(node)
         try:
             files = [(os.POSIX_SPAWN_DUP2, source, target) for target, source in enumerate((stdin, stdout, stderr))]
-            return os.posix_spawn(program, argv, ENVIRONMENT, file_actions=files, setsid=True, setsigmask=[])
+            environment = {**ENVIRONMENT, "PATH": _PROGRAMS}
+            return os.posix_spawn(program, argv, environment, file_actions=files, setsid=True, setsigmask=[])
         finally:
             self.enter(None)
-
-    def _with_tools(self, line: str) -> str:
-        for name, path in self._tools.items():
-            line = line.replace(f"{name} ", f"{shlex.quote(path)} ")
-        return line
 
     def run(self, node: str | None, argv: list[str], *, text: str = "") -> tuple[int, bytes, bytes]:
         """Run a command to its end: exit status, standard output, standard error."""
@@ -135,11 +143,6 @@ def _python(argv: list[str]) -> list[str]:
         f"import sys; sys.path.insert(0, {source!r}); from mptcplab.guest.path_manager import main; main(sys.argv[1])"
     )
     return [sys.executable, "-I", "-S", "-c", start, *argv[1:]]
-
-
-def _which(name: str) -> str | None:
-    places = [name] if "/" in name else [f"{folder}/{name}" for folder in ENVIRONMENT["PATH"].split(":")]
-    return next((place for place in places if os.access(place, os.X_OK)), None)
 
 
 class _Scratch:

@@ -188,7 +188,8 @@ class _Pipes:
             left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
             if left_ms <= 0:
                 seconds = self._session["timeout_ns"] / 1e9
-                raise GuestError(f"'{self._session['argv'][0]}' did not end within {seconds:g} s of virtual time")
+                message = f"'{self._session['argv'][0]}' did not end within {seconds:g} s of virtual time"
+                raise GuestError(message, hint=f'give it more with --timeout "{2 * seconds:g} s"')
             ready = [descriptor for descriptor, _ in self._poll.poll(left_ms)]
             for descriptor in ready:
                 self._serve(descriptor)

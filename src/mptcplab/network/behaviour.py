@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mptcplab.fields import Part
@@ -99,6 +100,10 @@ class Behaviour(Generic[Keys]):
     def takes_time(self, keys: Keys) -> bool:  # noqa: ARG002
         """Return whether virtual time passes while a packet crosses the direction."""
         return False
+
+    def loses(self, keys: Keys) -> Fraction:  # noqa: ARG002
+        """Return how many losses there are per packet, for estimates; those in a row count once, as for windows."""
+        return Fraction(0)
 
     def acts(self, keys: Keys) -> bool:
         """Return whether it does anything in this direction."""

@@ -11,7 +11,7 @@ import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mptcplab.steps import Command
+from mptcplab.steps import Command, shell
 from mptcplab.units import Duration
 
 SCALE = 8192
@@ -67,10 +67,13 @@ def table_name(link: str, way: str) -> str:
 def table_command(link: str, way: str, spread: Spread) -> Command:
     """Write the table's file."""
     parts: list[str] = []
+    programs = ["mkdir"]
     for is_run, entries in itertools.groupby(spread.entries, key=lambda entry: entry[0] > 1):
         if is_run:
             parts += [f"yes -- {value} | head -n {count}" for count, value in entries]
+            programs += ["yes", "head"]
         else:
             parts.append(f"printf '%s\\n' {' '.join(str(value) for _, value in entries)}")
     line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{way}.dist"
-    return Command(None, ("sh", "-c", line))
+    call = shell(line, *programs)
+    return Command(None, call.argv, call.starts)

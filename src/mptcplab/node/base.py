@@ -11,7 +11,7 @@ from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
-from mptcplab.steps import Command, Counter, Event, Program
+from mptcplab.steps import Call, Command, Counter, Event, Program
 
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
@@ -88,9 +88,9 @@ class NodeBase(Part):
         if self.own_transport is not None:
             yield from mptcp.counters(context.name)
 
-    def server(self, context: Context, purpose: str, argv: tuple[str, ...]) -> Program:
+    def server(self, context: Context, purpose: str, call: Call) -> Program:
         """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
-        return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", argv)
+        return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", call.argv, starts=call.starts)
 
     # -- what readers of recordings are told
 

@@ -108,7 +108,7 @@ def nft_table(node: str, name: str, hook: str, rules: list[str]) -> Command:
     """Add a table with one chain, which bears the ``rules`` at its ``hook``."""
     lines = [f"add table inet {name}", f"add chain inet {name} out {{ {hook} }}"]
     lines += [f"add rule inet {name} out {rule}" for rule in rules]
-    return Command(node, ("nft", "; ".join(lines)))
+    return Command(node, ("nft", "; ".join(lines)), features=("nft",))
 
 
 def middlebox_words(described: Mapping[str, Any]) -> Iterator[str]:

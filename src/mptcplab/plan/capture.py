@@ -17,7 +17,7 @@ from mptcplab.node.graph import Port
 from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.record import Capture
-from mptcplab.steps import Program
+from mptcplab.steps import Program, shell
 
 #: Room for what passes while ``tcpdump`` does not run: in virtual time that is one burst of the kernel.
 _BUFFER_KIB = 16384
@@ -30,7 +30,9 @@ def capture_programs(network: Network) -> Iterator[Program]:
         for file, port in capture_points(network, capture):
             line = f"setsid {shlex.join(_tcpdump(capture, port))} & p=$!"
             line += f"; trap 'sleep {_LAST_SECONDS}; kill $p' TERM; wait $p || wait $p"
-            yield Program(PREFIX + file.removesuffix(".pcap"), port.node, "server", ("sh", "-c", line))
+            call = shell(line, "setsid", "tcpdump", "sleep")
+            name = PREFIX + file.removesuffix(".pcap")
+            yield Program(name, port.node, "server", call.argv, starts=call.starts)
 
 
 def _tcpdump(capture: Capture, port: Port) -> Iterator[str]:

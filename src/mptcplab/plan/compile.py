@@ -19,12 +19,13 @@ from mptcplab.plan.links import (
 )
 from mptcplab.plan.model import Needs, Plan
 from mptcplab.plan.phases import Phases, phases_of
+from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import FIRST_PORT, FLOW, Context
+from mptcplab.workload.context import FIRST_PORT, Context
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
@@ -37,8 +38,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
         sampled=tuple(_sampled(scenario)),
-        sample_interval_ns=int(scenario.record.interval),
-        tools=(FLOW,),
+        sample_interval_ns=sample_interval_ns(scenario),
         watched=tuple(_talking(scenario)),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
@@ -88,7 +88,7 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             port=port[name],
             client_protocol=transports[described.sender].protocol,
             server_protocol=transports[described.receiver].protocol,
-            interval_ns=int(scenario.record.interval),
+            interval_ns=sample_interval_ns(scenario),
             seed=seed,
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))

@@ -1,43 +1,135 @@
 # SPDX-License-Identifier: MIT
-"""Roughly how long a run will take; :mod:`mptcplab.plan.forecast` corrects that by what runs really take."""
+"""Roughly how long a run will take; :mod:`mptcplab.plan.forecast` corrects that by what runs really take.
+
+A transfer costs what its packets cost, and how many these are depends on what limits it: the rate of its paths, loss,
+or a window per round trip.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.graph import Port
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
+from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 
-_OVERHEAD_SECONDS = 0.5
-#: What TCP reaches where nothing but delay limits it: a window of some MB per round trip.
+_OVERHEAD_SECONDS = 0.6
+#: What TCP reaches where nothing but delay limits it.
 _UNSHAPED_BPS = 1e9
+_PACKET_BITS = 8 * 1448
+#: The kernel's largest receive buffer, of which about half is payload.
+_BUFFER_BYTES = Size(6 * 2**20)
+#: No path is quicker for a sender that has lost something: a tick, and acknowledgements that wait.
+_LEAST_RTT_S = 0.002
+#: On paths quicker than this, windows are so small that packets come one by one, which costs so much more.
+_QUICK_RTT_S = 0.005
+_QUICK = 2.0
+
+
+@dataclass(frozen=True)
+class _Path:
+    """One way through the network: its narrowest link, its rate, round-trip time and loss."""
+
+    narrowest: str
+    rate_bps: float
+    rtt_s: float
+    loss: float
+
+    def carried_bps(self, buffer: Size) -> float:
+        """What one TCP flow gets.
+
+        Loss limits its window to what Reno (Mathis et al. 1997) or CUBIC (RFC 9438, 5.2) has on average, whichever
+        is more.
+        """
+        reno = sqrt(1.5 / self.loss) if self.loss else inf
+        cubic = 1.054 * (self.rtt_s / self.loss) ** 0.75 if self.loss else inf
+        packets = min(max(reno, cubic, 1.0), float(buffer) / 2 * 8 / _PACKET_BITS)
+        return min(self.rate_bps, packets * _PACKET_BITS / self.rtt_s)
 
 
 def estimate_seconds(scenario: Scenario) -> float:
-    """Wall seconds of one run on one CPU, good to a factor of two or so."""
+    """Wall seconds of one run on one CPU, good to a factor of three."""
+    network = Network(scenario)
+    return _OVERHEAD_SECONDS + sum(_cpu_seconds(network, one) for one in scenario.workloads.values())
+
+
+def expected_seconds(scenario: Scenario) -> float:
+    """Virtual seconds until the last workload ends, as roughly."""
     network = Network(scenario)
     workloads = scenario.workloads.values()
-    return _OVERHEAD_SECONDS + sum(one.cpu_seconds(_capacity(network, one)) for one in workloads)
+    return max(one.start.seconds + one.expected_seconds(_goodput_bps(network, one)) for one in workloads)
 
 
-def _capacity(network: Network, workload: WorkloadBase) -> float:
-    """Bits per second between the two hosts: of one path for TCP, of all that do not share a bottleneck for MPTCP."""
+def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
+    quick = any(path.rtt_s < _QUICK_RTT_S for path in _paths_of(network, workload))
+    return workload.cpu_seconds(_goodput_bps(network, workload)) * (_QUICK if quick else 1.0)
+
+
+def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
+    """What a workload carries: over one path with TCP, with MPTCP over all that do not share a bottleneck."""
+    connections = getattr(workload, "connections", 1)
     transports = network.scenario.transports
-    ends = (workload.sender, workload.receiver)
+    sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
+    buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
+    bulk = [_narrowest(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
+    found = 0.0
+    for path in _paths_of(network, workload):
+        # Transfers beside each other share what there is.
+        share = path.rate_bps / max(1, sum(path.narrowest in others for others in bulk) if workload.is_bulk else 1)
+        found += min(share, connections * path.carried_bps(buffer))
+    return found or _UNSHAPED_BPS
+
+
+def _narrowest(network: Network, workload: WorkloadBase) -> set[str]:
+    return {path.narrowest for path in _paths_of(network, workload)}
+
+
+def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
+    """The paths that a workload can use, one for each bottleneck."""
+    transports = network.scenario.transports
     target = network.target(workload)
-    if target is not None and any(transports[node].protocol == "tcp" for node in ends):
-        return min((_rate(network, link) for link in network.way(workload.sender, target)), default=_UNSHAPED_BPS)
-    return max(_sum_of_ways(network, *ends), _sum_of_ways(network, *reversed(ends)))
+    if target is not None and any(transports[node].protocol == "tcp" for node in (workload.sender, workload.receiver)):
+        return list(_paths(network, workload, target))
+    there = [path for port in network.ports_of(workload.receiver) for path in _paths(network, workload, port)]
+    back = [path for port in network.ports_of(workload.sender) for path in _paths(network, workload, port, back=True)]
+    return max(([*{path.narrowest: path for path in paths}.values()] for paths in (there, back)), key=len)
 
 
-def _sum_of_ways(network: Network, start: str, end: str) -> float:
-    """Over all links of ``end`` the bottlenecks on the shortest paths to them, each counted once."""
-    ways = (network.way(start, port) for port in network.ports_of(end))
-    bottlenecks = {min(way, key=lambda link: _rate(network, link)) for way in ways if way}
-    return sum(_rate(network, link) for link in bottlenecks)
+def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:
+    """The shortest way to a port, if there is one; ``back`` is that from the host ``to`` to a port of ``from``."""
+    start = workload.receiver if back else workload.sender
+    steps = list(_steps(network, start, target))
+    if not steps:
+        return
+    downloads = type(workload).sends_to_client(workload.model_dump(include={"direction"}))
+    along = [(link, one, other) if downloads == back else (link, other, one) for link, one, other in steps]
+    narrowest, with_data, _ = min(along, key=lambda step: _rate(step[1]))
+    lost = 1.0
+    for _, data, _ in along:
+        lost *= 1 - _loss(data)
+    rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
+    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _LEAST_RTT_S), 1 - lost)
 
 
-def _rate(network: Network, link: str) -> float:
-    described = network.scenario.links[link]
-    directions: tuple[Direction, Direction] = (described.forward, described.backward)
-    return min((float(direction.rate) for direction in directions if direction.rate), default=_UNSHAPED_BPS)
+def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, Direction, Direction]]:
+    """The links from a node to a port, each with its direction on the way and the one back."""
+    node = start
+    for name in network.way(start, target):
+        link = network.scenario.links[name]
+        is_forward = link.between[0] == node
+        yield (name, link.forward, link.backward) if is_forward else (name, link.backward, link.forward)
+        node = link.between[is_forward]
+
+
+def _rate(direction: Direction) -> float:
+    return float(direction.rate) if direction.rate else _UNSHAPED_BPS
+
+
+def _loss(direction: Direction) -> float:
+    return min(0.5, float(sum(one.loses(direction) for one in BEHAVIOURS)))

@@ -98,7 +98,7 @@ def action_changes(
         if words and (before is None or words != one.actions(before)):
             # A matchall filter cannot be changed.
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
-            yield Command(node, _filter(device, side, pref, words))
+            yield _filter(node, device, side, pref, words)
 
 
 def _actions(network: Network, name: str, way: str) -> Iterator[Command]:
@@ -108,11 +108,12 @@ def _actions(network: Network, name: str, way: str) -> Iterator[Command]:
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
     for pref, words in enumerate(found, start=_FIRST_ACTION):
         if words:
-            yield Command(node, _filter(device, side, pref, words))
+            yield _filter(node, device, side, pref, words)
 
 
-def _filter(device: str, side: str, pref: int, words: Words) -> Words:
-    return ("tc", "filter", "add", "dev", device, side, "pref", str(pref), "matchall", "action", *words)
+def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Command:
+    argv = ("tc", "filter", "add", "dev", device, side, "pref", str(pref), "matchall", "action", *words)
+    return Command(node, argv, features=words[:1])
 
 
 def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
@@ -188,5 +189,6 @@ def _attach(node: str, device: str, found: list[Words], verb: str = "add") -> It
     parent: Words = ("root",)
     for number, discipline in enumerate(found, start=1):
         handle = f"{number}:"
-        yield Command(node, ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline))
+        argv = ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline)
+        yield Command(node, argv, features=discipline[:1])
         parent = ("parent", f"{number}:1")

@@ -8,9 +8,10 @@ in the namespaces of any machine.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from mptcplab.steps import Command, Counter, Event, Program, Queue
+from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
 
 @dataclass(frozen=True)
@@ -24,13 +25,17 @@ class Needs:
     weights: bool = False
 
 
+def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the programs that run in these steps, each once, sorted by name."""
+    return tuple(sorted({name for step in steps for name in step.uses}))
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything an engine needs.
 
     ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``, and ``queues`` what is sampled
-    beside them; ``tools`` the names of our own programs that ``argv`` may begin with and that the engine replaces by
-    their paths. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
+    beside them. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
     ``events`` happen while the workloads run, in order; those that are due later than the last client are left out.
     """
 
@@ -40,7 +45,6 @@ class Plan:
     counters: tuple[Counter, ...]
     sampled: tuple[str, ...]
     sample_interval_ns: int
-    tools: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     needs: Needs = Needs()
     queues: tuple[Queue, ...] = ()
@@ -52,10 +56,24 @@ class Plan:
         return max(program.deadline_ns for program in self.programs)
 
     @property
-    def commands(self) -> list[tuple[str, ...]]:
+    def steps(self) -> tuple[Step, ...]:
         """Every command line of the plan."""
-        during = [command.argv for event in self.events for command in event.commands]
-        return [step.argv for steps in (self.setup, self.programs, self.counters) for step in steps] + during
+        return (*self.commands, *self.programs, *self.counters)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What changes the network, before the workloads and while they run."""
+        return (*self.setup, *(command for event in self.events for command in event.commands))
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Every program that runs, of the machine and of ours, by name."""
+        return used_by(self.steps)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What the kernel does to packets, see :class:`mptcplab.steps.Command`; sorted."""
+        return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def to_json(self) -> str:
         """The plan as the guest reads it; equal plans give equal text."""

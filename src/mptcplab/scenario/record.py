@@ -46,8 +46,11 @@ class Capture(Part):
 class Record(Part):
     """What is sampled and captured while the workloads run."""
 
-    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
-        default=Duration(10**9), description="time between samples of every socket and queue"
+    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] | None = Field(
+        default=None,
+        description="time between samples of every socket and queue; default: about a hundredth of the time that the "
+        "workloads are likely to take, from 10 ms to 1 s",
+        examples=["100 ms"],
     )
     queues: Truth = Field(default=True, description="sample what waits in the queue of every direction with a rate")
     captures: tuple[Capture, ...] = Field(

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Number, fault
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
@@ -63,8 +63,10 @@ class Answered(WorkloadBase):
         """A server until the end, and the client that asks."""
         sampling = ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
         port = ("--port", str(context.port))
-        yield server(name, self, (FLOW, "server", *port, *socket_options(self, context.server_protocol), *sampling))
+        waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *sampling)
+        yield server(name, self, Call(waiting))
         calling = (
+            *(FLOW, "client"),
             *("--connect", context.address),
             *port,
             "--ask",
@@ -74,7 +76,7 @@ class Answered(WorkloadBase):
             *socket_options(self, context.client_protocol),
             *sampling,
         )
-        yield client(name, self, (FLOW, "client", *calling))
+        yield client(name, self, Call(calling))
 
     def _questions(self) -> Iterator[str]:
         """Return what ``flow`` takes for how often and when it asks."""

@@ -33,6 +33,8 @@ class WorkloadBase(Part):
     """It may have connections that carry hardly any data, and do not count."""
     only_protocol: ClassVar[str | None] = None
     """What its sockets speak, if it is not what the hosts' transport or the workload says."""
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, for those that are not in a package of their own name."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """What the smallest workload of the kind needs beside the keys that all have."""
 
@@ -57,6 +59,14 @@ class WorkloadBase(Part):
     def cpu_seconds(self, capacity_bps: float) -> float:
         """Return roughly how much CPU time the workload takes; its paths carry ``capacity_bps`` together."""
         raise NotImplementedError
+
+    def expected_seconds(self, capacity_bps: float) -> float:
+        """Return roughly how long the workload takes, in virtual time."""
+        duration: Duration | None = getattr(self, "duration", None)
+        size: Size | None = getattr(self, "size", None)
+        if duration is not None:
+            return duration.seconds
+        return 8 * float(size) / capacity_bps if size is not None else 0.0
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:

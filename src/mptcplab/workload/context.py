@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.fields import Protocol
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 
 if TYPE_CHECKING:
@@ -33,20 +32,20 @@ class Context:
     seed: int
 
 
-def mptcpized(argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
-    """``argv`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""
-    return ("mptcpize", "run", *argv) if protocol == "mptcp" else argv
+def mptcpized(call: Call, protocol: Protocol) -> Call:
+    """``call`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""
+    return call.behind("mptcpize", "run") if protocol == "mptcp" else call
 
 
 def with_algorithms(
-    argv: tuple[str, ...],
+    call: Call,
     protocol: Protocol,
     congestion_control: str | None,
     scheduler: str | None,
     *,
     library: tuple[str, ...] | None = None,
-) -> tuple[str, ...]:
-    """``argv`` with these on all its sockets, which are opened as ``protocol`` says. To be run by a shell.
+) -> Call:
+    """``call`` with these on all its sockets, which are opened as ``protocol`` says.
 
     ``library``: further options of our own library around its sockets, which is there then even if nothing else is.
     """
@@ -55,12 +54,7 @@ def with_algorithms(
         options.append(f"--scheduler={scheduler}")
     needed = library is not None and protocol == "mptcp"
     options += (library or ()) if needed else ()
-    return mptcpized((FLOW, "with", *options, *argv) if options or needed else argv, protocol)
-
-
-def shelled(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """``argv`` by a shell where our own program starts another: in a shell's line plans find both by their names."""
-    return ("sh", "-c", f"exec {shlex.join(argv)}") if FLOW in argv else argv
+    return mptcpized(call.behind(FLOW, "with", *options) if options or needed else call, protocol)
 
 
 def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:
@@ -83,12 +77,13 @@ def microseconds(time: Duration) -> str:
     return str(int(time) // 1000)
 
 
-def server(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:
+def server(name: str, workload: WorkloadBase, call: Call) -> Program:
     """The program that waits on the workload's receiver."""
-    return Program(f"{name}.server", workload.receiver, "server", argv)
+    return Program(f"{name}.server", workload.receiver, "server", call.argv, starts=call.starts)
 
 
-def client(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:
+def client(name: str, workload: WorkloadBase, call: Call) -> Program:
     """The program that starts the workload on its sender."""
     start = int(workload.start)
-    return Program(f"{name}.client", workload.sender, "client", argv, start, start + int(workload.timeout))
+    end = start + int(workload.timeout)
+    return Program(f"{name}.client", workload.sender, "client", call.argv, start, end, call.starts)

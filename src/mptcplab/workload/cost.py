@@ -11,7 +11,11 @@ PAYLOAD = 1448
 #: the time with each.
 QUIET_PACKET = 2.8e-6
 WAKEUP = 13.5e-6
-IPERF3_PACKET = 25e-6
+IPERF3_PACKET = 30e-6
+#: Per second of virtual time: iperf3 asks for the time again and again.
+IPERF3_SECOND = 0.5
+#: With fewer packets than this from one read to the next, an application that reads now and then saves nothing.
+QUIET_FROM = 5
 #: Per response beside its packets, and roughly how long one takes to come.
 ANSWER = 150e-6
 ROUND_TRIP_NS = 50e6

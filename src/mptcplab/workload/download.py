@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Protocol, Whole, fault
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
@@ -38,6 +38,7 @@ class Download(WorkloadBase):
 
     is_bulk = True
     server_sends = True
+    packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor sees `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
     scheme: ClassVar[str]
@@ -58,11 +59,13 @@ class Download(WorkloadBase):
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """A server until the end, and a client that ends with the last file."""
-        yield server(name, self, ("sh", "-c", f"{self._prepare(name, context)} && {self._serve(name, context)}"))
-        yield client(name, self, ("sh", "-c", self._fetch(context)))
+        line, serving = self._serve(name, context)
+        prepare = f"{self._prepare(name, context)} && {line}"
+        yield server(name, self, shell(prepare, "mkdir", FLOW, "truncate", *serving))
+        yield client(name, self, self._fetch(context))
 
-    def _serve(self, name: str, context: Context) -> str:
-        """Return shell commands that serve the file until the end."""
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+        """Return shell commands that serve the file until the end, and the programs in them."""
         raise NotImplementedError
 
     def _prepare(self, name: str, context: Context) -> str:
@@ -73,21 +76,20 @@ class Download(WorkloadBase):
         grow = shlex.join(("truncate", "--size", str(int(self.size)), file))
         return f"mkdir -p {place} && {make} > {file} 2> /dev/null && {grow} && {FLOW} sum < {file}"
 
-    def _with_algorithms(
-        self, argv: tuple[str, ...], protocol: Protocol, *, library: tuple[str, ...] | None = None
-    ) -> tuple[str, ...]:
-        return with_algorithms(argv, protocol, self.congestion_control, self.scheduler, library=library)
+    def _with_algorithms(self, call: Call, protocol: Protocol, *, library: tuple[str, ...] | None = None) -> Call:
+        return with_algorithms(call, protocol, self.congestion_control, self.scheduler, library=library)
 
-    def _fetch(self, context: Context) -> str:
+    def _fetch(self, context: Context) -> Call:
         """One ``curl`` per file, so many at a time; each tells its times, and what came is summed."""
         host = f"[{context.address}]" if ":" in context.address else context.address
         url = f"{self.scheme}://{host}:{context.port}/{NAME}"
         options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
-        one = f"{shlex.join(self._with_algorithms(('curl', *options, url), context.client_protocol))} | {FLOW} sum"
+        fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
+        one = f"{fetch} | {FLOW} sum"
         if self.files == 1:
-            return one
+            return shell(one, fetch, FLOW)
         many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{one} # {_NUMBER}')}"
-        return f"seq {self.files} | {many}"
+        return shell(f"seq {self.files} | {many}", "seq", "xargs", fetch, FLOW)
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""

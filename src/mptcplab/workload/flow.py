@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Microseconds, Protocol, Time, Truth, Whole
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
@@ -47,10 +47,10 @@ class Flow(WorkloadBase):
         """A server that ends after the last of its connections, and the client that opens them all at once."""
         # Not bound to an address: an MPTCP server has to take joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
-        yield server(name, self, waiting)
+        yield server(name, self, Call(waiting))
         connect = ("--connect", context.address, "--port", str(context.port))
         common = self._common(context, context.client_protocol)
-        yield client(name, self, (FLOW, "client", *connect, *self._options(context.seed), *common))
+        yield client(name, self, Call((FLOW, "client", *connect, *self._options(context.seed), *common)))
 
     def _common(self, context: Context, protocol: Protocol) -> Iterator[str]:
         if protocol == "mptcp":
@@ -74,7 +74,8 @@ class Flow(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        packet = cost.QUIET_PACKET if self.read_quantum > 0 else cost.WAKEUP
+        packets_per_read = self.read_quantum.seconds * capacity_bps / 8 / cost.PAYLOAD
+        packet = cost.QUIET_PACKET if packets_per_read >= cost.QUIET_FROM else cost.WAKEUP
         return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=packet)
 
     @classmethod

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from mptcplab.fields import Whole
+from mptcplab.steps import Call
 from mptcplab.workload.context import FIRST_PORT, Context
 from mptcplab.workload.download import Download, folder
 
@@ -51,7 +52,7 @@ class Ftp(Download):
         """See the base class."""
         return ftp_data_ports(port)
 
-    def _serve(self, name: str, context: Context) -> str:
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
         place = folder(name)
         ports = ftp_data_ports(context.port)
         settings = (
@@ -62,7 +63,7 @@ class Ftp(Download):
             f"pasv_max_port={ports[-1]}",
         )
         library = ("--any-address",) if self.listen == "any" else ()
-        run = self._with_algorithms(("vsftpd", f"{place}.conf"), context.server_protocol, library=library)
+        run = self._with_algorithms(Call(("vsftpd", f"{place}.conf")), context.server_protocol, library=library)
         write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
         # It refuses a folder that its user could write to.
-        return f"chmod 555 {place} && {write} && exec {shlex.join(run)}"
+        return f"chmod 555 {place} && {write} && exec {run}", ("chmod", run)

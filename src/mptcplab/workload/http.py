@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from typing import Literal
 
+from mptcplab.steps import Call
 from mptcplab.workload.context import Context
 from mptcplab.workload.download import Download, folder
 
@@ -17,7 +18,7 @@ class Http(Download):
 
     kind: Literal["http"]
 
-    def _serve(self, name: str, context: Context) -> str:
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
         place = folder(name)
         is_v6 = ":" in context.address
         settings = (
@@ -27,6 +28,6 @@ class Http(Download):
             'server.bind = "[::]"' if is_v6 else 'server.bind = "0.0.0.0"',
             f"server.max-connections = {max(256, 2 * self.connections)}",
         )
-        run = self._with_algorithms(("lighttpd", "-D", "-f", f"{place}.conf"), context.server_protocol)
+        run = self._with_algorithms(Call(("lighttpd", "-D", "-f", f"{place}.conf")), context.server_protocol)
         write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
-        return f"{write} && exec {shlex.join(run)}"
+        return f"{write} && exec {run}", (run,)

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Time, Whole, fault
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import Context, client, server, shelled, with_algorithms
+from mptcplab.workload.context import Context, client, server, with_algorithms
 from mptcplab.workload.outputs import Reading
 
 
@@ -43,10 +43,10 @@ class Iperf3(WorkloadBase):
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """A server for one test, and the client, whose JSON report holds both sides."""
-        waiting = ("iperf3", "-s", "-1", "-p", str(context.port))
-        yield server(name, self, shelled(with_algorithms(waiting, context.server_protocol, None, self.scheduler)))
-        calling = ("iperf3", "-c", context.address, "-p", str(context.port), "-J", *self._options(context))
-        yield client(name, self, shelled(with_algorithms(calling, context.client_protocol, None, self.scheduler)))
+        waiting = Call(("iperf3", "-s", "-1", "-p", str(context.port)))
+        yield server(name, self, with_algorithms(waiting, context.server_protocol, None, self.scheduler))
+        calling = Call(("iperf3", "-c", context.address, "-p", str(context.port), "-J", *self._options(context)))
+        yield client(name, self, with_algorithms(calling, context.client_protocol, None, self.scheduler))
 
     def _options(self, context: Context) -> Iterator[str]:
         if self.duration is not None:
@@ -63,7 +63,8 @@ class Iperf3(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
+        packets = cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
+        return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Time, fault
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
@@ -44,11 +44,11 @@ class Timed(WorkloadBase):
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """A server that ends after its connection, and the client that says what is sent, by whom."""
-        yield server(name, self, (FLOW, "server", *self._common(context, serves=True)))
+        yield server(name, self, Call((FLOW, "server", *self._common(context, serves=True))))
         where = ("--connect", context.address)
         what = ("--seconds", self.duration.decimal_seconds, *self._messages())
         seed = ("--seed", str(context.seed))
-        yield client(name, self, (FLOW, "client", *where, *what, *seed, *self._common(context, serves=False)))
+        yield client(name, self, Call((FLOW, "client", *where, *what, *seed, *self._common(context, serves=False))))
 
     def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
         yield from ("--port", str(context.port))

@@ -9,7 +9,6 @@ its standard input has ended while its socket is still full, which in virtual ti
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -18,7 +17,7 @@ from pydantic import model_validator
 from mptcplab.errors import LabError
 from mptcplab.fields import Protocol
 from mptcplab.recording.record import Recording
-from mptcplab.steps import Program
+from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
@@ -50,21 +49,21 @@ class Transfer(WorkloadBase):
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
         is_v6 = ":" in context.address
-        yield server(name, self, ("sh", "-c", self._listen(context, is_v6=is_v6)))
-        generate = (FLOW, "pattern", "--bytes", str(int(self.size)), "--seed", str(context.seed))
+        yield server(name, self, self._listen(context, is_v6=is_v6))
+        generate = Call((FLOW, "pattern", "--bytes", str(int(self.size)), "--seed", str(context.seed)))
         target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
-        send = self._opened(("socat", *_BLOCK, *_PATIENCE, "STDIO", target), context.client_protocol)
-        yield client(name, self, ("sh", "-c", f"{shlex.join(generate)} | {shlex.join(send)}"))
+        send = self._opened(Call(("socat", *_BLOCK, *_PATIENCE, "STDIO", target)), context.client_protocol)
+        yield client(name, self, shell(f"{generate} | {send}", generate, send))
 
-    def _listen(self, context: Context, *, is_v6: bool) -> str:
+    def _listen(self, context: Context, *, is_v6: bool) -> Call:
         """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
         listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
-        command = self._opened(("socat", *_BLOCK, "-u", listen), context.server_protocol)
-        return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
+        command = self._opened(Call(("socat", *_BLOCK, "-u", listen)), context.server_protocol)
+        return shell(f"exec {command} EXEC:'{FLOW} sum'", command, FLOW)
 
-    def _opened(self, argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
+    def _opened(self, call: Call, protocol: Protocol) -> Call:
         """``socat`` knows neither MPTCP nor schedulers."""
-        return with_algorithms(argv, protocol, self.congestion_control, self.scheduler)
+        return with_algorithms(call, protocol, self.congestion_control, self.scheduler)
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.protocol import Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
@@ -78,7 +79,8 @@ class VirtualEngine:
         )
 
     def _write_plan(self, plan: Plan, folder: Path) -> None:
-        work = {"plan": asdict(plan), "tools": {name: str(self.tools[name]) for name in plan.tools}}
+        programs = {name: str(path) for name, path in find_programs(plan.uses, self.tools).items()}
+        work = {"plan": asdict(plan), "programs": programs}
         (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
 
     def _watch(self, machine: Machine, plan: Plan, stop: int | None) -> str | None:
@@ -103,7 +105,9 @@ class VirtualEngine:
 class Virtual:
     """The kind of engine that this is."""
 
-    capabilities = Capabilities(virtual_time=True, needs_root=False, one_kernel=True)
+    capabilities = Capabilities(
+        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=True, features=None
+    )
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> VirtualEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""
@@ -151,7 +155,7 @@ def _told(report: dict[str, Any]) -> LabError:
         return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")
     if _FULL in message.lower():
         return DiskFullError(message, hint=_MORE_ROOM)
-    return LabError(message, hint="see the plan: `mptcplab plan FILE`")
+    return LabError(message, hint=report.get("hint") or "see the plan: `mptcplab plan FILE`")
 
 
 def _death(machine: Machine) -> str:

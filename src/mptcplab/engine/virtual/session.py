@@ -14,17 +14,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
+from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import DEFAULT_STALL_SECONDS, LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.cache import cache_root, work_dir
-from mptcplab.plan.model import Plan
+from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command
 
 HOUR_NS = 3600 * 10**9
@@ -183,7 +184,8 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "out": str(session.out.resolve()) if session.out else None,
         "timeout_ns": session.timeout_ns,
     }
-    work = {"plan": asdict(plan), "tools": {}, "session": described | more}
+    programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
+    work = {"plan": asdict(plan), "programs": programs, "session": described | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
 
 

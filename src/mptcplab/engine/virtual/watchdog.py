@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-#: Wall seconds without virtual progress. The slowest honest labs (hundreds of flows, gigabits) move every few ms.
-DEFAULT_STALL_SECONDS = 30.0
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
+
 #: Longer between two looks does not count in full: the watching process may have been stopped, and the lab with it.
 LONGEST_LOOK_SECONDS = 1.0
 #: Virtual time that a guest may use for set-up, and for counters after the last deadline.

@@ -108,6 +108,11 @@ class Bursts(Behaviour[BurstLossKeys]):
         """Independent loss is another behaviour's."""
         return keys.burst_loss is not None
 
+    def loses(self, keys: BurstLossKeys) -> Fraction:
+        """See the base class."""
+        chain = keys.burst_loss
+        return Fraction(0) if chain is None else chain.mean_loss * chain.to_good
+
     def netem(self, keys: BurstLossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         chain = keys.burst_loss

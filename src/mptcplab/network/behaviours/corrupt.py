@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import ClassVar
 
 from pydantic import Field
@@ -28,6 +29,10 @@ class Corrupt(Behaviour[CorruptKeys]):
     model = CorruptKeys
     rank = 60
     smallest: ClassVar = {"corrupt": "1 %"}
+
+    def loses(self, keys: CorruptKeys) -> Fraction:
+        """See the base class."""
+        return keys.corrupt.as_fraction
 
     def netem(self, keys: CorruptKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import ClassVar
 
 from pydantic import Field
@@ -41,6 +42,10 @@ class Loss(Behaviour[LossKeys]):
         """See the base class."""
         if keys.loss == CERTAIN:
             raise fault("loses every packet", "use less than 100 %", "loss")
+
+    def loses(self, keys: LossKeys) -> Fraction:
+        """See the base class."""
+        return keys.loss.as_fraction
 
     def netem(self, keys: LossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
