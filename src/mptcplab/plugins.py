@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What others add to the lab: modules with further kinds of workloads, of this package and of files elsewhere.
+"""What others add to the lab: modules with further kinds of workloads, engines and metrics, of this package and of
+files elsewhere.
 
 A package gives its modules the entry point group ``mptcplab.plugins``; a single file is named in the environment
 variable ``MPTCPLAB_PLUGINS``, several with ``:`` between them.

@@ -129,6 +129,8 @@ class _Sweep:
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"
             notes.append(f"Runs per point: {until.least} to {until.most}, {width}.")
+            if not any(until.metric in row.figures for row in rows):
+                notes.append(f"[!] Warning: no workload has {until.of}, so every point ended after {until.least} runs.")
         if uncertain := self.rounds.uncertain():
             notes.append(
                 f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."

@@ -3,15 +3,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
-from mptcplab.metrics.recovery import Instant
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
 _FILE = "events.parquet"
 #: What takes a path away from its hosts, and what gives it back.
 _FAILURES, _RESTORATIONS = ("down", "address-removed"), ("up", "address-added")
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A failure or a restoration at a time in s; ``place`` says of what, so that one follows from the other."""
+
+    time_s: float
+    is_failure: bool
+    place: str = ""
 
 
 def link_instants(recording: Recording) -> list[Instant]:

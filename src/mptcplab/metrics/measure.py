@@ -17,9 +17,10 @@ import polars as pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
-from mptcplab.metrics.derived import derived_figures
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
+from mptcplab.metrics.metric import Subject
+from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
@@ -28,19 +29,23 @@ from mptcplab.workload.registry import read
 
 @dataclass(frozen=True)
 class Measured:
-    """What one workload did in one run. Rates in bit/s, times in seconds.
+    """What one workload did in one run.
 
-    ``figures`` are those of :mod:`mptcplab.metrics.figures` that mean something here, by their names.
+    ``figures`` are the metrics that mean something here, by their names.
     """
 
     workload: str
     goodput_bps: float
-    duration_s: float
     sockets: Sockets
     scheduler: str
     counts: MptcpCounts
     warnings: tuple[str, ...]
     figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def duration_s(self) -> float:
+        """The time that goodput is over."""
+        return self.figures["duration_s"]
 
 
 def measure(recording: Recording) -> list[Measured]:
@@ -73,7 +78,6 @@ def measure_workload(recording: Recording, name: str) -> Measured:
     return Measured(
         workload=name,
         goodput_bps=reading.goodput_bps,
-        duration_s=reading.duration_s,
         sockets=sockets,
         scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
         counts=counts,
@@ -84,7 +88,7 @@ def measure_workload(recording: Recording, name: str) -> Measured:
             *kernel_complaints(recording),
             *machine_warnings(recording),
         ),
-        figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},
+        figures=measured(Subject(recording, told, ends, reading, sockets, counts)),
     )
 
 

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.events import Event
+from mptcplab.scenario.explain import MOST_WORDS
 from mptcplab.scenario.impairments import BurstLoss
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of
 from mptcplab.scenario.links import Direction
@@ -104,6 +105,8 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin in (Union, types.UnionType):
         for member in arguments:
             yield from _kinds(member)
+    elif origin is Literal and len(arguments) > MOST_WORDS:
+        yield "one of many words"
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)
     elif origin is tuple:
