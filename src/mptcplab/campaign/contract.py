@@ -4,8 +4,10 @@
 Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
 scenario.
 
-nodes      name, kind, and of a host its transport
-links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most
+nodes      name, kind; of a host its transport and the MPTCP endpoints that it was to have, of a router what its
+           middlebox was to do
+links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most, the node
+           and the device whose disciplines shape it (None: nothing does), and the random loss (see Chances)
 workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
 paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
 """
@@ -17,13 +19,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.fields import Part
+from mptcplab.plan.events import changing
+from mptcplab.plan.links import shaper_of
+from mptcplab.plan.transport import endpoints_of
 from mptcplab.scenario.links import Direction
+from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.network import Network, Port
 
 Step = tuple[str, str]
 #: What a full frame carries: its MTU less the headers of IP and TCP with timestamps; and its Ethernet header.
 _MTU, _ETHERNET, _TCP_HEADER = 1500, 14, 32
 _IP_HEADERS = {"ipv4": 20, "ipv6": 40}
+_CERTAIN = 10**9
 
 
 def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
@@ -43,17 +50,41 @@ def _dumped(part: Part) -> dict[str, Any]:
 
 def _nodes(network: Network) -> Iterator[dict[str, Any]]:
     for name, host in network.scenario.hosts.items():
-        yield {"name": name, "kind": "host", "transport": _dumped(host.transport)}
-    for name in network.scenario.routers:
-        yield {"name": name, "kind": "router"}
+        endpoints = list(_endpoints(network, name)) if host.transport.protocol == "mptcp" else []
+        yield {"name": name, "kind": "host", "transport": _dumped(host.transport), "endpoints": endpoints}
+    for name, router in network.scenario.routers.items():
+        yield {"name": name, "kind": "router", "middlebox": list(_acts(router.middlebox))}
+
+
+def _endpoints(network: Network, host: str) -> Iterator[dict[str, Any]]:
+    for port, words in endpoints_of(network, host):
+        number = int(words[1]) if words[:1] == ("port",) else None
+        flags = sorted(words if number is None else words[2:])
+        yield {"address": port.ip, "link": port.link, "port": number, "flags": flags}
+
+
+def _acts(box: Middlebox) -> Iterator[tuple[str, str]]:
+    """What a middlebox does to packets with which option, in the order of its rules, each of which counts."""
+    for verb in ("drop", "strip", "mangle"):
+        yield from ((verb, option) for option in getattr(box, verb))
+    if box.damage:
+        yield "damage", "payload"
 
 
 def _link(network: Network, name: str) -> dict[str, Any]:
     link = network.scenario.links[name]
     mtu = int(getattr(link, "mtu", None) or _MTU)
-    sides = {"forward": link.forward, "backward": link.backward}
-    told = {side: {**_dumped(one), "payload_bps": _payload_bps(network, one, mtu)} for side, one in sides.items()}
-    return {"name": name, "between": list(link.between), "mtu": mtu, **told}
+    changed = changing(network)
+    sides = {
+        side: {
+            **_dumped(one),
+            "payload_bps": _payload_bps(network, one, mtu),
+            "shaped_at": shaper_of(network, name, side, changed),
+            "chances": _chances(network, name, side, one),
+        }
+        for side, one in (("forward", link.forward), ("backward", link.backward))
+    }
+    return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
 
 def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | None:
@@ -62,6 +93,25 @@ def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | No
         return None
     payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
     return float(direction.rate) * payload / (mtu + _ETHERNET + direction.overhead)
+
+
+def _chances(network: Network, name: str, side: str, direction: Direction) -> dict[str, Any]:
+    """What mptcplab.metrics.loss.Chances is made of."""
+    chain, doubled = direction.burst_loss, direction.duplicate.fraction
+    bursts = None
+    losses = [direction.loss.fraction]
+    if chain is not None:
+        losses = [float(chain.mean_loss)]
+        chances = (chain.to_bad, chain.to_good, chain.lost_in_bad.as_fraction, chain.lost_in_good.as_fraction)
+        bursts = [float(chance) for chance in chances]
+    if direction.traced is not None and "loss" in direction.traced.read.keys:
+        losses = [dict(step.values)["loss"] / _CERTAIN for step in direction.traced.read.steps]
+    for event in network.scenario.events:
+        if event.link == name and side in event.ways and event.loss is not None:
+            losses.append(event.loss.fraction)
+    # A packet of which netem makes two loses one of them. What its delay has no room for, it counts as lost.
+    most = 1.0 if direction.delay_limit is not None else max(losses)
+    return {"least": min(losses) * (1 - doubled), "most": most, "bursts": bursts}
 
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:

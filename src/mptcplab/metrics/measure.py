@@ -20,6 +20,7 @@ from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
+from mptcplab.metrics.network import NetworkSeen, network_seen, network_warnings, unused_links
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
@@ -48,12 +49,16 @@ class Measured:
         return self.figures["duration_s"]
 
 
-def measure(recording: Recording) -> list[Measured]:
-    """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
-    return [measure_workload(recording, told["name"]) for told in recording.manifest["workloads"]]
+def measure(recording: Recording, network: NetworkSeen | None = None) -> list[Measured]:
+    """All workloads of one run, in the order of the scenario; ``network`` is what was counted of it, if known already.
+
+    :raises LabError: when a program's output is broken.
+    """
+    network = network if network is not None else network_seen(recording)
+    return [measure_workload(recording, told["name"], network) for told in recording.manifest["workloads"]]
 
 
-def measure_workload(recording: Recording, name: str) -> Measured:
+def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> Measured:
     """One workload of a run. :raises LabError: when a program's output is broken."""
     told = described(recording, name)
     ends = ends_of_workload(told)
@@ -87,9 +92,16 @@ def measure_workload(recording: Recording, name: str) -> Measured:
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
+            *network_warnings(network),
+            *(unused_links(recording, ends, sockets, network) if _spreads(sockets, ends) else ()),
         ),
         figures=measured(Subject(recording, told, ends, reading, sockets, counts)),
     )
+
+
+def _spreads(sockets: Sockets, ends: Ends) -> bool:
+    """Whether all connections speak MPTCP and send as much as the network carries."""
+    return ends.is_bulk and 0 < sockets.use.connections == sockets.use.with_mptcp
 
 
 def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:

@@ -17,6 +17,7 @@ from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import mean_jain_over_time
 from mptcplab.metrics.measure import Measured, measure
+from mptcplab.metrics.network import NetworkSeen, network_seen
 from mptcplab.metrics.registry import BASIC, columns
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import REPEATED, Recording
@@ -45,6 +46,8 @@ class RunResult:
     jain_1s: float | None = None
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
+    network: NetworkSeen = field(default_factory=NetworkSeen)
+    """What was counted of links, endpoints and middleboxes."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,8 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
-    measured = tuple(measure(recording))
+    network = network_seen(recording)
+    measured = tuple(measure(recording, network))
     together = _together(manifest, measured)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
@@ -170,6 +174,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         identity=_is(str, manifest.get("identity", recording.folder.name)),
         kernel=_is(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
+        network=network,
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),

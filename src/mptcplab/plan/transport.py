@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.scenario.network import Network, Port
-from mptcplab.scenario.schema import Host
 from mptcplab.scenario.weights import weighed_addresses, weighs
 from mptcplab.steps import Command
 
@@ -49,7 +48,7 @@ def mptcp_commands(network: Network, node: str) -> Iterator[Command]:
     limits = host.transport.limits
     bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
     yield Command(node, ("ip", "mptcp", "limits", "set", *bounds))
-    for port, options in _endpoints(network, node, host):
+    for port, options in endpoints_of(network, node):
         yield Command(node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
 
 
@@ -61,7 +60,7 @@ def endpoint_commands(network: Network, port: Port, *, add: bool) -> Iterator[Co
     host = network.scenario.hosts.get(port.node)
     if host is None or host.transport.protocol != "mptcp":
         return
-    for number, (own, options) in enumerate(_endpoints(network, port.node, host), start=1):
+    for number, (own, options) in enumerate(endpoints_of(network, port.node), start=1):
         if own == port and add:
             named = ("id", str(number), *options)
             yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
@@ -69,21 +68,22 @@ def endpoint_commands(network: Network, port: Port, *, add: bool) -> Iterator[Co
             yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
 
 
-def _endpoints(network: Network, name: str, host: Host) -> Iterator[tuple[Port, tuple[str, ...]]]:
-    """The addresses that ``host`` offers or uses, with the words that ``ip mptcp endpoint add`` takes.
+def endpoints_of(network: Network, name: str) -> Iterator[tuple[Port, tuple[str, ...]]]:
+    """The addresses that a host offers or uses, with the words that ``ip mptcp endpoint add`` takes.
 
     ``auto``: a host that is connected to announces its other addresses (signal); a host that connects may open
     subflows from every address that leads to the address it connects to (subflow). Over disjoint lines nothing but
     the first line does: there the subflows are opened to announced addresses, from the address that routing chooses.
     """
-    wanted = host.transport.endpoints
+    transport = network.scenario.hosts[name].transport
+    wanted = transport.endpoints
     ports = {port.link: port for port in network.ports_of(name)}
     if isinstance(wanted, tuple):
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
             yield ports[endpoint.link], (*port_number, *endpoint.flags)
         return
-    if wanted == "none" or len(ports) < 2 or host.transport.path_manager == "userspace":
+    if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
     workloads = network.scenario.workloads.values()
     connected_to = {network.target(workload) for workload in workloads if workload.receiver == name}

@@ -86,7 +86,7 @@ def _boxes(name: str, group: Sequence[Table]) -> Iterator[str]:
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     found = {
-        side: _direction([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
+        side: direction_words([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
     }
     swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
     mtu = mtu_words([scenario["links"][name] for scenario in group])
@@ -97,7 +97,7 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     return _Label(name, (*lines, *mtu), swept)
 
 
-def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
+def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     """One direction of a link in a few lines: rate and delay, what happens to packets in the queue, and what else."""
     said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
     said["rate"] = _values([rate_words(direction) for direction in directions])
