@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.made_counters import write_counters
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
@@ -73,15 +74,19 @@ class Made:
             (self.folder / "kernel.txt").write_text(self.complaints)
         if self.machine is not None:
             (self.folder / "machine.json").write_text(json.dumps(self.machine))
-        (self.folder / "manifest.json").write_text(json.dumps(self._manifest()))
+        manifest = self._manifest()
+        write_counters(self.folder, manifest)
+        (self.folder / "manifest.json").write_text(json.dumps(manifest))
         return Recording(self.folder)
 
     def _manifest(self) -> dict[str, Any]:
-        transport = {"protocol": "mptcp" if self.asked else "tcp"}
+        limits = {"subflows": 8, "add_addr_accepted": 8}
+        transport = {"protocol": "mptcp" if self.asked else "tcp", "limits": limits}
+        host = {"kind": "host", "transport": transport, "endpoints": []}
         flow = {"kind": "flow", "direction": "upload", "checksum": True, **self.wanted}
         return manifest(
             {"bulk": flow},
-            nodes=[{"name": name, "kind": "host", "transport": transport} for name in ("client", "server")],
+            nodes=[{"name": name, **host} for name in ("client", "server")],
             seed=self.seed,
             settings=self.settings,
             addresses=ADDRESSES,

@@ -93,15 +93,15 @@ def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> M
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *network_warnings(network),
-            *(unused_links(recording, ends, sockets, network) if _spreads(sockets, ends) else ()),
+            *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
         figures=measured(Subject(recording, told, ends, reading, sockets, counts)),
     )
 
 
 def _spreads(sockets: Sockets, ends: Ends) -> bool:
-    """Whether all connections speak MPTCP and send as much as the network carries."""
-    return ends.is_bulk and 0 < sockets.use.connections == sockets.use.with_mptcp
+    """Whether all connections send as much as the network carries by several subflows; of one there is a warning."""
+    return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
 
 
 def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mptcplab.metrics.boxes import BoxSeen, boxes_seen
 from mptcplab.metrics.endpoints import EndpointsSeen, endpoint_warnings, endpoints_seen
@@ -13,7 +12,6 @@ from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import failed
 from mptcplab.metrics.links import DirectionSeen, directions_seen
 from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.subflows import Sockets
 from mptcplab.recording.record import Recording
 
 #: Of what the workload's sender gave to all its links, below which a link is said to have carried nothing.
@@ -49,42 +47,30 @@ def network_warnings(seen: NetworkSeen) -> Iterator[str]:
     yield from endpoint_warnings(list(seen.endpoints))
 
 
-def unused_links(recording: Recording, ends: Ends, sockets: Sockets, seen: NetworkSeen) -> Iterator[str]:
+def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkSeen) -> Iterator[str]:
     """A sentence if there are links that MPTCP should have used, and that carried no data.
 
-    Such a link is one of the workload's own hosts, up all the time, on a way between them, and meant for data by its
-    host's path manager. Subflows that carried next to nothing are another matter: their sockets tell.
+    Such a link is one of the workload's own hosts, on a way between them that was up all the time and that the path
+    managers of both are to send data by. Subflows are in ``shares``, by their paths: of those that carried nothing
+    their sockets tell.
     """
-    paths = recording.manifest["paths"][ends.workload]
-    carried = {(one.link, one.direction): one.bytes for one in seen.directions}
-    first = {steps[0][0]: carried.get(tuple(steps[0]), 0) for steps in paths.values()}
-    least = _NOTHING * sum(first.values())
-    named = {link for path in sockets.shares for link in path.split(">")}
-    unused = [
-        f"{link} of {host}"
-        for link, (step, host) in _own_steps(paths, ends).items()
-        if link not in named
-        and carried.get(step, 0) <= least
-        and _is_meant(recording, host, link)
-        and not any(failed(recording, name) for name in _ways(paths, link))
+    ways = [
+        [(link, direction) for link, direction in way] for way in recording.manifest["paths"][ends.workload].values()
     ]
+    carried = {(one.link, one.direction): one.bytes for one in seen.directions}
+    least = _NOTHING * sum(carried[step] for step in {way[0] for way in ways})
+    named = {link for path in shares for link in path.split(">")}
+    meant = [way for way in ways if _is_way_meant(recording, ends, [link for link, _ in way])]
+    own = [(step, host) for way in meant for step, host in ((way[0], ends.sender), (way[-1], ends.receiver))]
+    unused = [f"{step[0]} of {host}" for step, host in own if step[0] not in named and carried[step] <= least]
     if unused:
-        yield f"MPTCP was in use, but no data went by {' and '.join(unused)}"
+        yield f"MPTCP was in use, but no data went by {' and '.join(dict.fromkeys(unused))}"
 
 
-def _own_steps(paths: Mapping[str, Any], ends: Ends) -> dict[str, tuple[tuple[str, str], str]]:
-    """The links of both hosts with the direction of the data, and whose they are."""
-    found: dict[str, tuple[tuple[str, str], str]] = {}
-    for steps in paths.values():
-        for (link, direction), host in ((steps[0], ends.sender), (steps[-1], ends.receiver)):
-            found.setdefault(link, ((link, direction), host))
-    return found
-
-
-def _ways(paths: Mapping[str, Any], link: str) -> set[str]:
-    """All links of the paths that ``link`` is on."""
-    ways = ({name for name, _ in steps} for steps in paths.values())
-    return {name for way in ways if link in way for name in way}
+def _is_way_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bool:
+    if any(failed(recording, link) for link in links):
+        return False
+    return _is_meant(recording, ends.sender, links[0]) and _is_meant(recording, ends.receiver, links[-1])
 
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
