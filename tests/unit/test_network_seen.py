@@ -83,7 +83,8 @@ def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
 def test_where_directions_are_shaped(tmp_path: Path) -> None:
     """A router shapes what it sends, and what a host has sent to it; what changes later is shaped from the start."""
     text = (
-        SCENARIO + 'events = [{ at = "0.5 s", what = "change", link = "access2", direction = "backward", loss = "9 %" }]'
+        SCENARIO
+        + 'events = [{ at = "0.5 s", what = "change", link = "access2", direction = "backward", loss = "9 %" }]'
     )
     links = {link["name"]: link for link in _recording(tmp_path, text).manifest["links"]}
     assert links["line1"]["forward"]["shaped_at"] == ["r1", "line1"]

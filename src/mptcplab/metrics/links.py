@@ -11,8 +11,9 @@ Packets that vanish in a link that is silently down do not come as far, and are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import polars as pl
@@ -22,10 +23,14 @@ from mptcplab.metrics.loss import Chances
 from mptcplab.recording.record import Recording
 
 Qdisc = Mapping[str, Any]
+#: The most bytes and packets that samples of a direction's queue have.
+Peaks = Mapping[tuple[str, str], tuple[int, int]]
 DIRECTIONS = ("forward", "backward")
 #: What disciplines call the packets that they have marked with "congestion experienced".
 _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
+_EMPTIED = "its interface was down, which empties queues without counting"
+_FEW = "too few bursts to tell"
 
 
 @dataclass(frozen=True)
@@ -71,22 +76,28 @@ class DirectionSeen:
 
 def directions_seen(recording: Recording) -> list[DirectionSeen]:
     """Every direction of every link, in the order of the scenario."""
-    links = recording.manifest["links"]
-    return [_direction(recording, link, direction) for link in links for direction in DIRECTIONS]
+    links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
+    return [
+        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link["name"]))
+        for link in links
+        for direction in DIRECTIONS
+    ]
 
 
-def _direction(recording: Recording, link: Mapping[str, Any], direction: str) -> DirectionSeen:
+def _direction(
+    link: Mapping[str, Any], direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
+) -> DirectionSeen:
     name, told = link["name"], link[direction]
-    chain = _chain(recording, *told["shaped_at"]) if told["shaped_at"] is not None else []
+    chain = _chain(read, *told["shaped_at"]) if told["shaped_at"] is not None else []
     # Without disciplines of its own it has one that neither queues nor drops.
-    first = chain[0] if chain else _arrived(recording, link["between"][direction == "forward"], name)
+    first = chain[0] if chain else _arrived(read, link["between"][direction == "forward"], name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
     asked = Chances.of(told["chances"])
-    expected, unknown = _expected(recording, name, asked, offered)
-    peaks = _peaks(recording, name, direction)
+    expected = None if emptied else asked.expected(offered)
+    peak_bytes, peak_packets = peaks.get((name, direction), (None, None))
     return DirectionSeen(
         link=name,
         direction=direction,
@@ -97,25 +108,25 @@ def _direction(recording: Recording, link: Mapping[str, Any], direction: str) ->
         dropped=dropped,
         marked=sum(map(_marked, chain)),
         waiting=first["qlen"],
-        peak_bytes=peaks[0],
-        peak_packets=peaks[1],
+        peak_bytes=peak_bytes,
+        peak_packets=peak_packets,
         expected=expected,
-        unknown=unknown,
+        unknown="" if expected is not None else _EMPTIED if emptied else _FEW,
     )
 
 
-def _chain(recording: Recording, node: str, device: str) -> list[Qdisc]:
+def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdisc]:
     """The disciplines of a device from its root down; without the hooks of filters, which stand beside these."""
-    found = {q.get("parent", ""): q for q in recording.counter(node, "tc.json") if q["dev"] == device}
+    found = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
     chain = [found[""]]
     while (below := found.get(f"{chain[-1]['handle']}1")) is not None:
         chain.append(below)
     return chain
 
 
-def _arrived(recording: Recording, node: str, device: str) -> Qdisc:
+def _arrived(read: Callable[[str, str], Any], node: str, device: str) -> Qdisc:
     """What came to the end of a direction that nothing shapes, as a discipline would tell it."""
-    (port,) = (one for one in recording.counter(node, "link.json") if one["ifname"] == device)
+    (port,) = (one for one in read(node, "link.json") if one["ifname"] == device)
     received = port["stats64"]["rx"]
     return {"packets": received["packets"], "bytes": received["bytes"], "drops": 0, "qlen": 0}
 
@@ -126,19 +137,9 @@ def _marked(discipline: Qdisc) -> int:
     return sum(place[key] for place in places for key in _MARKS if key in place)
 
 
-def _peaks(recording: Recording, link: str, direction: str) -> tuple[int | None, int | None]:
-    """The most bytes and packets that a sample of the queue has."""
+def _peaks(recording: Recording) -> Peaks:
     queues = recording.queues
     if not queues.height:
-        return None, None
-    own = queues.filter((pl.col("link") == link) & (pl.col("direction") == direction))
-    most = own.select(pl.col("bytes", "packets").max()).row(0)
-    return most[0], most[1]
-
-
-def _expected(recording: Recording, link: str, chances: Chances, offered: int) -> tuple[tuple[int, int] | None, str]:
-    """How many of those that came chance loses, and why that is not known."""
-    if is_emptied(recording, link):
-        return None, "its interface was down, which empties queues without counting"
-    expected = chances.expected(offered)
-    return expected, "" if expected is not None else "too few bursts to tell"
+        return {}
+    most = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
+    return {(link, direction): (held, packets) for link, direction, held, packets in most.iter_rows()}

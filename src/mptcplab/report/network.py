@@ -91,7 +91,9 @@ def _counted(row: LinkRow, counter: str) -> str:
 
 
 def _asked(row: LinkRow) -> str:
-    """The loss asked for; two numbers if it changes during the run."""
+    """The loss asked for; two numbers if it changes during the run, or no upper one (see ``Chances``)."""
+    if row.asked.most >= 1:
+        return f"at least {number(100 * row.asked.least)}"
     ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.least, row.asked.most))
     return " to ".join(ends)
 
