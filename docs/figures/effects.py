@@ -56,11 +56,11 @@ def goodput(workload: str) -> Value:
 
 def duration(workload: str) -> Value:
     """Return what measures how long ``workload`` took, in s."""
-    return lambda rows: rows[workload].duration_s
+    return lambda rows: rows[workload].figures["duration_s"]
 
 
 def figure(workload: str, name: str) -> Value:
-    """Return what measures one of :data:`mptcplab.metrics.figures.FIGURES`."""
+    """Return what measures one of :data:`mptcplab.metrics.registry.METRICS`."""
     return lambda rows: rows[workload].figures[name]
 
 

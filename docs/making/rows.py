@@ -15,13 +15,11 @@ from typing import Any
 
 from docs.making.pages import cells_of, table_of
 
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import interval_text, number, short_names
 from mptcplab.stats import Interval
 
-_TITLES = {"goodput Mbit/s": "goodput_mbps", "s": "duration_s", "retrans %": "retransmitted_percent"} | {
-    figure.title: name for name, figure in FIGURES.items()
-}
+_TITLES = {metric.heading: name for name, metric in METRICS.items()}
 Row = Mapping[str, Any]
 
 

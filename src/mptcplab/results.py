@@ -25,8 +25,8 @@ import polars as pl
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.figures import BASIC, columns
 from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.registry import BASIC, columns
 from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.damage import damage_told
@@ -260,9 +260,7 @@ def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
     return {
         **_labels(result),
         "workload": measured.workload,
-        "goodput_mbps": measured.goodput_bps / 1e6,
-        "duration_s": measured.duration_s,
-        "retransmitted_percent": sockets.retransmitted_percent,
+        **{name: measured.figures.get(name) for name in BASIC},
         "mptcp": sockets.use.text,
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
@@ -275,18 +273,17 @@ def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
 
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
-    intervals = {}
-    values = {name: getattr(row, name) for name in BASIC} | dict(row.figures)
-    for name, value in values.items():
-        known = value is not None and value.half_width is not None
+    intervals: dict[str, float | None] = {}
+    for name in dict.fromkeys((*BASIC, *row.figures)):
+        value = row.figures.get(name)
+        ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
         intervals[name] = value.mean if value is not None else None
-        intervals[f"{name}_low"] = value.low if known else None
-        intervals[f"{name}_high"] = value.high if known else None
+        intervals[f"{name}_low"], intervals[f"{name}_high"] = ends
     return {
         **row.settings,
         "workload": row.workload,
         **intervals,
-        "n": row.goodput_mbps.n,
+        "n": row.n,
         "mptcp": row.mptcp,
         "congestion_control": row.congestion,
         "scheduler": row.scheduler,

@@ -139,7 +139,7 @@ def test_queue_disciplines(bench: Bench) -> None:
         assert row.mptcp == "2 subflows"
         assert 0.9 * 25 * 1448 / 1514 < row.goodput_mbps.mean < 25 * 1448 / 1514
     assert len(rows) == 7
-    assert rows["cake",].duration_s.mean < rows["tail-drop",].duration_s.mean
+    assert rows["cake",].figures["duration_s"].mean < rows["tail-drop",].figures["duration_s"].mean
 
 
 def test_middlebox(bench: Bench) -> None:

@@ -19,6 +19,7 @@ import pytest
 
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.measure import Measured, measure, measure_workload
+from mptcplab.metrics.network import network_seen
 from mptcplab.recording.record import Recording
 from mptcplab.workload.ftp import ftp_data_ports
 from mptcplab.workload.registry import KINDS
@@ -117,13 +118,14 @@ def _owner(recording: Recording, row: dict[str, object]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
-    alone = measure_workload(_of_only(whole.recording, {mine}, tmp_path / "alone"), mine)
+    network = network_seen(whole.recording)
+    alone = measure_workload(_of_only(whole.recording, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
         beside = _of_only(whole.recording, {mine, f"{other}2"}, tmp_path / other)
-        assert {other: measure_workload(beside, mine)} == {other: alone}
+        assert {other: measure_workload(beside, mine, network)} == {other: alone}
 
 
 REQUESTS_WAIT = """

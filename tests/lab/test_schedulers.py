@@ -47,7 +47,7 @@ def _weights(first: int, second: int) -> str:
 
 
 def show(name: str, row: ResultRow) -> None:
-    print(f"{name}: {row.goodput_mbps.mean:.2f} Mbit/s, {row.duration_s.mean:.2f} s, shares {row.shares}")
+    print(f"{name}: {row.goodput_mbps.mean:.2f} Mbit/s, {row.figures['duration_s'].mean:.2f} s, shares {row.shares}")
 
 
 # -- which one is in use
@@ -234,7 +234,9 @@ def test_redundant_takes_as_long_as_the_faster_path(bench: Bench) -> None:
         )
         show(rate, row)
         # A copy that arrives first spares the faster path nothing it would wait for: only slow start may differ.
-        assert abs(row.duration_s.mean / alone.duration_s.mean - 1) < 0.02, f"{row.duration_s} s, {alone.duration_s} s"
+        assert abs(row.figures["duration_s"].mean / alone.figures["duration_s"].mean - 1) < 0.02, (
+            f"{row.figures['duration_s']} s, {alone.figures['duration_s']} s"
+        )
 
 
 # -- blocking
@@ -273,5 +275,5 @@ def test_blest_and_ecf_block_less_than_lowest_rtt_first(bench: Bench, buffer: st
 
 def _out_of_order(nstat: Mapping[str, int], row: ResultRow) -> float:
     """Segments per MB of payload that came before data of the other path that had been sent earlier."""
-    megabytes = row.goodput_mbps.mean * row.duration_s.mean / 8
+    megabytes = row.goodput_mbps.mean * row.figures["duration_s"].mean / 8
     return nstat.get("MPTcpExtOFOQueue", 0) / megabytes

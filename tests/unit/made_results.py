@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.unit.made_counters import Counts, write_counters
+
 from mptcplab.campaign.contract import contract
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.compile import compile_plan, ports
@@ -75,11 +77,23 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
         (place / "counters" / node / "nstat.json").write_text(json.dumps({"kernel": counted}))
         (place / "counters" / node / "sysctl.txt").write_text("net.mptcp.scheduler = default\n")
     (place / "plan.json").write_text(json.dumps({"plan": asdict(plan), "tools": {}}))
-    (place / "manifest.json").write_text(json.dumps(_manifest(run, identity, network), indent=1, sort_keys=True))
+    manifest = json.loads(json.dumps(_manifest(run, identity, network)))
+    write_counters(place, manifest, _counts(manifest))
+    (place / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True))
     log = {"run": identity, "when": f"2026-01-01T00:00:{run.seed % 60:02d}Z", "wall_seconds": 0.5, "virtual_seconds": 2}
     with (folder / "log.jsonl").open("a") as lines:
         lines.write(json.dumps({**log, "host": {"cpus": 2, "kernel": "6.1", "machine": "x86_64"}}) + "\n")
     return Recording(place)
+
+
+def _counts(manifest: dict[str, Any]) -> Counts:
+    """As many bytes everywhere, and of 1000 packets the losses that are asked for."""
+    sides = [(link, side) for link in manifest["links"] for side in ("forward", "backward")]
+    counts = {}
+    for link, side in sides:
+        lost = round(1000 * link[side]["chances"]["most"])
+        counts[link["name"], side] = {"packets": 1000 - lost, "bytes": 1_000_000, "drops": lost}
+    return counts
 
 
 def _is_mptcp(run: Run) -> bool:

@@ -23,9 +23,11 @@ def _row(settings: dict[str, str], values: dict[int, float], *, workload: str = 
     return ResultRow(
         settings=settings,
         workload=workload,
-        goodput_mbps=mean_interval(goodputs),
-        duration_s=mean_interval([1.0] * len(goodputs)),
-        retransmitted_percent=mean_interval([0.0] * len(goodputs)),
+        figures={
+            "goodput_mbps": mean_interval(goodputs),
+            "duration_s": mean_interval([1.0] * len(goodputs)),
+            "retransmitted_percent": mean_interval([0.0] * len(goodputs)),
+        },
         mptcp="2 subflows",
         counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
         shares={"line1": 1.0},

@@ -20,9 +20,7 @@ def _row(control: str, sysctl: str, goodput: float, workload: str = "bulk") -> R
     return ResultRow(
         {_CONTROL: control, _SYSCTL: sysctl},
         workload,
-        goodput_mbps=Interval(goodput, 0.5, 3),
-        duration_s=Interval(10.0, 0.0, 3),
-        retransmitted_percent=None,
+        figures={"goodput_mbps": Interval(goodput, 0.5, 3), "duration_s": Interval(10.0, 0.0, 3)},
         mptcp="2 subflows",
         counts=(),
         shares={"access1>line1": 0.25, "access2>line10": 0.75},

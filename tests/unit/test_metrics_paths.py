@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
 from mptcplab.campaign.contract import contract
-from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
+from mptcplab.metrics.catalog.aggregation import aggregation_benefit, path_capacities
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
-from mptcplab.metrics.figures import FIGURES, columns
-from mptcplab.metrics.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.registry import METRICS, columns
 from mptcplab.plan.compile import ports
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
@@ -167,5 +167,5 @@ def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:
     there = [{"mos": 1.0, "aggregation_benefit": 1.0}, {"delay_mean_ms": 1.0}]
     assert columns(there) == ["delay_mean_ms", "mos"]
     assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit"]
-    titles = [figure.title for figure in FIGURES.values()]
+    titles = [metric.heading for metric in METRICS.values()]
     assert len(set(titles)) == len(titles), "columns are told by their titles"

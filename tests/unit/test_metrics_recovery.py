@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
+from mptcplab.metrics.catalog.recovery import recoveries, recovery_figures, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
-from mptcplab.metrics.derived import workload_recoveries
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.recovery import Instant, recoveries, recovery_figures
+from mptcplab.metrics.instants import Instant
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 

@@ -14,7 +14,7 @@ from tests.unit.made_results import make_results
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import run_result
 from mptcplab.recording import samples
-from mptcplab.recording.record import Recording, finish, is_complete, relabelled
+from mptcplab.recording.record import FORMAT, Recording, finish, is_complete, relabelled
 
 ZERO = 10_000_000_000
 #: One MPTCP connection of a server with two subflows, as `flow` writes it, a sample after 1 s and the end.
@@ -118,7 +118,7 @@ def test_relabelled(tmp_path: Path) -> None:
     recording = _finished(tmp_path)
     assert relabelled(recording, {"seed": 1}) is recording, "nothing to do"
     other = relabelled(recording, {"settings": [["a", "b"]]})
-    assert Recording(tmp_path).manifest == other.manifest == {**_manifest(), "settings": [["a", "b"]]}
+    assert Recording(tmp_path).manifest == other.manifest == {"format": FORMAT, **_manifest(), "settings": [["a", "b"]]}
     assert not list(tmp_path.glob(".*"))
 
 

@@ -27,15 +27,20 @@ from mptcplab.report.table import (
 )
 from mptcplab.stats import Interval, mean_interval
 
+#: What every row has.
+BASIC = {
+    "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
+    "duration_s": mean_interval([10.0, 10.0, 10.0]),
+    "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
+}
+
 
 def result_row(**changed: Any) -> ResultRow:
     """A row as an experiment gives it."""
     plain: dict[str, Any] = {
         "settings": {"transport.protocol": "mptcp"},
         "workload": "bulk",
-        "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
-        "duration_s": mean_interval([10.0, 10.0, 10.0]),
-        "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
+        "figures": BASIC,
         "mptcp": "2 subflows",
         "counts": (),
         "shares": {"access1>line1": 0.504, "access2>line2": 0.496},
@@ -90,7 +95,7 @@ def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | No
 
 
 def test_identical_runs_are_named_below_the_table() -> None:
-    same = result_row(goodput_mbps=mean_interval([15.303698147062665] * 3))
+    same = result_row(figures=BASIC | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
     table = result_table("t", [same])
     assert "15.30 (identical)" in table.rows[0]
     assert IDENTICAL_NOTE in table.notes
@@ -185,7 +190,7 @@ def test_several_workloads_have_a_column() -> None:
 
 def test_one_run_each_is_said() -> None:
     one = {key: mean_interval([1.0]) for key in ("goodput_mbps", "duration_s", "retransmitted_percent")}
-    assert any("no confidence interval" in note for note in result_table("t", [result_row(**one)]).notes)
+    assert any("no confidence interval" in note for note in result_table("t", [result_row(figures=one)]).notes)
 
 
 def test_files_are_replaced_whole(tmp_path: Path) -> None:

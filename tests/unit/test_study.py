@@ -171,8 +171,13 @@ def _selected(*, because: list[dict[str, Any]] | None = None) -> Selected:
 
 def _row(rate: str, protocol: str, mbps: float) -> ResultRow:
     interval = mean_interval([0.999 * mbps, mbps, 1.001 * mbps])
-    values: dict[str, Any] = dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), interval)
-    values |= {"settings": {"rate": rate, "transport.protocol": protocol}, "workload": "bulk", "mptcp": "no"}
+    figures = dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), interval)
+    values: dict[str, Any] = {
+        "figures": figures,
+        "settings": {"rate": rate, "transport.protocol": protocol},
+        "workload": "bulk",
+        "mptcp": "no",
+    }
     values |= {"counts": (), "shares": {}, "congestion": "cubic", "scheduler": "", "kernel": "k", "seeds": (1, 2, 3)}
     return ResultRow(**values, warnings=())
 
@@ -277,7 +282,7 @@ def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> Judged:
 def _user(workload: str, mbps: float) -> Measured:
     use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
     sockets = Sockets(use=use, shares={}, retransmitted_bytes=0, sent_bytes=1, congestion=("reno",))
-    return Measured(workload, mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), ())
+    return Measured(workload, mbps * 1e6, sockets, "", mptcp_counts([]), (), {"goodput_mbps": mbps, "duration_s": 1.0})
 
 
 RATIO = {"of": "mptcp", "to": ["tcp"]}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from mptcplab.metrics.counters import mptcp_counts
-from mptcplab.metrics.figures import METRICS
 from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.scenario.load import load
@@ -71,7 +71,8 @@ def _result(run: Run) -> RunResult:
     protocol, seed, mbps, figures, shares = run
     use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
     sockets = Sockets(use=use, shares=dict(shares), retransmitted_bytes=0, sent_bytes=1, congestion=())
-    measured = Measured("bulk", mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), (), figures)
+    told = {"goodput_mbps": mbps, "duration_s": 1.0, **figures}
+    measured = Measured("bulk", mbps * 1e6, sockets, "", mptcp_counts([]), (), told)
     return RunResult((("transport.protocol", protocol),), seed, f"{protocol}{seed}", "k", (measured,))
 
 

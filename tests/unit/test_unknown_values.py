@@ -14,11 +14,11 @@ from matplotlib.figure import Figure as MplFigure
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_figures, reinjected_bytes
 from mptcplab.metrics.compare import sides
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.reassembly import Reassembly, reassembly_figures, reinjected_bytes
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
 from mptcplab.recording import captures, samples
@@ -57,14 +57,17 @@ def _rows(*runs: tuple[int | None, dict[str, float]]) -> list[ResultRow]:
     for seed, (again, carried) in enumerate(runs, start=1):
         sent = None if again is None else 100
         sockets = Sockets(use=USE, shares=carried, retransmitted_bytes=again, sent_bytes=sent, congestion=())
-        measured = Measured("bulk", 1e6, 1.0, sockets, "", MptcpCounts(0, 0, 0), ())
+        percent = sockets.retransmitted_percent
+        figures = {"goodput_mbps": 1.0, "duration_s": 1.0}
+        figures |= {} if percent is None else {"retransmitted_percent": percent}
+        measured = Measured("bulk", 1e6, sockets, "", MptcpCounts(0, 0, 0), (), figures)
         results.append(RunResult((), seed, f"run{seed}", "k", (measured,)))
     return rows_of(results)
 
 
 def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
     (row,) = _rows((None, {}), (None, {}))
-    assert row.retransmitted_percent is None
+    assert "retransmitted_percent" not in row.figures
     document = row.to_json()["retransmitted_percent"]
     assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
     table = result_table("t", [row])
@@ -74,8 +77,8 @@ def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
 
 def test_a_mean_is_over_the_runs_that_know() -> None:
     (row,) = _rows((4, {"a": 0.5, "b": 0.5}), (None, {}), (2, {"a": 1.0}))
-    assert row.retransmitted_percent is not None
-    assert (row.retransmitted_percent.mean, row.retransmitted_percent.n) == (3.0, 2)
+    again = row.figures["retransmitted_percent"]
+    assert (again.mean, again.n) == (3.0, 2)
     assert row.seeds_of("retransmitted_percent") == (1, 3)
     assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
     (side,) = sides({"rows": [row.to_json()]}, "retransmitted_percent").values()

@@ -4,8 +4,9 @@
 Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
 scenario.
 
-nodes      name, kind, and what the kind says (see NodeBase.told): the transport of one that has sockets of its own
-links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most
+nodes      name, kind, and what the kind says: see NodeBase.told
+links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most, the node
+           and the device whose disciplines shape it (None: nothing does), and the random loss (see Chances)
 workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
 paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
 """
@@ -17,13 +18,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.fields import Part
+from mptcplab.network.chances import CERTAIN
+from mptcplab.network.frames import full_frame
 from mptcplab.node.graph import Port
-from mptcplab.scenario.links import Direction
+from mptcplab.plan.events import changing
+from mptcplab.plan.links import shaper_of
+from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network
 
 Step = tuple[str, str]
-#: What a full frame carries: its MTU less the headers of IP and TCP with timestamps; and its Ethernet header.
-_MTU, _ETHERNET, _TCP_HEADER = 1500, 14, 32
+#: A full frame carries its MTU less the headers of IP and of TCP with timestamps.
+_TCP_HEADER = 32
 _IP_HEADERS = {"ipv4": 20, "ipv6": 40}
 
 
@@ -49,10 +54,18 @@ def _nodes(network: Network) -> Iterator[dict[str, Any]]:
 
 def _link(network: Network, name: str) -> dict[str, Any]:
     link = network.scenario.links[name]
-    mtu = int(getattr(link, "mtu", None) or _MTU)
-    sides = {"forward": link.forward, "backward": link.backward}
-    told = {side: {**_dumped(one), "payload_bps": _payload_bps(network, one, mtu)} for side, one in sides.items()}
-    return {"name": name, "between": list(link.between), "mtu": mtu, **told}
+    mtu = int(link.mtu)
+    changed = changing(network)
+    sides = {
+        way: {
+            **_dumped(one),
+            "payload_bps": _payload_bps(network, one, mtu),
+            "shaped_at": shaper_of(network, name, way, changed),
+            "chances": _chances(network, name, way, one),
+        }
+        for way, one in zip(WAYS, (link.forward, link.backward), strict=True)
+    }
+    return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
 
 def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | None:
@@ -60,7 +73,26 @@ def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | No
     if direction.rate is None:
         return None
     payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
-    return float(direction.rate) * payload / (mtu + _ETHERNET + direction.overhead)
+    return float(direction.rate) * payload / (full_frame(mtu) + direction.overhead)
+
+
+def _chances(network: Network, name: str, way: str, direction: Direction) -> dict[str, Any]:
+    """What mptcplab.metrics.loss.Chances is made of."""
+    chain, doubled = direction.burst_loss, direction.duplicate.fraction
+    bursts = None
+    losses = [direction.loss.fraction]
+    if chain is not None:
+        losses = [float(chain.mean_loss)]
+        chances = (chain.to_bad, chain.to_good, chain.lost_in_bad.as_fraction, chain.lost_in_good.as_fraction)
+        bursts = [float(chance) for chance in chances]
+    if direction.traced is not None and "loss" in direction.traced.read.keys:
+        losses = [dict(step.values)["loss"] / CERTAIN for step in direction.traced.read.steps]
+    for event in network.scenario.events:
+        if event.link == name and way in event.ways and "loss" in event.new:
+            losses.append(event.new["loss"].fraction)
+    # A packet of which netem makes two loses one of them. What its delay has no room for, it counts as lost.
+    most = 1.0 if direction.delay_limit is not None else max(losses)
+    return {"least": min(losses) * (1 - doubled), "most": most, "bursts": bursts}
 
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:

@@ -14,11 +14,9 @@ from mptcplab.cli.common import print_table
 from mptcplab.errors import Exit, InputError
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Side, sides, split
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.figures import BASIC, FIGURES
+from mptcplab.metrics.registry import CALLED
 from mptcplab.report.comparison import comparison_table
 
-#: The basic ones are called as people say.
-_METRICS = {metric.noun: name for name, metric in BASIC.items()}
 _RESULTS = "results.json"
 _EPILOG = """\b
 Examples:
@@ -40,7 +38,7 @@ Named = tuple[str, dict[Key, Side]]
 @click.option("--by", metavar="KEY", help="Compare the values of this swept key inside of A, each with the first.")
 @click.option(
     "--metric",
-    type=click.Choice([*_METRICS, *FIGURES]),
+    type=click.Choice(list(CALLED)),
     metavar="NAME",
     default="goodput",
     show_default=True,
@@ -80,8 +78,8 @@ def compare(
         raise click.UsageError("name a second folder, or a swept key with --by")
     if fail_if_uncertain and not at_least:
         raise click.UsageError("--fail-if-uncertain needs --at-least: no number of runs shows every difference")
-    pairs = list(_pairs(a, b, by, _METRICS.get(metric, metric)))
-    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], _METRICS.get(metric, metric))
+    pairs = list(_pairs(a, b, by, CALLED[metric]))
+    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], CALLED[metric])
     found = [(first, second, one) for ((first, _), (second, _)), one in zip(pairs, comparisons, strict=True)]
     if as_json:
         click.echo(json.dumps(_document(found)))

@@ -19,10 +19,13 @@ from mptcplab.cli.common import Running, check_failures, console, print_table, r
 from mptcplab.cli.sweep import execute
 from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
+from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
+from mptcplab.recording.record import Recording
 from mptcplab.report.experiment import experiment_document, experiment_figures
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table, write_text
+from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.table import Table, result_table
 from mptcplab.scenario.load import Experiment, Run, load
@@ -31,6 +34,7 @@ _EPILOG = """\b
 Examples:
   mptcplab run examples/two-lines.toml
   mptcplab run two.toml --set links.line1.loss='1 %' --repeats 10
+  mptcplab run two.toml --links
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
 """
 
@@ -48,6 +52,7 @@ Examples:
 @click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
+@click.option("--links", is_flag=True, help="Show also what every link carried, lost and held.")
 @running_options
 def run(
     file: Path,
@@ -60,6 +65,7 @@ def run(
     cluster: str | None,
     fresh: bool,
     as_json: bool,
+    links: bool,
 ) -> None:
     """Run the experiment in FILE and show its table.
 
@@ -73,7 +79,7 @@ def run(
     done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster, engine), partial=sweep.write_partial)
     # Table and document of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
-        sweep.write(done, as_json=as_json)
+        sweep.write(done, as_json=as_json, links=links)
     check_failures(done, lambda failed: _command(file, overrides, failed), folder)
 
 
@@ -102,7 +108,7 @@ class _Sweep:
             table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
             write_text(self.folder / "partial.md", table.to_markdown())
 
-    def write(self, done: Sequence[Done], *, as_json: bool) -> None:
+    def write(self, done: Sequence[Done], *, as_json: bool, links: bool) -> None:
         """Table, document and figures of the finished sweep."""
         (self.folder / "partial.md").unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
@@ -115,6 +121,7 @@ class _Sweep:
         document = experiment_document(self.experiment, rows)
         document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
         document["fairness"] = [fairness.to_json() for fairness in fairness_rows(results)]
+        document |= network_document(results)
         document["failed"] = [_failure(one) for one in done if one.error]
         write_json(document, self.folder / "results.json")
         figures = [
@@ -126,9 +133,15 @@ class _Sweep:
             click.echo(json.dumps(document))
             return
         print_table(table)
+        for one in self._network(done) if links else ():
+            print_table(one)
         names = ", ".join(file.name for file in (self.folder / "table.md", self.folder / "results.json", *figures))
         console().print(f"\nIn {self.folder}: {names}", markup=False)
         console().print(f"As one page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
+
+    def _network(self, done: Sequence[Done]) -> tuple[Table, ...]:
+        found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
+        return network_tables([result for result, _ in found], words_of(found))
 
     def _table(self, rows: Sequence[ResultRow], done: Sequence[Done]) -> Table:
         table = result_table(self.experiment.title, rows, self.experiment.changes)
@@ -137,6 +150,8 @@ class _Sweep:
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"
             notes.append(f"Runs per point: {until.least} to {until.most}, {width}.")
+            if not any(until.metric in row.figures for row in rows):
+                notes.append(f"[!] Warning: no workload has {until.of}, so every point ended after {until.least} runs.")
         if uncertain := self.rounds.uncertain():
             notes.append(
                 f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."

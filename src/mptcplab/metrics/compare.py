@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.figures import BASIC
+from mptcplab.metrics.registry import BASIC
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Difference, detectable, holm, mean_interval, paired_difference, welch_difference
 

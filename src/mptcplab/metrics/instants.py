@@ -3,15 +3,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
-from mptcplab.metrics.recovery import Instant
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
 _FILE = "events.parquet"
 #: What takes a path away from its hosts, and what gives it back.
-_FAILURES, _RESTORATIONS = ("down", "address-removed"), ("up", "address-added")
+_REMOVED, _SILENT = "address-removed", "silent"
+_FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A failure or a restoration at a time in s; ``place`` says of what, so that one follows from the other."""
+
+    time_s: float
+    is_failure: bool
+    place: str = ""
 
 
 def link_instants(recording: Recording) -> list[Instant]:
@@ -30,7 +41,31 @@ def changes_rates(recording: Recording) -> bool:
     return bool(_events(recording).height) or any(side.get("trace") for side in sides)
 
 
+def is_emptied(recording: Recording, link: str) -> bool:
+    """Whether an interface of ``link`` lost its carrier or was set down, and so what waited in its queues."""
+    return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))
+
+
+def failed(recording: Recording, link: str) -> bool:
+    """Whether ``link`` was down for some time, or one of its ends without its address."""
+    return any(kind in _FAILURES for kind, _ in _of(recording, link))
+
+
+def without_address(recording: Recording) -> set[tuple[str, str]]:
+    """The links that have lost an address for good, with the host that was named for it; "" is the only one there."""
+    last: dict[tuple[str, str], str] = {}
+    for row in _events(recording).iter_rows(named=True):
+        if row["kind"].startswith("address"):
+            last[row["link"], row["value"] or ""] = row["kind"]
+    return {place for place, kind in last.items() if kind == _REMOVED}
+
+
+def _of(recording: Recording, link: str) -> list[tuple[str, str]]:
+    rows = _events(recording).filter(pl.col("link") == link)
+    return [(row["kind"], row["value"]) for row in rows.iter_rows(named=True)]
+
+
 def _events(recording: Recording) -> pl.DataFrame:
     file = recording.folder / _FILE
-    columns = {"instant_ns": pl.Int64, "kind": pl.String, "link": pl.String}
+    columns = {"instant_ns": pl.Int64, "kind": pl.String, "link": pl.String, "value": pl.String}
     return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=columns)

@@ -17,9 +17,11 @@ import polars as pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
-from mptcplab.metrics.derived import derived_figures
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
+from mptcplab.metrics.metric import Subject
+from mptcplab.metrics.network import NetworkSeen, network_seen, network_warnings, unused_links
+from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
@@ -28,27 +30,35 @@ from mptcplab.workload.registry import read
 
 @dataclass(frozen=True)
 class Measured:
-    """What one workload did in one run. Rates in bit/s, times in seconds.
+    """What one workload did in one run.
 
-    ``figures`` are those of :mod:`mptcplab.metrics.figures` that mean something here, by their names.
+    ``figures`` are the metrics that mean something here, by their names.
     """
 
     workload: str
     goodput_bps: float
-    duration_s: float
     sockets: Sockets
     scheduler: str
     counts: MptcpCounts
     warnings: tuple[str, ...]
     figures: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def duration_s(self) -> float:
+        """The time that goodput is over."""
+        return self.figures["duration_s"]
 
-def measure(recording: Recording) -> list[Measured]:
-    """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
-    return [measure_workload(recording, told["name"]) for told in recording.manifest["workloads"]]
+
+def measure(recording: Recording, network: NetworkSeen | None = None) -> list[Measured]:
+    """All workloads of one run, in the order of the scenario; ``network`` is what was counted of it, if known already.
+
+    :raises LabError: when a program's output is broken.
+    """
+    network = network if network is not None else network_seen(recording)
+    return [measure_workload(recording, told["name"], network) for told in recording.manifest["workloads"]]
 
 
-def measure_workload(recording: Recording, name: str) -> Measured:
+def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> Measured:
     """One workload of a run. :raises LabError: when a program's output is broken."""
     told = described(recording, name)
     ends = ends_of_workload(told)
@@ -73,7 +83,6 @@ def measure_workload(recording: Recording, name: str) -> Measured:
     return Measured(
         workload=name,
         goodput_bps=reading.goodput_bps,
-        duration_s=reading.duration_s,
         sockets=sockets,
         scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
         counts=counts,
@@ -83,9 +92,16 @@ def measure_workload(recording: Recording, name: str) -> Measured:
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
+            *network_warnings(network),
+            *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
-        figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},
+        figures=measured(Subject(recording, told, ends, reading, sockets, counts)),
     )
+
+
+def _spreads(sockets: Sockets, ends: Ends) -> bool:
+    """Whether all connections send as much as the network carries by several subflows; of one there is a warning."""
+    return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
 
 
 def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:

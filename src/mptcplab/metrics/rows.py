@@ -16,8 +16,9 @@ from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import mean_jain_over_time
-from mptcplab.metrics.figures import BASIC, columns
 from mptcplab.metrics.measure import Measured, measure
+from mptcplab.metrics.network import NetworkSeen, network_seen
+from mptcplab.metrics.registry import BASIC, columns
 from mptcplab.recording.damage import damage_told
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
@@ -45,23 +46,22 @@ class RunResult:
     jain_1s: float | None = None
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
+    network: NetworkSeen = field(default_factory=NetworkSeen)
+    """What was counted of links, endpoints and middleboxes."""
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One point of the sweep, one workload, all its repeats. Rates in Mbit/s, times in seconds.
+    """One point of the sweep, one workload, all its repeats.
 
-    ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the recordings, both in
-    the order of ``seeds``. ``figures`` are those that mean something for the workload, over the runs that have them,
-    whose seeds are ``figure_seeds``. ``retransmitted_percent`` is over the runs that have it as well, and None if none
-    has: UDP, or sockets that were never seen.
+    ``figures`` are the metrics that mean something for the workload, over the runs that have them, whose seeds are
+    ``figure_seeds``. ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the
+    recordings, in the order of ``seeds``.
     """
 
     settings: dict[str, str]
     workload: str
-    goodput_mbps: Interval
-    duration_s: Interval
-    retransmitted_percent: Interval | None
+    figures: Mapping[str, Interval]
     mptcp: str
     counts: tuple[MptcpCounts, ...]
     shares: dict[str, float]
@@ -72,9 +72,18 @@ class ResultRow:
     warnings: tuple[str, ...]
     samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
-    figures: Mapping[str, Interval] = field(default_factory=dict)
     figure_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     hz: int | None = None
+
+    @property
+    def goodput_mbps(self) -> Interval:
+        """The metric that every run has."""
+        return self.figures["goodput_mbps"]
+
+    @property
+    def n(self) -> int:
+        """How many runs there are."""
+        return self.goodput_mbps.n
 
     @property
     def kernel_name(self) -> str:
@@ -86,8 +95,8 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._figure(name, getattr(self, name)) for name in BASIC},
-            "figures": {name: self._figure(name, interval) for name, interval in self.figures.items()},
+            **{name: self._figure(name) for name in BASIC},
+            "figures": {name: self._figure(name) for name in self.figures if name not in BASIC},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
@@ -100,19 +109,15 @@ class ResultRow:
             "warnings": list(self.warnings),
         }
 
-    def interval_of(self, metric: str) -> Interval | None:
-        """One of METRICS; None if no run has it."""
-        found: Interval | None = getattr(self, metric) if metric in BASIC else self.figures.get(metric)
-        return found
-
     def seeds_of(self, metric: str) -> tuple[int, ...]:
         """The seeds of the runs that have one of METRICS, in the order of their ``samples``."""
         return self.figure_seeds.get(metric, self.seeds if metric in BASIC else ())
 
-    def _figure(self, name: str, interval: Interval | None) -> dict[str, Any]:
-        """With the seeds of the runs that have it, which may not be all."""
-        seeds = {"seeds": list(self.seeds_of(name))} if name in self.figure_seeds or name not in BASIC else {}
-        return {**self._metric(name, interval), **seeds}
+    def _figure(self, name: str) -> dict[str, Any]:
+        """With the seeds of the runs that have it: of a basic one if these are not all."""
+        seeds = self.seeds_of(name)
+        told = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
+        return {**self._metric(name, self.figures.get(name)), **told}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
@@ -159,7 +164,8 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
-    measured = tuple(measure(recording))
+    network = network_seen(recording)
+    measured = tuple(measure(recording, network))
     together = _together(manifest, measured)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
@@ -168,6 +174,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         identity=_is(str, manifest.get("identity", recording.folder.name)),
         kernel=_is(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
+        network=network,
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
@@ -210,22 +217,13 @@ def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple
 def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
     """One row from all runs of one point and one workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
-    again = {run.seed: share for run, one in members if (share := one.sockets.retransmitted_percent) is not None}
-    samples = {
-        "goodput_mbps": tuple(measured.goodput_bps / 1e6 for measured in all_measured),
-        "duration_s": tuple(measured.duration_s for measured in all_measured),
-        "retransmitted_percent": tuple(again.values()),
-    }
-    figures = {
-        name: tuple(measured.figures[name] for measured in all_measured if name in measured.figures)
-        for name in columns((measured.figures for measured in all_measured), hidden=True)
-    }
+    shown = [*BASIC, *columns((measured.figures for measured in all_measured), hidden=True)]
+    having = {name: [(run.seed, one.figures[name]) for run, one in members if name in one.figures] for name in shown}
+    samples = {name: tuple(value for _, value in found) for name, found in having.items()}
     return ResultRow(
         settings=dict(first.settings),
         workload=all_measured[0].workload,
-        goodput_mbps=mean_interval(samples["goodput_mbps"]),
-        duration_s=mean_interval(samples["duration_s"]),
-        retransmitted_percent=mean_interval(samples["retransmitted_percent"]) if again else None,
+        figures={name: mean_interval(values) for name, values in samples.items() if values},
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
@@ -235,12 +233,8 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         hz=first.hz,
         seeds=tuple(result.seed for result, _ in members),
         warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
-        samples=samples | figures,
-        figures={name: mean_interval(values) for name, values in figures.items()},
-        figure_seeds={
-            **({"retransmitted_percent": tuple(again)} if len(again) < len(members) else {}),
-            **{name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
-        },
+        samples=samples,
+        figure_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
     )
 

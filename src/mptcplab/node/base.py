@@ -94,10 +94,16 @@ class NodeBase(Part):
 
     # -- what readers of recordings are told
 
-    def told(self, context: Context) -> dict[str, Any]:  # noqa: ARG002
-        """What a manifest says of it beside its name and kind, as JSON has it."""
+    def told(self, context: Context) -> dict[str, Any]:
+        """What a manifest says of it beside its name and kind, as JSON has it.
+
+        Of one with sockets of its own, its transport and the MPTCP endpoints that it was to have.
+        """
         transport = self.own_transport
-        return {} if transport is None else {"transport": transport.model_dump(mode="json", by_alias=True)}
+        if transport is None:
+            return {}
+        endpoints = list(mptcp.endpoints_told(context, transport))
+        return {"transport": transport.model_dump(mode="json", by_alias=True), "endpoints": endpoints}
 
     # -- checks
 

@@ -78,6 +78,13 @@ class Middlebox(Part):
                 if one & other or (one and other and "all" in one | other):
                     raise fault(f"names what {earlier} does away with", f"remove it there or in {verb}", verb)
 
+    def acts(self) -> Iterator[tuple[str, str]]:
+        """What it does to packets with which option, in the order of its rules, each of which counts."""
+        for verb in ("drop", "strip", "mangle"):
+            yield from ((verb, option) for option in getattr(self, verb))
+        if self.damage:
+            yield "damage", "payload"
+
     def rules(self) -> Iterator[str]:
         """What it does, in the words of ``nft``."""
         out = going_out(self.out)

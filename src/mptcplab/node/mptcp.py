@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
@@ -75,6 +76,16 @@ def counters(node: str) -> Iterator[Counter]:
     yield Counter(node, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
     yield Counter(node, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
     yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
+
+
+def endpoints_told(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
+    """The endpoints that the node was to have, as a manifest has them."""
+    if transport.protocol != "mptcp":
+        return
+    for port, words in endpoints_of(context, transport):
+        number = int(words[1]) if words[:1] == ("port",) else None
+        flags = sorted(words if number is None else words[2:])
+        yield {"address": port.ip, "link": port.link, "port": number, "flags": flags}
 
 
 def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:

@@ -62,6 +62,10 @@ class Router(NodeBase):
         if any(self.commands(context)):
             yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
 
+    def told(self, context: Context) -> dict[str, Any]:
+        """What its middlebox was to do, too."""
+        return {**super().told(context), "middlebox": list(self.middlebox.acts())}
+
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """See the base class."""
         yield ("nat",), self.nat

@@ -170,6 +170,15 @@ def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[st
     return target.node, ifb_name(network, target)
 
 
+def shaper_of(
+    network: Network, name: str, way: str, changing: Container[tuple[str, str]] = ()
+) -> tuple[str, str] | None:
+    """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
+    link = network.scenario.links[name]
+    found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
+    return _place(network, link, *_ends(network, name, way)) if found else None
+
+
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
     """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
     for name, link in network.scenario.links.items():

@@ -18,7 +18,7 @@ from mptcplab.recording import captures, samples
 from mptcplab.recording.damage import damage_told
 
 #: Of the manifest. A recording of another one is not read.
-FORMAT = 2
+FORMAT = 3
 #: What to do about a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "uml", "guest.json")

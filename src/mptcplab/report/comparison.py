@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
-from mptcplab.metrics.figures import METRICS
+from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import Table, number, short_names
 from mptcplab.stats import POWER
 
@@ -28,23 +28,24 @@ def comparison_table(a: str, b: str, comparison: Comparison, *, at_least_percent
     several = len({match.workload for match in matches}) > 1
     columns = (*names.values(), *(["workload"] if several else []), "A", "B", "B - A", "%", "p (Holm)", "test", "n")
     columns = (*columns, "detectable %")
-    rows = tuple((*_cells(match, several), _verdict(match, at_least_percent)) for match in matches)
+    metric = METRICS[comparison.metric]
+    rows = tuple((*_cells(match, several, metric.digits), _verdict(match, at_least_percent)) for match in matches)
     numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)", "detectable %"})
     styles = tuple(
         (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.differs(at_least_percent)
     )
-    title = f"{METRICS[comparison.metric].title}: A = {a}, B = {b}"
+    title = f"{metric.title}: A = {a}, B = {b}"
     return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
 
 
-def _cells(match: Match, several: bool) -> tuple[str, ...]:
+def _cells(match: Match, several: bool, digits: int | None) -> tuple[str, ...]:
     difference = match.difference
     width = f" ± {_fine(difference.half_width)}" if difference.half_width is not None else ""
     return (
         *match.settings.values(),
         *([match.workload] if several else []),
-        number(match.means[0]),
-        number(match.means[1]),
+        number(match.means[0], digits),
+        number(match.means[1], digits),
         f"{_sign(difference.mean)}{_fine(difference.mean)}{width}",
         _percent(match),
         "" if match.adjusted is None else _p_text(match.adjusted),

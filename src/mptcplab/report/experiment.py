@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import mptcplab
-from mptcplab.metrics.figures import FIGURES, MAIN
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure, Series
 from mptcplab.report.table import short_names
@@ -34,11 +34,10 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     """Names and figures over the sweep's longest axis, one line per combination of the others: goodput, and what counts
     most for workloads that do not send as much as they can."""
     yield from _figures(experiment, rows, "figure", "goodput, Mbit/s", lambda row: row.goodput_mbps)
-    for name in MAIN:
-        own = [row for row in rows if name in row.figures]
+    for name, metric in METRICS.items():
+        own = [row for row in rows if name in row.figures] if metric.is_main else []
         if own:
-            title = FIGURES[name].title
-            yield from _figures(experiment, own, f"figure-{name}", title, partial(_own, name))
+            yield from _figures(experiment, own, f"figure-{name}", metric.title, partial(_own, name))
 
 
 def _own(name: str, row: ResultRow) -> Interval:
@@ -80,7 +79,7 @@ def _axes(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
 
 
 def _note(rows: Sequence[ResultRow]) -> str:
-    counts = sorted({row.goodput_mbps.n for row in rows})
+    counts = sorted({row.n for row in rows})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run each"
     return f"{bars}; kernel {rows[0].kernel_name}; virtual time"

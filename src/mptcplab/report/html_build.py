@@ -18,6 +18,7 @@ from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_series import MOST_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
+from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.table import Table, number, result_table, short_names
 from mptcplab.report.topology import networks
@@ -84,7 +85,14 @@ def section(
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),
         provenance=tuple(_provenance(results)),
+        network=_network(results, firsts),
     )
+
+
+def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:
+    """What was counted; the first run of each point says what was asked for."""
+    words = words_of((run.result, run.recording.manifest) for run in firsts)
+    return network_tables([run.result for run in results.recorded], words)
 
 
 def run_command(results: Results) -> list[str]:

@@ -108,7 +108,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a report."""
+    """One experiment of a report. ``network`` are tables of what was counted on its links and hosts."""
 
     anchor: str
     title: str
@@ -121,6 +121,7 @@ class Experiment:
     repeat: Repeat
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
     sheets: tuple[Sheet, ...] = ()
+    network: tuple[Table, ...] = ()
 
     @property
     def swept(self) -> bool:

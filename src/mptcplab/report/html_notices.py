@@ -104,7 +104,7 @@ def _of_folder(results: Results) -> Iterator[Notice]:
 
 
 def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
-    counts = [row.goodput_mbps.n for row in rows]
+    counts = [row.n for row in rows]
     if not counts:
         return
     least = min(counts)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from mptcplab.metrics.figures import BASIC, METRICS, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
@@ -89,8 +89,8 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 
 def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    values = [_pair(row.interval_of(name)) for name in shown]
-    return [place, workloads.index(row.workload), values, row.goodput_mbps.n]
+    values = [_pair(row.figures.get(name)) for name in shown]
+    return [place, workloads.index(row.workload), values, row.n]
 
 
 def _pair(interval: Interval | None) -> list[float | None]:
@@ -103,7 +103,7 @@ def _pair(interval: Interval | None) -> list[float | None]:
 
 def spread_note(rows: Sequence[ResultRow]) -> str:
     """What the bars and bands are."""
-    counts = sorted({row.goodput_mbps.n for row in rows})
+    counts = sorted({row.n for row in rows})
     if counts == [1]:
         return "One run each, so no intervals."
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"

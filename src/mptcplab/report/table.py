@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.metrics.figures import FIGURES, OF_FAILURES, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Interval
 
@@ -98,16 +98,18 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def number(value: float) -> str:
-    """Four significant digits, never an exponent."""
+def number(value: float, digits: int | None = None) -> str:
+    """Four significant digits, or so many ``digits`` behind the point; never an exponent."""
+    if digits is not None:
+        return f"{value:.{digits}f}"
     if abs(value) >= 1000:
         return f"{value:.0f}"
     return f"{value:.{1 if abs(value) >= 100 else 2}f}"
 
 
-def interval_text(interval: Interval) -> str:
+def interval_text(interval: Interval, digits: int | None = None) -> str:
     """``95.15 ± 0.12``, or only the value when one run says nothing of the spread."""
-    return f"{number(interval.mean)}{spread_text(interval.half_width)}"
+    return f"{number(interval.mean, digits)}{spread_text(interval.half_width, digits)}"
 
 
 def spread_text(half_width: float | None, digits: int | None = None) -> str:
@@ -120,7 +122,7 @@ def spread_text(half_width: float | None, digits: int | None = None) -> str:
         return ""
     if half_width == 0:
         return f" {IDENTICAL}"
-    text = number(half_width) if digits is None else f"{half_width:.{digits}f}"
+    text = number(half_width, digits)
     if float(text) == 0:
         shown = _DIGITS if digits is None else digits
         return f" ± <{10.0**-shown:.{shown}f}"
@@ -146,9 +148,9 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     names = short_names(list(rows[0].settings)) if rows else {}
     several = len({row.workload for row in rows}) > 1
     shown = columns(row.figures for row in rows)
-    own = [FIGURES[name].title for name in shown] if _are_alike(rows, shown) else [_ALL_FIGURES]
-    titles = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %"]
-    titles += [*own, "MPTCP in use"]
+    basic = [METRICS[name].heading for name in BASIC]
+    own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_FIGURES]
+    titles = [*names.values(), *(["workload"] if several else []), *basic, *own, "MPTCP in use"]
     titles += ["share by path", "CC on sockets", "scheduler", "n"]
     cells = tuple(_cells(row, several, shown, alike=own != [_ALL_FIGURES]) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
@@ -157,7 +159,7 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
         (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
         for cell, row in zip(cells, rows, strict=True)
     )
-    numeric = frozenset({"goodput Mbit/s", "s", "retrans %", *own} - {_ALL_FIGURES})
+    numeric = frozenset({*basic, *own} - {_ALL_FIGURES})
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
     return Table(title, tuple(titles), marked, numeric, (*_notes(rows, marks), *changed))
 
@@ -166,21 +168,19 @@ def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) 
     return (
         *row.settings.values(),
         *([row.workload] if several else []),
-        interval_text(row.goodput_mbps),
-        number(row.duration_s.mean),
-        "" if row.retransmitted_percent is None else number(row.retransmitted_percent.mean),
+        *(_value_text(row, name) for name in BASIC),
         *_figure_cells(row, shown, alike=alike),
         row.mptcp,
         ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
         row.congestion,
         row.scheduler,
-        str(row.goodput_mbps.n),
+        str(row.n),
     )
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     """Whether the rows' figures fit columns: those of workloads of one kind, or few."""
-    kinds = {tuple(name for name in columns([row.figures]) if name not in OF_FAILURES) for row in rows}
+    kinds = {tuple(name for name in columns([row.figures]) if not METRICS[name].of_failures) for row in rows}
     return len(kinds) == 1 or len(shown) <= _MOST_FIGURES
 
 
@@ -189,16 +189,22 @@ def _figure_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[
     texts = {name: _figure_text(row, name) for name in shown}
     if alike:
         return list(texts.values())
-    return [", ".join(f"{FIGURES[name].title} {text}" for name, text in texts.items() if text)]
+    return [", ".join(f"{METRICS[name].heading} {text}" for name, text in texts.items() if text)]
 
 
 def _figure_text(row: ResultRow, name: str) -> str:
     """Nothing where the figure means nothing; of how many runs where some have none."""
-    interval = row.figures.get(name)
+    text, interval = _value_text(row, name), row.figures.get(name)
+    return text if interval is None or interval.n == row.n else f"{text} ({interval.n} of {row.n})"
+
+
+def _value_text(row: ResultRow, name: str) -> str:
+    metric, interval = METRICS[name], row.figures.get(name)
     if interval is None:
         return ""
-    text = interval_text(interval)
-    return text if interval.n == row.goodput_mbps.n else f"{text} ({interval.n} of {row.goodput_mbps.n})"
+    if metric.with_spread:
+        return interval_text(interval, metric.digits)
+    return number(interval.mean, metric.digits)
 
 
 def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
@@ -207,8 +213,13 @@ def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
-    if any(one.is_identical for row in rows for one in (row.goodput_mbps, *row.figures.values())):
+    if any(_has_identical(row) for row in rows):
         notes.append(IDENTICAL_NOTE)
     kernels = sorted({row.kernel_name for row in rows})
     notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
     return notes
+
+
+def _has_identical(row: ResultRow) -> bool:
+    """Whether a value with an interval is the same in all runs."""
+    return any(one.is_identical for name, one in row.figures.items() if METRICS[name].with_spread)

@@ -19,6 +19,9 @@ from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
+#: Of more words than this, only a few are listed.
+MOST_WORDS = 12
+_FEW = 3
 _NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
 #: What a file lacks when it lacks a whole table, and how to begin one.
 _FIRST_TABLES = {
@@ -117,6 +120,8 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     words = choices.split("'")[1::2]
     near = nearest(str(lookup(document.tables, path)), words)
     quoted = [f'"{word}"' for word in words]
+    if len(words) > MOST_WORDS:
+        quoted = [*quoted[:_FEW], "another that docs/metrics.md names"]
     return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
 
 

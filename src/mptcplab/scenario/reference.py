@@ -25,6 +25,7 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
+from mptcplab.scenario.explain import MOST_WORDS
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.preset import Topology
@@ -136,6 +137,8 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin in (Union, types.UnionType):
         for member in arguments:
             yield from _kinds(member)
+    elif origin is Literal and len(arguments) > MOST_WORDS:
+        yield "one of many words"
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)
     elif origin is tuple:

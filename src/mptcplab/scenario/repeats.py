@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Part, Whole, fault
+from mptcplab.metrics.registry import CALLED
 from mptcplab.units import Probability
 
 MOST_REPEATS = 10_000
+
+if TYPE_CHECKING:
+    MetricName = str
+else:
+    MetricName = Literal[tuple(CALLED)]
 
 
 class Repeats(Part):
@@ -20,7 +26,11 @@ class Repeats(Part):
         description="end a point when the half width of the 95 % confidence interval is at most this share of the mean",
         examples=["2 %"],
     )
-    of: Literal["goodput", "duration", "retransmitted"] = Field(default="goodput", description="the mean that counts")
+    of: MetricName = Field(
+        default="goodput",
+        description="the metric whose mean counts: goodput, duration, retransmitted, or another of docs/metrics.md by "
+        "its name in JSON",
+    )
     least: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
     most: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
 
@@ -39,8 +49,8 @@ class Repeats(Part):
 
     @property
     def metric(self) -> str:
-        """The field of a result's row that counts."""
-        return {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}[self.of]
+        """The name of the metric that counts."""
+        return CALLED[self.of]
 
     def next_total(self, runs: int) -> int:
         """How many runs a point has after the next round: half as many again, so that several can run side by side.

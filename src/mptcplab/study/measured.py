@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mptcplab.metrics.figures import FIGURES, METRICS
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.load import Selected
@@ -53,13 +53,12 @@ def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str,
 
 
 def _of_row(row: ResultRow, value: str) -> Value | None:
-    interval = row.interval_of(value)
+    interval = row.figures.get(value)
     if interval is None:
         return None
     by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
     sockets = ", ".join(part for part in (row.congestion, row.scheduler) if part)
-    missing = len(row.seeds) - interval.n if value in METRICS else 0
-    return Value(interval, by_seed, row.mptcp, sockets, row.warnings, missing)
+    return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 
 
 def _shares(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
@@ -103,7 +102,7 @@ def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[st
 def _jain(result: RunResult, value: str) -> float | None:
     """Of a run whose workloads ran at the same time, and all have what the index is over."""
     figure = JAIN[value]
-    if figure not in FIGURES or result.jain is None:
+    if METRICS[figure].basic or result.jain is None:
         return result.jain
     rates = [one.figures[figure] for one in result.measured if figure in one.figures]
     return jain_index(rates) if len(rates) == len(result.measured) else None

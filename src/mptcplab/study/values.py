@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from mptcplab.metrics.figures import METRICS
+from mptcplab.metrics.registry import METRICS
 
 #: ``share:LINE`` is the part of the payload that went over a line.
 SHARE = "share"
@@ -33,7 +33,7 @@ KINDS: dict[str, Kind] = {
     "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
-    **{name: Kind(metric.axis or metric.noun, metric.unit) for name, metric in METRICS.items()},
+    **{name: Kind(one.axis or one.noun, one.unit, one.lowest, one.digits) for name, one in METRICS.items()},
 }
 
 

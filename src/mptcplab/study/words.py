@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mptcplab.report.table import interval_text, number, spread_text
+from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval
 from mptcplab.study.classes import FITTED, TOO_UNCERTAIN
 from mptcplab.study.judged import Judged
@@ -71,10 +71,7 @@ def published_text(value: Published) -> str:
 
 def value_text(kind: str, interval: Interval) -> str:
     """Return mean and half width with the digits that this kind of value needs."""
-    digits = kind_of(kind).digits
-    if digits is None:
-        return interval_text(interval)
-    return f"{interval.mean:.{digits}f}{spread_text(interval.half_width, digits)}"
+    return interval_text(interval, kind_of(kind).digits)
 
 
 def cell_text(kind: str, value: Value) -> str:

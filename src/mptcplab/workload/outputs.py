@@ -19,7 +19,7 @@ MS = 1e6
 
 @dataclass(frozen=True)
 class Reading:
-    """Goodput in bit/s, duration in s, and :data:`mptcplab.metrics.figures.FIGURES` by name."""
+    """Goodput in bit/s, duration in s, and metrics by their names in JSON."""
 
     goodput_bps: float
     duration_s: float

@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
 Numbers = NDArray[np.float64]
@@ -106,3 +107,57 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
             place = np.searchsorted(each["time_ns"].to_numpy().astype(float), times, side="right")
             total += np.concatenate(([0.0], each["bytes_received"].to_numpy().astype(float)))[place]
         yield Reassembly(times / 1e9, total, rows["bytes_received"].to_numpy().astype(float))
+
+
+def _figures(subject: Subject) -> dict[str, float]:
+    if not subject.sockets.use.with_mptcp:
+        return {}
+    found = reassemblies(subject.recording, subject.ends)
+    return reassembly_figures(found, reinjected=reinjected_bytes(subject.recording, subject.ends))
+
+
+def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Metric:
+    return Metric(
+        name=name,
+        noun=noun,
+        unit=unit,
+        definition=definition,
+        source=source,
+        value=lambda subject: subject.once(_figures).get(name),
+        section="paths",
+        place=51,
+        in_table=False,
+    )
+
+
+METRICS = (
+    _entry(
+        "reinjected_percent",
+        "reinjected",
+        "%",
+        "of what was delivered: sent on a further subflow",
+        "the sender's subflows against its connection",
+    ),
+    _entry(
+        "duplicate_percent",
+        "twice",
+        "%",
+        "of what was delivered: received on two subflows",
+        "the receiver's subflows against its connection",
+    ),
+    _entry(
+        "out_of_order_mean_bytes",
+        "out of order",
+        "B",
+        "in MPTCP's out-of-order queue at the receiver, mean over the samples",
+        "as before",
+    ),
+    _entry("out_of_order_max_bytes", "out of order max", "B", "the most of all samples", "as before"),
+    _entry(
+        "head_of_line_delay_ms",
+        "head of line",
+        "ms",
+        "how long a byte waits in that queue, on average; those that do not wait count as 0",
+        "Little's law",
+    ),
+)

@@ -5,20 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from mptcplab.metrics.delivery import BACK, Delivery, earlier_rate, gap_s, recovery_s
-
-_NS_PER_S = 1e9
-
-
-@dataclass(frozen=True)
-class Instant:
-    """A failure or a restoration at a time in s; ``place`` says of what, so that one follows from the other."""
-
-    time_s: float
-    is_failure: bool
-    place: str = ""
+from mptcplab.metrics.delivery import BACK, Delivery, delivery, earlier_rate, gap_s, recovery_s, sent_until_s
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.instants import Instant, link_instants
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
 
 
 @dataclass(frozen=True)
@@ -34,6 +28,15 @@ class Recovery:
     level_bps: float
     recovery_s: float | None
     gap_s: float | None
+
+
+def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
+    """What each failure and restoration of a link did to a workload; nothing where none happened."""
+    instants = link_instants(recording)
+    curve = delivery(recording, ends) if instants else None
+    if curve is None:
+        return []
+    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), instants)
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
@@ -72,3 +75,41 @@ def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
         if known and len(known) == len(times):
             figures[name] = max(known)
     return figures
+
+
+def _figures(subject: Subject) -> dict[str, float]:
+    return recovery_figures(workload_recoveries(subject.recording, subject.ends))
+
+
+def _gap(subject: Subject) -> float | None:
+    if subject.sockets.use.with_mptcp and subject.ends.receiving is None:
+        # Of sockets that are only sampled, subflows are known: data on one may still wait for another's.
+        return None
+    return subject.once(_figures).get("gap_s")
+
+
+_entry = partial(Metric, section="failures", place=40, unit="s", of_failures=True, source="reads of the receiver")
+
+METRICS = (
+    _entry(
+        name="gap_s",
+        noun="gap",
+        definition="the longest time without data around a failure or restoration",
+        value=_gap,
+        axis="longest gap without data",
+    ),
+    _entry(
+        name="recovery_after_failure_s",
+        noun="recovered",
+        definition="until the earlier rate was back, though the link was still down",
+        value=lambda subject: subject.once(_figures).get("recovery_after_failure_s"),
+        axis="recovery after the failure",
+    ),
+    _entry(
+        name="recovery_after_restoration_s",
+        noun="restored",
+        definition="from the link's return until the earlier rate was back",
+        value=lambda subject: subject.once(_figures).get("recovery_after_restoration_s"),
+        axis="recovery after the restoration",
+    ),
+)

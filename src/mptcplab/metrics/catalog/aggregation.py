@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mptcplab.metrics.instants import changes_rates
+from mptcplab.metrics.metric import Metric, Subject
+
 
 def aggregation_benefit(goodput_bps: float, capacities_bps: Sequence[float]) -> float | None:
     """From -1 (nothing arrived) by 0 (as much as the best path alone) to 1 (the sum of all paths).
@@ -46,3 +49,27 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
             used[step] = used.get(step, 0) + 1
     shared = {step for step, count in used.items() if count > 1}
     return list(found.values()) if shared <= set(found) and (not shared or len(found) == 1) else None
+
+
+def _benefit(subject: Subject) -> float | None:
+    """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
+    recording, ends, sockets = subject.recording, subject.ends, subject.sockets
+    if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
+        return None
+    if not sockets.use.with_mptcp or len(sockets.shares) < 2:
+        return None
+    capacities = path_capacities(recording.manifest, ends.workload, sockets.shares)
+    return aggregation_benefit(subject.reading.goodput_bps, capacities) if capacities is not None else None
+
+
+AGGREGATION_BENEFIT = Metric(
+    name="aggregation_benefit",
+    noun="aggregation benefit",
+    unit="",
+    definition="-1 to 1. 0: as much as the best path alone; 1: the sum of all; below 0: less than the best",
+    source="Paasch et al. 2013",
+    value=_benefit,
+    section="paths",
+    place=50,
+    in_table=False,
+)

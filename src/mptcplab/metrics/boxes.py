@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What middleboxes did to packets: the counters of their rules (``nft.json``), one for each thing asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.recording.record import Recording
+
+_TABLE = "middlebox"
+
+
+@dataclass(frozen=True)
+class BoxSeen:
+    """How many packets a router did one thing to: ``verb`` (drop, strip, mangle, damage) their ``option``."""
+
+    router: str
+    verb: str
+    option: str
+    packets: int
+
+
+def boxes_seen(recording: Recording) -> list[BoxSeen]:
+    """Every rule of every router, in the order of the scenario."""
+    return [
+        BoxSeen(node["name"], verb, option, packets)
+        for node in recording.manifest["nodes"]
+        if node.get("middlebox")
+        for (verb, option), packets in zip(node["middlebox"], _counted(recording, node["name"]), strict=True)
+    ]
+
+
+def _counted(recording: Recording, router: str) -> Iterator[int]:
+    for entry in recording.counter(router, "nft.json")["nftables"]:
+        rule: Mapping[str, Any] = entry.get("rule", {})
+        if rule.get("table") == _TABLE:
+            yield from (part["counter"]["packets"] for part in rule["expr"] if "counter" in part)

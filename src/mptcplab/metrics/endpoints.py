@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""MPTCP's endpoints and limits as the kernel had them when the run ended, beside those that were asked for.
+
+``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every host. The kernel adds endpoints of its own for addresses that
+a subflow uses and nobody named: these are *implicit*, and no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.metrics.instants import without_address
+from mptcplab.recording.record import Recording
+
+_FLAGS = ("backup", "fullmesh", "signal", "subflow")
+_IMPLICIT = "implicit"
+#: MPTCP_PM_ADDR_FLAG_IMPLICIT, which older versions of ``ip`` have no name for.
+_IMPLICIT_BIT = 0x10
+_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
+
+
+@dataclass(frozen=True)
+class EndpointsSeen:
+    """Of one host, each in words: ``10.0.1.1 subflow``. ``asked`` are those that it should have at the end."""
+
+    host: str
+    asked: tuple[str, ...]
+    seen: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Asked for and not there."""
+        return tuple(one for one in self.asked if one not in self.seen)
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """There, and neither asked for nor the kernel's own."""
+        return tuple(one for one in self.seen if one not in self.asked and not one.endswith(_IMPLICIT))
+
+
+def endpoints_seen(recording: Recording) -> list[EndpointsSeen]:
+    """Every host that speaks MPTCP, in the order of the scenario."""
+    removed = without_address(recording)
+    return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
+
+
+def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
+    return bool("transport" in node and node["transport"]["protocol"] == "mptcp")
+
+
+def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointsSeen:
+    host = node["name"]
+    asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
+    told = recording.counter(host, "mptcp-endpoint.json")
+    # `ip -j` prints this as plain words in some versions.
+    limits = {key: int(number) for key, number in _LIMIT.findall(_text(recording, host))}
+    return EndpointsSeen(
+        host=host,
+        asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_bounds(node)),
+        seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in told), *_limits(limits)),
+    )
+
+
+def _text(recording: Recording, host: str) -> str:
+    return (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
+
+
+def _words(address: str, port: int | None, flags: list[str]) -> str:
+    return " ".join((address, *([f"port {port}"] if port else []), *sorted(flags)))
+
+
+def _flags(told: Mapping[str, Any]) -> list[str]:
+    bits = int(told.get("rawflags", "0"), 16)
+    implicit = [_IMPLICIT] if told.get(_IMPLICIT) or bits & _IMPLICIT_BIT else []
+    return implicit or [flag for flag in _FLAGS if told.get(flag)]
+
+
+def _bounds(node: Mapping[str, Any]) -> tuple[str, ...]:
+    limits = node["transport"]["limits"]
+    return _limits({key: limits[key] for key in ("subflows", "add_addr_accepted")})
+
+
+def _limits(told: Mapping[str, int]) -> tuple[str, ...]:
+    return (f"at most {told['subflows']} subflows", f"at most {told['add_addr_accepted']} announced addresses")
+
+
+def endpoint_warnings(seen: list[EndpointsSeen]) -> Iterator[str]:
+    """A sentence for each host that did not have what was asked for."""
+    for one in seen:
+        if one.missing or one.strange:
+            parts = [("without", one.missing), ("with", one.strange)]
+            told = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+            yield f"the MPTCP endpoints of {one.host} are not those asked for: {told}"

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What was counted of networks, by the points of a sweep: means over seeds, with the values behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mptcplab.metrics.boxes import BoxSeen
+from mptcplab.metrics.endpoints import EndpointsSeen
+from mptcplab.metrics.links import DirectionSeen
+from mptcplab.metrics.loss import Chances
+from mptcplab.metrics.network import NetworkSeen
+from mptcplab.metrics.rows import RunResult
+from mptcplab.stats import Interval, mean_interval
+
+_Seen = TypeVar("_Seen")
+#: Numbers of a direction, by their names in JSON.
+_COUNTED: dict[str, Callable[[DirectionSeen], float | None]] = {
+    "packets": lambda one: one.packets,
+    "bytes": lambda one: one.bytes,
+    "lost": lambda one: one.lost,
+    "lost_percent": lambda one: one.lost_percent,
+    "dropped": lambda one: one.dropped,
+    "marked": lambda one: one.marked,
+    "waiting": lambda one: one.waiting,
+    "peak_queue_bytes": lambda one: one.peak_bytes,
+    "peak_queue_packets": lambda one: one.peak_packets,
+}
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """One direction of a link at one point. ``values`` have no counter that no run has.
+
+    ``outside`` are the seeds whose losses are not those that chance makes, ``unknown`` why nothing is known of that.
+    """
+
+    settings: Mapping[str, str]
+    link: str
+    direction: str
+    asked: Chances
+    seeds: tuple[int, ...]
+    values: Mapping[str, tuple[float, ...]]
+    outside: tuple[int, ...]
+    unknown: str
+
+    def interval(self, counter: str) -> Interval | None:
+        """Mean over seeds; None if nothing was counted."""
+        values = self.values.get(counter)
+        return mean_interval(values) if values else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "settings": dict(self.settings),
+            "link": self.link,
+            "direction": self.direction,
+            "asked_loss_percent": [100 * self.asked.least, 100 * self.asked.most],
+            **{name: _json(values) for name, values in self.values.items()},
+            "seeds": list(self.seeds),
+            "seeds_outside_99.9_percent": list(self.outside),
+            "loss_not_compared": self.unknown,
+        }
+
+
+@dataclass(frozen=True)
+class EndpointRow:
+    """The endpoints of one host at one point, and the seeds with which they were so."""
+
+    settings: Mapping[str, str]
+    endpoints: EndpointsSeen
+    seeds: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        one = self.endpoints
+        told = {"settings": dict(self.settings), "host": one.host, "asked": list(one.asked), "seen": list(one.seen)}
+        return {**told, "seeds": list(self.seeds)}
+
+
+@dataclass(frozen=True)
+class BoxRow:
+    """What a middlebox did at one point, in packets."""
+
+    settings: Mapping[str, str]
+    router: str
+    verb: str
+    option: str
+    packets: tuple[float, ...]
+    seeds: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        told = {"settings": dict(self.settings), "router": self.router, "verb": self.verb, "option": self.option}
+        return {**told, "packets": _json(self.packets), "seeds": list(self.seeds)}
+
+
+def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
+    """Everything, as results.json has it."""
+    return {
+        "links": [row.to_json() for row in link_rows(results)],
+        "endpoints": [row.to_json() for row in endpoint_rows(results)],
+        "middleboxes": [row.to_json() for row in box_rows(results)],
+    }
+
+
+def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
+    """Every direction of every link, by point."""
+    groups = _grouped(results, lambda seen: seen.directions, lambda one: (one.link, one.direction))
+    return [_link_row(settings, members) for settings, members in groups]
+
+
+def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
+    """Every host's endpoints, by point; another row where seeds differ."""
+    groups = _grouped(results, lambda seen: seen.endpoints, lambda one: one)
+    return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
+
+
+def box_rows(results: Iterable[RunResult]) -> list[BoxRow]:
+    """Everything that middleboxes did, by point."""
+    groups = _grouped(results, lambda seen: seen.boxes, lambda one: (one.router, one.verb, one.option))
+    return [_box_row(settings, members) for settings, members in groups]
+
+
+def _grouped(
+    results: Iterable[RunResult],
+    part: Callable[[NetworkSeen], Iterable[_Seen]],
+    key: Callable[[_Seen], Hashable],
+) -> list[tuple[dict[str, str], list[tuple[int, _Seen]]]]:
+    """What was seen of equal keys at equal points, with the seeds."""
+    groups: dict[Any, list[tuple[int, _Seen]]] = {}
+    for result in results:
+        for one in part(result.network):
+            groups.setdefault((result.settings, key(one)), []).append((result.seed, one))
+    return [(dict(settings), members) for (settings, _), members in groups.items()]
+
+
+def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionSeen]]) -> LinkRow:
+    first = members[0][1]
+    counted = {name: [count(one) for _, one in members] for name, count in _COUNTED.items()}
+    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
+    return LinkRow(
+        settings=settings,
+        link=first.link,
+        direction=first.direction,
+        asked=first.asked,
+        seeds=_seeds(members),
+        values={name: values for name, values in known.items() if values},
+        outside=tuple(seed for seed, one in members if not one.is_as_asked),
+        unknown=next((one.unknown for _, one in members if one.unknown), ""),
+    )
+
+
+def _box_row(settings: Mapping[str, str], members: Sequence[tuple[int, BoxSeen]]) -> BoxRow:
+    first = members[0][1]
+    packets = tuple(float(one.packets) for _, one in members)
+    return BoxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))
+
+
+def _seeds(members: Sequence[tuple[int, Any]]) -> tuple[int, ...]:
+    return tuple(seed for seed, _ in members)
+
+
+def _json(values: tuple[float, ...]) -> dict[str, Any]:
+    interval = mean_interval(values)
+    return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n, "values": list(values)}

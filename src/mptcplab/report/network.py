@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""The network as it was, as tables: links, MPTCP's endpoints, middleboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mptcplab.metrics.loss import CONFIDENCE
+from mptcplab.metrics.network_rows import BoxRow, EndpointRow, LinkRow, box_rows, endpoint_rows, link_rows
+from mptcplab.metrics.rows import RunResult
+from mptcplab.report.link_words import direction_words
+from mptcplab.report.table import Table, interval_text, number, short_names
+from mptcplab.stats import mean_interval
+
+#: By settings, link and direction: where it leads, and what it was to be like.
+Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
+_MOST_ROWS = 200
+_NOTHING = "none"
+_LOST, _ASKED = "lost %", "asked %"
+#: Columns of counters, in packets unless their names say otherwise.
+_COLUMNS = {
+    "packets": "packets",
+    "MB": "bytes",
+    _LOST: "lost_percent",
+    _ASKED: "",
+    "dropped": "dropped",
+    "marked": "marked",
+    "peak queue": "peak_queue_packets",
+    "peak kB": "peak_queue_bytes",
+}
+_UNITS = {"bytes": 1e6, "peak_queue_bytes": 1e3}
+_NOTES = (
+    "Packets and bytes left the direction, as whole Ethernet frames and with ARP. Lost: at random, of all that came. "
+    "Dropped: by the queue. Marked: by ECN. Peak: the most that a sample of the queue has.",
+    f"A loss that stands out is none of those that chance makes in {100 * CONFIDENCE:g} % of all runs with what was "
+    "asked for: so is one direction in a thousand by chance alone.",
+)
+
+
+def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
+    """What the manifests of some runs say of their links, by point."""
+    return {
+        (result.settings, link["name"], side): (_arrow(link["between"], side), ", ".join(direction_words([link[side]])))
+        for result, manifest in manifests
+        for link in manifest["links"]
+        for side in ("forward", "backward")
+    }
+
+
+def _arrow(between: Sequence[str], side: str) -> str:
+    return " → ".join(between if side == "forward" else reversed(between))
+
+
+def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
+    """All there are: of a network without MPTCP or middleboxes, only the links."""
+    found = (
+        link_table(link_rows(results), words),
+        _endpoint_table(endpoint_rows(results)),
+        _box_table(box_rows(results)),
+    )
+    return tuple(table for table in found if table.rows)
+
+
+def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
+    """What every direction of every link carried, lost and held, beside what it was to be like."""
+    shown = rows[:_MOST_ROWS]
+    keys = list(rows[0].settings) if rows else []
+    titles = [*short_names(keys).values(), "link", "direction", "as asked for", *_COLUMNS, "n"]
+    cells = tuple(tuple(_link_cells(row, words)) for row in shown)
+    loss = titles.index(_LOST)
+    styles = tuple((line, loss, "bold red") for line, row in enumerate(shown) if row.outside)
+    return Table("Links", tuple(titles), cells, frozenset(_COLUMNS), (*_NOTES, *_left_out(rows)), styles)
+
+
+def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
+    arrow, asked = words[tuple(row.settings.items()), row.link, row.direction]
+    yield from (*row.settings.values(), row.link, arrow, asked)
+    for counter in _COLUMNS.values():
+        yield _counted(row, counter) if counter else _asked(row)
+    yield str(len(row.seeds))
+
+
+def _counted(row: LinkRow, counter: str) -> str:
+    values, unit = row.values.get(counter), _UNITS.get(counter)
+    if not values:
+        return ""
+    if unit is None and counter != "lost_percent":
+        return _mean(values)
+    return interval_text(mean_interval([value / (unit or 1) for value in values]))
+
+
+def _asked(row: LinkRow) -> str:
+    """The loss asked for; two numbers if it changes during the run, or no upper one (see ``Chances``)."""
+    if row.asked.most >= 1:
+        return f"at least {number(100 * row.asked.least)}"
+    ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.least, row.asked.most))
+    return " to ".join(ends)
+
+
+def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
+    keys = list(rows[0].settings) if rows else []
+    titles = (*short_names(keys).values(), "host", "as asked for", "as seen", "n")
+    cells, styles = [], []
+    for line, row in enumerate(rows[:_MOST_ROWS]):
+        one = row.endpoints
+        told = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
+        cells.append((*row.settings.values(), one.host, *told, str(len(row.seeds))))
+        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.strange else []
+    note = "When the run ended. The kernel makes implicit ones by itself, of addresses that subflows use."
+    return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
+
+
+def _box_table(rows: Sequence[BoxRow]) -> Table:
+    keys = list(rows[0].settings) if rows else []
+    titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
+    cells = tuple(
+        (*row.settings.values(), row.router, row.verb, row.option, _mean(row.packets), str(len(row.seeds)))
+        for row in rows[:_MOST_ROWS]
+    )
+    return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_left_out(rows)))
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Of whole numbers: one alone is a whole number."""
+    return interval_text(mean_interval(values), 0 if len(values) == 1 else None)
+
+
+def _left_out(rows: Sequence[object]) -> Iterator[str]:
+    if len(rows) > _MOST_ROWS:
+        yield f"The first {_MOST_ROWS} of {len(rows)} rows; results.json has all."

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""What the kernel counted of links, endpoints and middleboxes, as recordings have it, and what is warned of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.made_counters import Counts, write_counters
+from tests.unit.made_results import TWO_LINES, make_results
+
+from mptcplab.campaign.contract import contract
+from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.links import DirectionSeen
+from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.network import network_seen, network_warnings, unused_links
+from mptcplab.metrics.network_rows import network_document
+from mptcplab.pages import write_report
+from mptcplab.plan.compile import ports
+from mptcplab.recording import samples
+from mptcplab.recording.record import FORMAT, Recording
+from mptcplab.results import open_results
+from mptcplab.scenario.load import load
+from mptcplab.scenario.network import Network
+
+SCENARIO = """
+title = "two lines"
+topology = { preset = "disjoint-lines" }
+links.line1 = { rate = "10 Mbit/s", delay = "10 ms", loss = "1 %" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
+"""
+FORWARD = ("line1", "forward")
+
+
+def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None) -> Recording:
+    """A recording of a scenario in which only the network was counted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "scenario.toml"
+    file.write_text(text)
+    scenario = load(file).points[0].scenario
+    told = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), ports(scenario))}))
+    write_counters(folder, told, counts)
+    (folder / "manifest.json").write_text(json.dumps(told))
+    return Recording(folder)
+
+
+def _events(folder: Path, *events: tuple[str, str, str]) -> None:
+    rows = [{"instant_ns": 1, "kind": kind, "link": link, "value": value} for kind, link, value in events]
+    samples.write(rows, folder / "events.parquet")
+
+
+def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionSeen:
+    return next(one for one in network_seen(recording).directions if (one.link, one.direction) == place)
+
+
+def _said(recording: Recording) -> list[str]:
+    return list(network_warnings(network_seen(recording)))
+
+
+def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
+    """netem counts what the disciplines below it drop as well."""
+    leaf = {"ecn_mark": 4, "tins": [{"ecn_mark": 1}, {"ecn_mark": 2}]}
+    count = {"packets": 960, "bytes": 9600, "drops": 30, "below": 18, "qlen": 10, "leaf": leaf}
+    rows = [
+        {"time_ns": time, "link": "line1", "direction": "forward", "bytes": held, "packets": held // 1000, "drops": 0}
+        for time, held in ((1, 3000), (2, 7000), (3, 0))
+    ]
+    samples.write(rows, tmp_path / "queues.parquet")
+    seen = _seen(_recording(tmp_path, counts={FORWARD: count, ("access1", "forward"): {"packets": 5, "bytes": 300}}))
+    assert (seen.packets, seen.bytes, seen.lost, seen.dropped, seen.waiting) == (960, 9600, 12, 18, 10)
+    assert (seen.offered, seen.lost_percent, seen.marked) == (1000, 1.2, 7)
+    assert (seen.peak_bytes, seen.peak_packets) == (7000, 7)
+    assert seen.is_as_asked
+    access = _seen(Recording(tmp_path), ("access1", "forward"))
+    assert (access.packets, access.bytes, access.lost, access.dropped) == (5, 300, 0, 0), "nothing shapes it"
+    assert access.peak_bytes is None
+
+
+def test_where_directions_are_shaped(tmp_path: Path) -> None:
+    """A router shapes what it sends, and what a host has sent to it; what changes later is shaped from the start."""
+    text = (
+        SCENARIO
+        + 'events = [{ at = "0.5 s", what = "change", link = "access2", direction = "backward", loss = "9 %" }]'
+    )
+    links = {link["name"]: link for link in _recording(tmp_path, text).manifest["links"]}
+    assert links["line1"]["forward"]["shaped_at"] == ["r1", "line1"]
+    assert links["line1"]["backward"]["shaped_at"] == ["r1", "ifb.2"]
+    assert [links["access2"][side]["shaped_at"] for side in ("forward", "backward")] == [None, ["r2", "access2"]]
+    assert links["access2"]["backward"]["chances"] == {"least": 0.0, "most": 0.09, "bursts": None}
+
+
+@pytest.mark.parametrize(
+    ("loss", "drops", "is_told"),
+    [
+        ('loss = "1 %"', 100, False),
+        ('loss = "1 %"', 60, True),
+        ('loss = "1 %"', 140, True),
+        ('duplicate = "50 %", loss = "1 %"', 60, False),
+        ('delay_limit = "50 packets"', 4000, False),
+        ("", 1, True),
+        ('burst_loss = { mean = "1 %", length = "2 packets" }', 40, True),
+        ('burst_loss = { mean = "1 %", length = "40 packets" }', 40, False),
+    ],
+)
+def test_losses_that_chance_does_not_make(tmp_path: Path, loss: str, drops: int, is_told: bool) -> None:
+    text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
+    recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
+    said = _said(recording)
+    assert [f"line1 forward lost {drops} of 10000 packets" in one for one in said] == [True] * is_told, said
+
+
+def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
+    recording = _recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
+    _events(tmp_path, ("down", "line1", "silent"), ("up", "line1", ""))
+    assert len(_said(recording)) == 1, "packets that vanish silently never reach the queue"
+    _events(tmp_path, ("down", "line1", "carrier"), ("up", "line1", ""))
+    assert _said(recording) == []
+    assert _seen(recording).unknown == "its interface was down, which empties queues without counting"
+
+
+@pytest.mark.parametrize("implicit", [{"implicit": True}, {"rawflags": "10"}])
+def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
+    recording = _recording(tmp_path)
+    file = tmp_path / "counters" / "server" / "mptcp-endpoint.json"
+    asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "line2"}
+    (of_server,) = (one for one in network_seen(recording).endpoints if one.host == "server")
+    assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
+    file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
+    assert _said(recording) == []
+    file.write_text(json.dumps([asked | {"backup": True}]))
+    differs = "the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal and with 10.0.4.2 backup"
+    assert _said(recording) == [f"{differs} signal"]
+    file.write_text("[]")
+    assert _said(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
+    _events(tmp_path, ("address-removed", "line2", ""))
+    assert _said(recording) == [], "it went with its address"
+    (file.parent / "mptcp-limits.json").write_text('[{"add_addr_accepted": 8, "subflows": 2}]')
+    assert "without at most 8 subflows and with at most 2 subflows" in _said(recording)[0]
+
+
+def test_middleboxes(tmp_path: Path) -> None:
+    text = SCENARIO + 'routers.r1.middlebox = { strip = ["mp_join"], drop = ["add_addr"], damage = "1 %" }'
+    boxes = network_seen(_recording(tmp_path, text)).boxes
+    assert [(box.router, box.verb, box.option, box.packets) for box in boxes if box.router == "r1"] == [
+        ("r1", "drop", "add_addr", 7),
+        ("r1", "strip", "mp_join", 7),
+        ("r1", "damage", "payload", 7),
+    ]
+
+
+def _unused(recording: Recording, shares: Sequence[str]) -> list[str]:
+    (ends,) = ends_of(recording)
+    return list(unused_links(recording, ends, dict.fromkeys(shares, 1.0), network_seen(recording)))
+
+
+BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("line1", "forward"): {"bytes": 10**6}}
+
+
+def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
+    recording = _recording(tmp_path / "a", counts=BUSY)
+    said = "MPTCP was in use, but no data went by access2 of client and line2 of server"
+    assert _unused(recording, ["access1>line1"]) == [said]
+    assert _unused(recording, ["access1>line1", "access2>line2"]) == [], "a subflow that is there tells by itself"
+    _events(tmp_path / "a", ("down", "access2", "silent"))
+    assert _unused(recording, ["access1>line1"]) == [], "the other end of the way cannot carry anything either"
+    second = {("access2", "forward"): {"bytes": 10**5}, ("line2", "forward"): {"bytes": 10**5}}
+    assert _unused(_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>line1"]) == []
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        'endpoints = "none"',
+        "limits = { subflows = 0 }",
+        'path_manager = "userspace", modes = { access2 = "backup" }',
+        'endpoints = [{ link = "access1" }, { link = "access2", flags = ["subflow", "backup"] }]',
+    ],
+)
+def test_links_that_are_not_meant_for_data(tmp_path: Path, transport: str) -> None:
+    text = SCENARIO + f"hosts.client.transport = {{ {transport} }}"
+    assert _unused(_recording(tmp_path, text, counts=BUSY), ["access1>line1"]) == []
+
+
+def test_results_have_it(tmp_path: Path) -> None:
+    """Lost as asked for, in results.json and on the page; in the table of a result only if it is not."""
+    make_results(tmp_path / "r", TWO_LINES.replace('loss = "0.1 %"', 'loss = "1 %"'))
+    results = open_results(tmp_path / "r")
+    document = network_document([run.result for run in results.recorded])
+    assert len(document["links"]) == 6 * 4 * 2
+    line2 = [row for row in document["links"] if (row["link"], row["direction"]) == ("line2", "forward")]
+    assert [row["lost"] for row in line2] == [{"mean": 10, "ci95_half_width": 0, "n": 3, "values": [10, 10, 10]}] * 6
+    assert [row["asked_loss_percent"] for row in line2] == [[1, 1]] * 6
+    assert all(row["seeds"] == [1, 2, 3] and not row["seeds_outside_99.9_percent"] for row in line2)
+    hosts = [(row["settings"]["transport.protocol"], row["host"]) for row in document["endpoints"]]
+    assert hosts == [("mptcp", "client"), ("mptcp", "server")] * 3, "TCP has none"
+    write_report(tmp_path / "r", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "The network as seen" in page
+    assert "r2 → server" in page
+    assert not any(warning for run in results.recorded for one in run.result.measured for warning in _of_links(one))
+
+
+def test_a_loss_that_is_not_as_asked_for_is_a_warning_of_its_rows(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    some = sorted((tmp_path / "r" / "runs").iterdir())[0]
+    file = some / "counters" / "r2" / "tc.json"
+    told = json.loads(file.read_text())
+    told[0] |= {"drops": 500}
+    file.write_text(json.dumps(told))
+    results = open_results(tmp_path / "r")
+    (run,) = (run for run in results.recorded if run.recording.folder.name == some.name)
+    assert [len(_of_links(one)) for one in run.result.measured] == [1]
+    (row,) = (row for row in network_document([run.result])["links"] if row["seeds_outside_99.9_percent"])
+    assert row["lost"]["mean"] == 500
+    assert any("at random" in warning for row in results.rows for warning in row.warnings)
+
+
+def _of_links(one: Measured) -> list[str]:
+    return [warning for warning in one.warnings if "at random" in warning]
+
+
+def test_what_is_not_known_has_no_counters(tmp_path: Path) -> None:
+    """A direction through which nothing came has no percentage, and one without samples no peak."""
+    seen = _seen(_recording(tmp_path))
+    assert (seen.offered, seen.lost_percent, seen.peak_packets) == (0, None, None)
+    assert replace(seen, lost=1).lost_percent == 100
