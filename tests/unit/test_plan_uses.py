@@ -77,6 +77,7 @@ def test_links_say_what_they_use(said: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", ["clamp", "echo", "police"])
 def test_plugins_say_what_they_use(name: str) -> None:
     script = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path; from mptcplab.plan.compile import compile_plan\n"
         "from mptcplab.scenario.load import load; from tests.unit.test_plan_uses import _undeclared\n"
         f"print(_undeclared(compile_plan(load(Path({str(PLUGINS / name)!r} + '.toml')).points[0].scenario, seed=1)))"

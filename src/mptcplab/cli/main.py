@@ -76,9 +76,8 @@ complete(commands, "")
 def main() -> NoReturn:
     """Run the command line. Never shows a traceback for what a user can cause."""
     if VARIABLE in os.environ:
-        importlib.import_module(
-            "mptcplab.cli.completion"
-        )  # click looks for the shell's way to ask before it looks for commands
+        # click looks for the shell's way to ask before it looks for commands
+        importlib.import_module("mptcplab.cli.completion")
     try:
         with sigterm_as_interrupt():
             status = commands.main(standalone_mode=False)

@@ -314,7 +314,7 @@ def _say(what: str, **told: object) -> None:
 
 
 def main(config: str) -> None:
-    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/plan/path_manager.py."""
+    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/node/path_manager.py."""
     Manager(json.loads(config)).run()
 
 
