@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,8 @@ def init(
 
 def _ask_all() -> Answers:
     """The questions, on standard error. :raises click.Abort: at the end of input and at Ctrl-C."""
+    # Importing polars lets system calls go on behind Ctrl-C, and a prompt would not hear of it.
+    signal.siginterrupt(signal.SIGINT, True)
     click.echo("A few questions; the default is taken when you answer nothing.", err=True)
     count = int(_ask("How many lines between client and server?", "2", _whole(1, 16)))
     paths: list[template.PathAnswer] = []
