@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "kernel" / "upstream"
 CLI = (sys.executable, "-m", "mptcplab")
 TESTS = ("mptcp_stall", "tcp_tsq_orphan")
+#: A fix by itself, which the scenario below tries; all others are series with selftests.
+ALONE = "mptcp-window"
 #: The faults by the names of their tests.
 DATA_FIN = "mptcp_stall: DATA_FIN with data received before"
 JOIN = "mptcp_stall: data written before a join"

@@ -156,9 +156,10 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     patches = directory / "patches"
     plain = is_plain(variant)
     wanted = MACHINE_PATCHES if plain else "*.patch"
-    parts = [part for part in variant.split("-") if part not in ("", _PLAIN, *FIXES)]
-    fixes = [directory / "upstream" / FIXES[part] for part in variant.split("-") if part in FIXES]
-    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *parts)]
+    parts = variant.split("-")
+    fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
+    options = [part for part in parts if part not in ("", _PLAIN, *FIXES)]
+    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return Inputs(
