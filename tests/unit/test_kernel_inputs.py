@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from mptcplab.kernel import data
 from mptcplab.kernel.config import ESSENTIAL, check_essential, lost_options, parse_config
 from mptcplab.kernel.data import (
     DEFAULT_HZ,
+    FIXES,
     HZ_CHOICES,
     Inputs,
     NamedFile,
@@ -155,6 +157,30 @@ def test_plain_combines_with_the_other_variants() -> None:
     assert usual_variant("plain-hz1000") == variant_of(plain=True) == "plain"
     options = parse_config(load_inputs("7.2", variant="plain-hz100").fragment)
     assert (options["CONFIG_HZ_100"], options["CONFIG_LOCALVERSION"]) == ("y", '"-mptcplab-plain-hz100"')
+
+
+def test_a_fix_of_mainline_is_applied_last_and_named() -> None:
+    lab, fixed = (load_inputs("7.2", variant=variant) for variant in ("", "window"))
+    (added,) = fixed.patches[len(lab.patches) :]
+    assert fixed.patches[: len(lab.patches)] == lab.patches
+    assert added.name.startswith("upstream/mptcp-window/0001-"), added.name
+    assert parse_config(fixed.fragment)["CONFIG_LOCALVERSION"] == '"-mptcplab-window"'
+    plain = load_inputs("7.2", variant="plain-join-window")
+    assert [patch.name[:19] for patch in plain.patches[-2:]] == ["upstream/mptcp/0003", "upstream/mptcp-wind"]
+
+
+def test_fixes_may_be_named_in_any_order() -> None:
+    assert variant_of(plain=True, hz=250, fixes=("window", "join"), debug=True) == "plain-hz250-join-window-debug"
+    assert usual_variant("window-join") == "join-window"
+    assert build_options("join-window") == ["--fix", "join", "--fix", "window"]
+
+
+@pytest.mark.parametrize("fix", FIXES)
+def test_every_fix_is_a_patch_of_net(fix: str) -> None:
+    """Not the selftest behind it; and not what the lab kernel has as a patch of its own."""
+    content = load_inputs("7.2", variant=fix).patches[-1].content
+    assert b"+++ b/net/" in content
+    assert not re.search(rb"^\+\+\+ b/(?!net/)", content, re.MULTILINE)
 
 
 def test_patches_of_a_user_come_after_ours_in_their_order(tmp_path: Path) -> None:

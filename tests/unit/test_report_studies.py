@@ -48,7 +48,7 @@ def test_a_study_quotes_the_other_tables_of_its_folder(tmp_path: Path) -> None:
     assert missing in pages[0]
     assert missing not in pages[1]
     values = [f"{measured[row, 'mptcp'].interval.mean:.1f}" for row in ("0 ms", "4 ms", "5 ms", "20 ms")]
-    assert f"gives {', '.join(values[:3])} and {values[3]} Mbit/s (Table reading)" in pages[1]
+    assert f": at multiples of 0, 4, 5 and 20 ms {', '.join(values[:3])} and {values[3]} Mbit/s." in pages[1]
     assert "Quoted from this folder: table reading, n = 1." in pages[1]
 
 

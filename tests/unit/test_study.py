@@ -23,6 +23,7 @@ from mptcplab.study.figures import study_figures
 from mptcplab.study.judged import Judged, judge
 from mptcplab.study.load import Selected, select, study_names
 from mptcplab.study.measured import fits, index_results, index_rows
+from mptcplab.study.notes import asked
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Claim, Study
 from mptcplab.study.verdict import is_good, judge_cells
@@ -307,12 +308,19 @@ RATIO = {"of": "mptcp", "to": ["tcp"]}
         ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "each": True, "rows": ["3 ms"], "least": 1.4}, "holds"),
         ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "rows": ["3 ms"], "most": 1.4}, "holds"),
         ({**RATIO, "rows": ["1 ms"], "least": 1.9, "trend": "falls"}, "not certain"),
+        # Over twice TCP's, as for two lines of one rate: 1, and not 2.
+        ({"of": "mptcp", "to": ["tcp", "tcp"], "rows": ["1 ms"], "least": 0.9, "most": 1.1}, "holds"),
     ],
 )
 def test_claims_with_intervals(claim: dict[str, Any], expected: str) -> None:
     """Ratios are formed seed by seed, so noise that both users share does not widen them."""
     (judged,) = _users(claim).claims
     assert judged.verdict == expected, judged.quantities
+
+
+def test_what_a_claim_divides_by_is_plain() -> None:
+    judged = _users({"of": "mptcp", "to": ["tcp@1 ms", "tcp"], "least": 0.1})
+    assert asked(judged.claims[0], judged.selected.table) == "MPTCP / (TCP at 1 ms + TCP) at least 0.1"
 
 
 def test_a_step_back_breaks_a_trend() -> None:

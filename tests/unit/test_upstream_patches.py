@@ -11,6 +11,8 @@ import pytest
 KERNEL = Path(__file__).resolve().parents[2] / "kernel"
 SERIES = sorted(path for path in (KERNEL / "upstream").iterdir() if path.is_dir())
 PATCHES = [file for folder in SERIES for file in sorted(folder.glob("*.patch")) if not file.name.startswith("0000-")]
+#: A fix by itself. Its test is a run: tests.lab.upstream_kernels.
+ALONE = "mptcp-window"
 _SUBJECT = re.compile(r"^Subject: \[PATCH (net|mptcp-net) (\d)/(\d)\] (.+)$", re.MULTILINE)
 _FIXES = re.compile(r'^Fixes: [0-9a-f]{12} \(".+"\)$', re.MULTILINE)
 #: The patch of the lab's kernel that is a fix of mainline, and its form for mainline.
@@ -26,7 +28,7 @@ def _fixes_something(text: str) -> bool:
     return "+++ b/net/" in text
 
 
-@pytest.mark.parametrize("folder", SERIES, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", [one for one in SERIES if one.name != ALONE], ids=lambda folder: folder.name)
 def test_a_series_is_complete(folder: Path) -> None:
     files = sorted(folder.glob("*.patch"))
     found = [_SUBJECT.search(file.read_text()) for file in files]
@@ -38,6 +40,11 @@ def test_a_series_is_complete(folder: Path) -> None:
     titles = [text for text in (file.read_text() for file in files[1:]) if _fixes_something(text)]
     tests = [text for text in (file.read_text() for file in files[1:]) if "/testing/selftests/" in text]
     assert len(titles) == len(tests) == last / 2, "every fix is followed by its test"
+
+
+def test_a_patch_by_itself_has_no_number_and_no_cover_letter() -> None:
+    (file,) = (KERNEL / "upstream" / ALONE).glob("*.patch")
+    assert "\nSubject: [PATCH mptcp-net] mptcp: " in file.read_text()
 
 
 @pytest.mark.parametrize("file", PATCHES, ids=lambda file: f"{file.parent.name}/{file.name[:4]}")
@@ -59,6 +66,6 @@ def test_the_labs_fix_is_the_one_for_mainline() -> None:
 
 
 def test_no_kernel_is_built_with_them() -> None:
-    """They are for mainline. A kernel has them when `--patch` names them."""
+    """They are for mainline. A kernel has them when `--fix` or `--patch` names them."""
     names = {file.name for file in PATCHES}
     assert not names & {file.name for file in (KERNEL / "patches").rglob("*.patch")}

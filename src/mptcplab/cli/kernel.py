@@ -13,7 +13,7 @@ from mptcplab.cli.options import patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, HZ_CHOICES
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 
 
 @click.group()
@@ -40,6 +40,13 @@ def kernel() -> None:
     help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
 )
 @click.option("--plain", is_flag=True, help="Mainline's network stack, without ours; chosen as 7.2-plain.")
+@click.option(
+    "--fix",
+    "fixes",
+    type=click.Choice(list(FIXES)),
+    multiple=True,
+    help="With a fix of mainline that has not been sent yet; may be given again; chosen as 7.2-window.",
+)
 @patch_option("A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def build(
@@ -50,6 +57,7 @@ def build(
     debug: bool,
     hz: str,
     plain: bool,
+    fixes: tuple[str, ...],
     patches: tuple[Path, ...],
     as_json: bool,
 ) -> None:
@@ -63,7 +71,16 @@ def build(
 
     with StderrReporter() as progress:
         built = build_kernel(
-            version, source, jobs, keep_tree, progress, debug=debug, hz=int(hz), plain=plain, patches=patches
+            version,
+            source,
+            jobs,
+            keep_tree,
+            progress,
+            debug=debug,
+            hz=int(hz),
+            plain=plain,
+            fixes=fixes,
+            patches=patches,
         )
     if as_json:
         click.echo(json.dumps(_as_dict(built)))

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,6 +50,7 @@ def build_kernel(
     debug: bool = False,
     hz: int = DEFAULT_HZ,
     plain: bool = False,
+    fixes: Collection[str] = (),
     patches: Sequence[Path] = (),
     cache: Path | None = None,
     inputs: Inputs | None = None,
@@ -59,9 +60,10 @@ def build_kernel(
     `source` is a tarball or a tree to take instead of Debian's package; `jobs` is how many
     compilers run at once (None: one per CPU of this process); `keep_tree` leaves the patched
     and built tree in `kept_tree()`, where later builds go on; `debug` makes the variant that
-    checks itself, `hz` one with another timer frequency (one of HZ_CHOICES), and `plain` one with
-    mainline's network stack; `patches` are applied after ours. Raises MissingError when tools or the
-    source are missing, InputError for a bad version, source or patch, LabError when the build fails.
+    checks itself, `hz` one with another timer frequency (one of HZ_CHOICES), `plain` one with
+    mainline's network stack, and `fixes` one with some of kernel/upstream (keys of FIXES);
+    `patches` are applied after ours. Raises MissingError when tools or the source are missing,
+    InputError for a bad version, source or patch, LabError when the build fails.
     """
     if version is not None and not VERSION_PATTERN.match(version):
         raise InputError(
@@ -75,7 +77,7 @@ def build_kernel(
         origin = _origin(version, source, cache, progress)
         actual = source_version(origin)
         _check_version(actual, version)
-        variant = variant_of(plain=plain, hz=hz, debug=debug)
+        variant = variant_of(plain=plain, hz=hz, fixes=fixes, debug=debug)
         inputs = with_patches(inputs or load_inputs(actual, variant=variant), patches)
         key = inputs.key(source_sha256=origin.sha256, compiler=compiler)
         kept = tree_for(

@@ -7,14 +7,14 @@ kernel/config/lab.config     options of every lab kernel
        patches/*.patch       for every version, in the order of their names; of these, `--plain` takes NNNN-um-*.patch
        patches/7.2/*.patch   only for that version, after the others
        net/                  files that are copied into the tree, but with `--plain`
-       upstream/             patches for mainline, see its README; no kernel has them by itself
+       upstream/             patches for mainline, see its README; a kernel has the ones that `--fix` names
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,8 +36,14 @@ DEFAULT_HZ = 1000
 GIVEN = "given"
 _PLAIN = "plain"
 _DEBUG = "debug"
+#: Fixes of mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
+FIXES: Mapping[str, str] = {
+    "join": "mptcp/0003-mptcp-push-pending-data-when-a-join-is-accepted.patch",
+    "tsq": "tcp/0001-tcp-do-not-wait-for-tcp_wfree-of-a-clone-that-netem-.patch",
+    "window": "mptcp-window/0001-mptcp-take-the-data-window-from-the-packet-of-the-DA.patch",
+}
 #: What a user writes behind a version to name a variant, see :func:`variant_of`; nothing for the usual kernel.
-VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{_DEBUG})?"
+VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
 #: Names of the patches that Linux needs to be the lab's machine. All others change or extend the network stack.
 MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
@@ -106,9 +112,9 @@ def data_dir() -> Path:
     return folder
 
 
-def variant_of(*, plain: bool = False, hz: int = DEFAULT_HZ, debug: bool = False) -> str:
-    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-debug`, empty for the usual kernel."""
-    parts = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, _DEBUG: debug}
+def variant_of(*, plain: bool = False, hz: int = DEFAULT_HZ, fixes: Collection[str] = (), debug: bool = False) -> str:
+    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-window-debug`, empty for the usual kernel."""
+    parts = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, **{name: name in fixes for name in FIXES}, _DEBUG: debug}
     return "-".join(part for part, chosen in parts.items() if chosen)
 
 
@@ -118,8 +124,13 @@ def is_plain(variant: str) -> bool:
 
 
 def usual_variant(variant: str) -> str:
-    """Return `variant` without the default frequency, which may be named: `hz1000-debug` is `debug`."""
-    return "-".join(part for part in variant.split("-") if part != f"hz{DEFAULT_HZ}")
+    """Return `variant` as `variant_of` has it: fixes in any order, the default frequency may be named.
+
+    `hz1000-debug` is `debug`, `window-join` is `join-window`.
+    """
+    parts = variant.split("-")
+    hz = next((int(part.removeprefix("hz")) for part in parts if part.startswith("hz")), DEFAULT_HZ)
+    return variant_of(plain=_PLAIN in parts, hz=hz, fixes=parts, debug=_DEBUG in parts)
 
 
 def build_options(variant: str) -> list[str]:
@@ -128,6 +139,8 @@ def build_options(variant: str) -> list[str]:
 
 
 def _build_option(part: str) -> list[str]:
+    if part in FIXES:
+        return ["--fix", part]
     return ["--hz", part.removeprefix("hz")] if part.startswith("hz") else [f"--{part}"]
 
 
@@ -137,20 +150,23 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
     Makefile lines that name it come from a patch. For a `variant`, the options of
     a file for each of its parts come on top, and its release is called after it.
-    The plain variant has the patches of the machine alone, and no source files.
+    The plain variant has the patches of the machine alone, and no source files. Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
     plain = is_plain(variant)
     wanted = MACHINE_PATCHES if plain else "*.patch"
-    parts = [part for part in variant.split("-") if part not in ("", _PLAIN)]
-    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *parts)]
+    parts = variant.split("-")
+    fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
+    options = [part for part in parts if part not in ("", _PLAIN, *FIXES)]
+    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return Inputs(
         fragment="\n".join(fragments),
-        patches=tuple(
-            _named(path, patches) for folder in (patches, patches / version) for path in sorted(folder.glob(wanted))
+        patches=(
+            *(_named(path, patches) for folder in (patches, patches / version) for path in sorted(folder.glob(wanted))),
+            *(_named(path, directory) for path in fixes),
         ),
         overlay=() if plain else tuple(_named(path, directory) for path in _sources(directory / "net")),
     )

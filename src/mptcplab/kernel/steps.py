@@ -76,7 +76,7 @@ def apply_patches(patches: Iterable[NamedFile], tree: Path, *, work: Path, log: 
     """Apply `patches` to `tree`; they are written below `work`. Raises LabError when one does not fit."""
     for patch in patches:
         path = work / patch.name
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(patch.content)
         # No fuzz: a hunk that only nearly fits may land in the wrong function. Force:
         # ask nothing, and don't take a patch back that is in the source already.

@@ -134,17 +134,18 @@ def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], measured: Meas
 
 def _quantities(claim: Claim, measured: Measured, row: str) -> Iterator[Quantity]:
     of = _value(measured, claim.of, row)
-    parts = {name: _value(measured, name, row) for name in claim.to}
-    known = {name: value for name, value in parts.items() if value is not None}
-    if of is None or len(known) < len(parts):
+    # A list: a sum may have one column twice, as two lines of one rate.
+    found = [(name, _value(measured, name, row)) for name in claim.to]
+    known = [(name, value) for name, value in found if value is not None]
+    if of is None or len(known) < len(found):
         return
     if not known:
         yield Quantity(row, "", of)
     elif claim.each:
-        for name, value in known.items():
+        for name, value in known:
             yield Quantity(row, name, combined(of, [value], ratio))
     else:
-        yield Quantity(row, "", combined(of, list(known.values()), ratio))
+        yield Quantity(row, "", combined(of, [value for _, value in known], ratio))
 
 
 def _value(measured: Measured, column: str, row: str) -> Value | None:

@@ -124,11 +124,17 @@ def asked(one: ClaimVerdict, table: PublishedTable) -> str:
     """What was compared with what."""
     claim = one.claim
     parts = [column_text(name, table) for name in claim.to]
-    to = (f" / each of {', '.join(parts)}" if claim.each else f" / {' + '.join(parts)}") if parts else ""
+    to = f" / {_divisor(parts, each=claim.each)}" if parts else ""
     bounds = (("at least", claim.least), ("at most", claim.most))
     wanted = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
     wanted += [claim.trend] if claim.trend else []
     return f"{column_text(claim.of, table)}{to} {', '.join(wanted)}{' somewhere' if claim.some else ''}"
+
+
+def _divisor(parts: list[str], *, each: bool) -> str:
+    if each:
+        return f"each of {', '.join(parts)}"
+    return f"({' + '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
 def _values(one: ClaimVerdict, table: PublishedTable) -> str:
