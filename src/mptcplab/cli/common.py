@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -109,6 +110,14 @@ def check_failures(
         lines.append(f"and {len(failed) - _SHOWN_FAILURES} more: {script} has the commands of all")
     count = f"{len(failed)} of {len(done)} runs failed, the first being " if len(done) > 1 else ""
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
+
+
+def repeating(file: Path, changes: Iterable[str], failed: Run) -> str:
+    """The command that repeats one run alone; ``changes`` as ``--set`` takes them."""
+    words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
+    for change in (*changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
+        words += ["--set", change]
+    return shlex.join(words)
 
 
 def _script(failures: Iterable[tuple[Run, str, str]]) -> Iterable[str]:

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from mptcplab.cli import complete
+from mptcplab.cli.options import set_option
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual.session import BARE, Session, run_session, run_terminal
 from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError, reason
-from mptcplab.kernel import find_kernel
+from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
 from mptcplab.units import Duration, UnitError
 
@@ -64,14 +65,7 @@ Examples:
     help="Lab kernel. Default: the scenario's, else 7.2.",
 )
 @click.option("--seed", type=click.IntRange(0, 10**18), help="Of all random numbers. Default: the scenario's, else 1.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete.settings,
-    help="Change one key of the scenario.",
-)
+@set_option()
 @click.option("--timeout", default="1 h", show_default=True, help="Virtual time after which COMMAND is ended.")
 @click.option(
     "--stall",
@@ -125,16 +119,24 @@ def exec(
         timeout_ns=_duration(timeout, "--timeout"),
         stall_seconds=_duration(stall, "--stall") / 1e9,
     )
-    kernel = find_kernel(version)
+    streams = None if shell else _streams(no_stdin)
+    return _status(find_kernel(version), plan, session, streams, seed=seed, prompt=not command)
+
+
+def _status(
+    kernel: KernelBuild, plan: Plan, session: Session, streams: Streams | None, *, seed: int, prompt: bool
+) -> int:
+    """How the command ended; it is on a terminal if there are no ``streams``. ``prompt``: it is a shell.
+
+    :raises KeyboardInterrupt: when the end was asked for. :raises LabError: when something cannot be written.
+    """
     cpu = max(os.sched_getaffinity(0))
     stop = Stop()
     with stop.on_signals():
         try:
-            if shell:
-                prompt = not command
+            if streams is None:
                 ended = run_terminal(kernel, plan, session, prompt=prompt, seed=seed, cpu=cpu, stop=stop.descriptor)
             else:
-                streams = _streams(no_stdin)
                 ended = run_session(kernel, plan, session, streams, seed=seed, cpu=cpu, stop=stop.descriptor)
         except RunInterruptedError as error:
             raise KeyboardInterrupt from error

@@ -17,6 +17,7 @@ from mptcplab.cli import complete
 from mptcplab.cli.common import Running, console, print_table, running_options, writing
 from mptcplab.cli.main import tell
 from mptcplab.cli.measuring import Outcome, lacks, measure_all
+from mptcplab.cli.options import set_option
 from mptcplab.cli.works import Work, work_on
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
@@ -59,14 +60,7 @@ this machine lacks something.
 @click.argument("wanted", metavar="[STUDY[/TABLE]]", required=False, shell_complete=complete.study_tables)
 @click.option("--all", "everything", is_flag=True, help="All tables of all studies, as without STUDY.")
 @click.option("--quick", is_flag=True, help="Fewer rows, fewer and shorter runs, as each table names for this.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete.settings,
-    help="Change one key of every scenario.",
-)
+@set_option("Change one key of every scenario.")
 @click.option("--list", "only_list", is_flag=True, help="Say what there is and what it would take; run nothing.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("results/reproduce"), show_default=True)
 @running_options

@@ -8,14 +8,15 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
 from mptcplab.campaign.lab import Done
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli import complete
-from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
+from mptcplab.cli.common import Running, check_failures, console, print_table, repeating, running_options, writing
+from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
 from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
@@ -28,7 +29,7 @@ from mptcplab.report.files import write_json, write_table, write_text
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.table import Table, result_table
-from mptcplab.scenario.load import Experiment, Run, load
+from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
 Examples:
@@ -40,17 +41,10 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete.settings,
-    help="Change one key of the scenario.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
+@scenario_argument
+@set_option()
+@seed_option()
+@repeats_option
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
 @click.option("--links", is_flag=True, help="Show also what every link carried, lost and held.")
 @running_options
@@ -80,7 +74,7 @@ def run(
     # Table and document of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done, as_json=as_json, links=links)
-    check_failures(done, lambda failed: _command(file, overrides, failed), folder)
+    check_failures(done, partial(repeating, file, overrides), folder)
 
 
 class _Sweep:
@@ -164,12 +158,3 @@ class _Sweep:
 def _failure(done: Done) -> dict[str, object]:
     assert done.error is not None
     return {"settings": done.run.point.settings, "seed": done.run.seed, "error": done.error.message}
-
-
-def _command(file: Path, overrides: tuple[str, ...], failed: Run) -> str:
-    """What repeats one run alone."""
-    settings = [f"{key}={value}" for key, value in failed.point.settings.items()]
-    words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
-    for setting in (*overrides, *settings):
-        words += ["--set", setting]
-    return shlex.join(words)

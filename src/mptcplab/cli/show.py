@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli import complete
 from mptcplab.cli.common import console, default_jobs, print_table
+from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
@@ -21,17 +21,10 @@ from mptcplab.scenario.load import Experiment, load
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete.settings,
-    help="Change one key of the scenario.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
+@scenario_argument
+@set_option()
+@seed_option()
+@repeats_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
     """Show the scenario in FILE as it was understood: its first point, its runs, an estimate of time.
@@ -90,16 +83,9 @@ def _runs(experiment: Experiment) -> Table:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=complete.settings,
-    help="Change one key of the scenario.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the run. Default: the scenario's first.")
+@scenario_argument
+@set_option()
+@seed_option("Seed of the run. Default: the scenario's first.")
 @click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Which point of the sweep.")
 def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -> None:
     """Print the commands of FILE's first run as a shell script that a person can read."""

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mptcplab.cli.common import repeating
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import Experiment, Point, Run, load
 from mptcplab.study.forms import file_stem, short_changes
@@ -40,10 +40,7 @@ class Work:
 
     def repeating(self, failed: Run) -> str:
         """The command that repeats one run alone."""
-        words = ["mptcplab", "run", str(self.selected.scenario), "--seed", str(failed.seed), "--repeats", "1"]
-        for change in (*self.changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
-            words += ["--set", change]
-        return shlex.join(words)
+        return repeating(self.selected.scenario, self.changes, failed)
 
 
 def work_on(selected: Selected, overrides: Sequence[str], *, quick: bool) -> Work:
