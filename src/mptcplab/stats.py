@@ -8,9 +8,9 @@ SciPy is imported late, because importing it takes longer than most commands nee
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 CONFIDENCE = 0.95
 #: The probability with which an effect that is called detectable is shown.
@@ -49,6 +49,15 @@ class Interval:
     def is_identical(self) -> bool:
         """Whether several values are all the same number. Their runs are one run, and the interval means nothing."""
         return self.half_width == 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"mean": self.mean, "ci95_half_width": self.half_width, "n": self.n}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Interval:
+        """Return it as :meth:`to_json` has it, whatever else is told."""
+        return cls(told["mean"], told["ci95_half_width"], told["n"])
 
     def is_within(self, share: float) -> bool:
         """Whether the half width is at most ``share`` of the mean's size. Never for a single value."""

@@ -164,5 +164,4 @@ def _seeds(members: Sequence[tuple[int, Any]]) -> tuple[int, ...]:
 
 
 def _json(values: tuple[float, ...]) -> dict[str, Any]:
-    interval = mean_interval(values)
-    return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n, "values": list(values)}
+    return mean_interval(values).to_json() | {"values": list(values)}

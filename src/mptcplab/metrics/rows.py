@@ -122,7 +122,7 @@ class ResultRow:
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
             return {"mean": None, "ci95_half_width": None, "n": 0, "values": []}
-        document: dict[str, Any] = {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
+        document = interval.to_json()
         values = self.samples.get(name)
         if values:
             median = median_interval(values)
@@ -141,12 +141,8 @@ class FairnessRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        document: dict[str, Any] = {"settings": self.settings, "jain_index": _interval_json(self.jain)}
-        return document | ({"jain_index_1s": _interval_json(self.jain_1s)} if self.jain_1s is not None else {})
-
-
-def _interval_json(interval: Interval) -> dict[str, Any]:
-    return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
+        document: dict[str, Any] = {"settings": self.settings, "jain_index": self.jain.to_json()}
+        return document | ({"jain_index_1s": self.jain_1s.to_json()} if self.jain_1s is not None else {})
 
 
 def run_result(recording: Recording, settings: Settings | None = None) -> RunResult:

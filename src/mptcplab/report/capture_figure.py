@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.capture.connection import Connection
 from mptcplab.capture.summary import ConnectionSummary
-from mptcplab.report.figure import COLOURS
+from mptcplab.report.figure import COLOURS, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ def save_data_sequence(connection: Connection, summary: ConnectionSummary, start
 
     ways = [way for way in (0, 1) if connection.spaces[way].total] or [0]
     ends = min(summary.subflows, key=lambda subflow: subflow.number).ends
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+    with mpl.rc_context(STYLE):
         drawing, panels = plt.subplots(
             len(ways), 1, figsize=(8.0, 3.8 * len(ways)), sharex=True, squeeze=False, layout="constrained"
         )

@@ -8,8 +8,9 @@ import importlib.metadata
 import math
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+#: Of matplotlib: equal figures give equal bytes, and text stays text.
+STYLE = {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
@@ -74,7 +77,6 @@ class Figure:
     lowest: float = 0.0
     marks: tuple[Mark, ...] = ()
     named: bool = False
-    _size: tuple[float, float] = field(default=(6.4, 4.0))
 
 
 @dataclass(frozen=True)
@@ -88,19 +90,30 @@ class _Look:
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png; equal figures give equal bytes, and are not drawn again."""
+    note = f"{figure.note}; above: what the study says, and our verdict" if figure.marks else figure.note
+    return save_drawing(folder, name, repr(figure).encode(), (6.4, 4.0), note, partial(_draw, figure))
+
+
+def save_drawing(
+    folder: Path, name: str, what: bytes, size: tuple[float, float], note: str, draw: Callable[[MplFigure, Axes], None]
+) -> list[Path]:
+    """Write NAME.svg and NAME.png of what ``draw`` draws, with ``note`` below; not again where they were drawn already.
+
+    ``what`` stands for all that decides what is drawn beside this module; ``size`` is in inches.
+    """
     files = [folder / f"{name}.svg", folder / f"{name}.png"]
-    key = _key(figure)
-    if is_drawn(files, key):
+    parts = (what, Path(__file__).read_bytes(), importlib.metadata.version("matplotlib").encode())
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    if _is_drawn(files, key):
         return files
     import matplotlib as mpl  # imported late: it costs more than all the rest of the command
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
-        drawing, axes = plt.subplots(figsize=figure._size, layout="constrained")
-        _draw(figure, drawing, axes)
-        note = f"{figure.note}; above: what the study says, and our verdict" if figure.marks else figure.note
+    with mpl.rc_context(STYLE):
+        drawing, axes = plt.subplots(figsize=size, layout="constrained")
+        draw(drawing, axes)
         if note:
             drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
         files[1].unlink(missing_ok=True)  # it is written last, so that it says that both are whole
@@ -110,14 +123,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     return files
 
 
-def _key(figure: Figure) -> str:
-    """Of all that decides what is drawn: the figure, and how we draw."""
-    version = importlib.metadata.version("matplotlib")
-    parts = (repr(figure).encode(), Path(__file__).read_bytes(), version.encode())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-
-
-def is_drawn(files: Sequence[Path], key: str) -> bool:
+def _is_drawn(files: Sequence[Path], key: str) -> bool:
     """Return whether the SVG and the PNG are there and were drawn from what ``key`` stands for."""
     try:
         with files[0].open(encoding="utf-8", errors="replace") as svg:
@@ -158,6 +164,11 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
+    tidy(axes)
+
+
+def tidy(axes: Axes) -> None:
+    """The grid below the curves, no box around them, and the legend beside."""
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.report.figure import is_drawn
+from mptcplab.report.figure import save_drawing, tidy
 from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_CLASSES
@@ -89,26 +87,9 @@ def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str)
     """Write NAME.svg and NAME.png; equal points give equal bytes, and are not drawn again. Nothing without points."""
     if not points:
         return []
-    files = [folder / f"{name}.svg", folder / f"{name}.png"]
-    version = importlib.metadata.version("matplotlib")
-    parts = (repr((title, points)).encode(), Path(__file__).read_bytes(), version.encode())
-    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-    if is_drawn(files, key):
-        return files
-    import matplotlib as mpl  # late: it costs more than all the rest of the command
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
-        drawing, axes = plt.subplots(figsize=(7.2, 5.6), layout="constrained")
-        _draw(axes, title, points)
-        drawing.supxlabel(caption(points).replace(". Bars", ".\nBars"), fontsize=7.5, color="0.35", x=0.01, ha="left")
-        files[1].unlink(missing_ok=True)  # written last, so that it says that both are whole
-        drawing.savefig(files[0], metadata={"Date": None, "Identifier": key})
-        drawing.savefig(files[1], dpi=160, metadata={"Software": None})
-        plt.close(drawing)
-    return files
+    what = repr((title, points)).encode() + Path(__file__).read_bytes()
+    note = caption(points).replace(". Bars", ".\nBars")
+    return save_drawing(folder, name, what, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
 
 
 def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
@@ -145,6 +126,4 @@ def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
     axes.set_ylabel("measured")
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
     axes.grid(color="0.9", linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    tidy(axes)

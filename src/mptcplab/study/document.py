@@ -32,7 +32,7 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
         "note": judged.filled(selected.table.note),
         "measured": [
             {"row": row, "column": column, "unit": selected.table.unit_of(column), "sockets": value.sockets}
-            | {**_interval(value.interval), "runs_without": value.missing}
+            | {**value.interval.to_json(), "runs_without": value.missing}
             | _full_document(judged, row, column, value.interval)
             | {"by_seed": {str(seed): one for seed, one in value.by_seed.items()}}
             for (row, column), value in judged.measured.items()
@@ -51,11 +51,7 @@ def _full_document(judged: Judged, row: str, column: str, value: Interval) -> di
     if judged.full is None:
         return {}
     full = judged.full.of(row, column)
-    return {"full": _interval(full) if full else None, "outside_full": bool(full and excludes(full, value))}
-
-
-def _interval(value: Interval) -> dict[str, Any]:
-    return {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
+    return {"full": full.to_json() if full else None, "outside_full": bool(full and excludes(full, value))}
 
 
 def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
@@ -71,7 +67,7 @@ def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
         "unit": judged.selected.table.unit_of(cell.column),
         "published": cell.published.mean,
         "published_half_width": cell.published.half_width,
-        "measured": _interval(cell.measured) if cell.measured else None,
+        "measured": cell.measured.to_json() if cell.measured else None,
         "difference_percent": cell.difference_percent,
         "verdict": cell.verdict,
         "at_half_tolerance": cell.at_half or None,
@@ -91,7 +87,7 @@ def _evidence_document(cell: Cell) -> dict[str, Any] | None:
     if one is None:
         return None
     place = {"table": one.table, "row": one.row, "column": one.column}
-    return place | {"value": _interval(one.value) if one.value else None, "moved": one.moved, "shown": one.is_shown}
+    return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "shown": one.is_shown}
 
 
 def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
@@ -112,7 +108,7 @@ def _claim_evidence(one: ClaimVerdict) -> dict[str, Any]:
 
 
 def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
-    return [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities]
+    return [{"row": q.row, "to": q.to, **q.interval.to_json()} for q in one.quantities]
 
 
 def parameters_document(selected: Selected) -> list[dict[str, Any]]:

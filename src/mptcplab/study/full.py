@@ -46,7 +46,7 @@ def full_form(selected: Selected, documents: Documents) -> Full:
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
-        cells = {(one["row"], one["column"]): _interval(one) for one in document["measured"]}
+        cells = {(one["row"], one["column"]): Interval.of(one) for one in document["measured"]}
         return Full(cells, "measured in this folder")
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:
@@ -94,7 +94,3 @@ def _shorter(selected: Selected, measured: Measured, full: Full) -> str:
     said = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
     said += [f"is shorter ({changes})"] if changes else []
     return f"the short form {' and '.join(said) or 'was recorded with another kernel or other programs'}"
-
-
-def _interval(one: Mapping[str, Any]) -> Interval:
-    return Interval(one["mean"], one["ci95_half_width"], one["n"])
