@@ -165,8 +165,7 @@ def open_every(folder: Path) -> Results:
 def _chosen(results: Results) -> Results:
     """The runs that results.json names, in its order, or of each point and seed the one that was executed last."""
     by_name = {run.result.identity: run for run in results.recorded}
-    rows = results.document.get("rows", [])
-    named = list(dict.fromkeys(name for row in rows for name in row.get("runs", ())))
+    named = list(dict.fromkeys(name for row in results.document.get("rows", ()) for name in row["runs"]))
     if named:
         chosen = [by_name[name] for name in named if name in by_name]
         others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
@@ -175,11 +174,8 @@ def _chosen(results: Results) -> Results:
     alike: dict[tuple[Settings, int], list[RecordedRun]] = {}
     for run in sorted(results.recorded, key=lambda run: (newest.get(run.result.identity, -1), run.key)):
         alike.setdefault(run.key, []).append(run)
-    keys = [(tuple(row["settings"].items()), seed) for row in rows for seed in row["seeds"]]
-    wanted = list(dict.fromkeys(keys)) or list(alike)
-    chosen = [alike[key][-1] for key in wanted if key in alike]
-    same = sum(len(alike.get(key, ())) for key in wanted)
-    return replace(results, recorded=tuple(chosen), others=len(results.recorded) - same, older=same - len(chosen))
+    chosen = [some[-1] for some in alike.values()]
+    return replace(results, recorded=tuple(chosen), older=len(results.recorded) - len(chosen))
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:

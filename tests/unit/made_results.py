@@ -75,7 +75,7 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
         (place / "counters" / node).mkdir(parents=True)
         counted = {"MPTcpExtMPCapableACKRX": 1} if _is_mptcp(run) else {}
         (place / "counters" / node / "nstat.json").write_text(json.dumps({"kernel": counted}))
-        (place / "counters" / node / "sysctl.txt").write_text("net.mptcp.scheduler = default\n")
+        (place / "counters" / node / "algorithms.json").write_text(json.dumps({"sockets": []}))
     (place / "plan.json").write_text(json.dumps({"plan": asdict(plan), "tools": {}}))
     manifest = json.loads(json.dumps(_manifest(run, identity, network)))
     write_counters(place, manifest, _counts(manifest))
@@ -138,7 +138,7 @@ def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Ite
     paths = list(zip(sending, receiving, strict=False))[: 2 if mptcp else 1]
     rates = [45e6 + 1e5 * (run.seed % 7), 15e6]
     common = {"conn": 0, "role": side}
-    yield {"event": "start", **common, "t_ns": 0, "congestion": "cubic"}
+    yield {"event": "start", **common, "t_ns": 0, "congestion": "cubic", "scheduler": "default"}
     for step in range(1, steps + 1):
         instant = step * STEP_MS * 10**6
         final = step == steps

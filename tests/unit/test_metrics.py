@@ -42,7 +42,7 @@ class Made:
         self.checksums: tuple[str, str] = facts.get("checksums", ("aa", "aa"))
         accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback)}
         self.counted: dict[str, int] = facts.get("counted", accepted)
-        self.algorithms: dict[str, Any] | None = facts.get("algorithms")
+        self.algorithms: dict[str, Any] = facts.get("algorithms", seen(("cubic", "cubic"), "default"))
         self.wanted: dict[str, str] = facts.get("wanted", {})
         self.complaints: str = facts.get("complaints", "")
         self.machine: dict[str, Any] | None = facts.get("machine")
@@ -65,9 +65,7 @@ class Made:
             counters.mkdir(parents=True)
             kernel = self.counted if node == "server" else {}
             (counters / "nstat.json").write_text(json.dumps({"kernel": kernel}))
-            if self.algorithms is not None:
-                (counters / "algorithms.json").write_text(json.dumps(self.algorithms))
-            (counters / "sysctl.txt").write_text("net.mptcp.scheduler = default\nnet.mptcp.pm_type = 0\n")
+            (counters / "algorithms.json").write_text(json.dumps(self.algorithms))
         samples.write(rows, self.folder / "subflows.parquet")
         samples.write(connections, self.folder / "connections.parquet")
         if self.complaints:

@@ -43,15 +43,12 @@ def wanted(described: Mapping[str, Any], transport: Mapping[str, Any]) -> Wanted
 
 def seen_subflows(
     recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[Mapping[str, Any]]
-) -> list[list[Subflow]] | None:
-    """The subflows of each connection as ``node`` had them; None for recordings from before anybody looked.
+) -> list[list[Subflow]]:
+    """The subflows of each connection as ``node`` had them.
 
     ``started`` are the notes of the ``flow`` that made them of what its sockets were given.
     """
-    try:
-        found = recording.counter(node, "algorithms.json")
-    except FileNotFoundError:
-        return None
+    found = recording.counter(node, "algorithms.json")
     sockets = {(one["local"], one["remote"]): one for one in found["sockets"]}
     starts = {event["conn"]: event for event in started}
     addresses = recording.manifest["addresses"]
@@ -75,10 +72,7 @@ def uncoupled_subflows(recording: Recording, node: str) -> Iterator[str]:
 
     Their number is that of the host since it was made, so it may include subflows of other workloads.
     """
-    try:
-        count = recording.counter(node, "algorithms.json").get("uncoupled")
-    except FileNotFoundError:
-        return
+    count = recording.counter(node, "algorithms.json").get("uncoupled")
     if count:
         subflows = "1 subflow" if count == 1 else f"{count} subflows"
         yield f"{subflows} of {node} found no memory for coupled congestion control and grew like TCP, uncoupled"

@@ -27,13 +27,19 @@ def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, 
     return np.array([jain_index(list(window)) for window in got.T if window.any()])
 
 
-def mean_jain_over_time(recording: Recording) -> float | None:
-    """The mean over the windows of the time in which all workloads of a run ran; None if there is none, or for one."""
+def common_span_s(recording: Recording) -> tuple[float, float] | None:
+    """The time in which all workloads of a run ran, in s from time zero; None if there is none, or for one."""
+    clients = {f"{workload['name']}.client" for workload in recording.manifest["workloads"]}
+    spans = [(run["start_ns"], run["end_ns"]) for run in recording.manifest["programs"] if run["name"] in clients]
+    begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
+    return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None
+
+
+def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
+    """The mean over the windows of a time in which all workloads of a run ran; None if there is none."""
     curves = [delivery(recording, ends) for ends in ends_of(recording)]
     known = [curve for curve in curves if curve is not None]
     if len(known) < 2 or len(known) < len(curves):
         return None
-    clients = {f"{ends.workload}.client" for ends in ends_of(recording)}
-    spans = [(run["start_ns"], run["end_ns"]) for run in recording.manifest["programs"] if run["name"] in clients]
-    found = jain_over_time(known, max(start for start, _ in spans) / 1e9, min(end for _, end in spans) / 1e9)
+    found = jain_over_time(known, begin_s, end_s)
     return float(found.mean()) if len(found) else None

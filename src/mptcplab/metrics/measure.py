@@ -76,19 +76,17 @@ def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> M
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
     sent = subflows.data_connections(rows[sender], "bytes_acked", least_share=ends.least_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
-    sockets = _sockets(recording, sent, rows[receiver], ends)
-    congestion = algorithms.congestion_names(seen) if seen is not None else _congestion(sent, started)
-    sockets = replace(sockets, congestion=congestion)
+    sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
     return Measured(
         workload=name,
         goodput_bps=reading.goodput_bps,
         sockets=sockets,
-        scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
+        scheduler=algorithms.scheduler_names(seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
             *(_warnings(sockets, counts, asked=asked, ends=ends, transports=transports) if spoken != {"udp"} else ()),
-            *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
+            *algorithms.complaints(seen, wanted, with_mptcp=bool(sockets.use.with_mptcp)),
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
@@ -110,7 +108,9 @@ def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None)
     return rows if program is not None else subflows.of_server(rows, ends.ports)
 
 
-def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends) -> Sockets:
+def _sockets(
+    recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends, congestion: tuple[str, ...]
+) -> Sockets:
     received = subflows.data_connections(receiving, "bytes_received", least_share=ends.least_share)
     rows = [row for connection in sent for row in connection]
     tells = ends.receiving
@@ -129,7 +129,7 @@ def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], 
         shares=subflows.shares(received, recording.manifest["addresses"]),
         retransmitted_bytes=subflows.known_sum(rows, "bytes_retrans"),
         sent_bytes=subflows.known_sum(rows, "bytes_sent"),
-        congestion=(),
+        congestion=congestion,
     )
 
 
@@ -157,23 +157,6 @@ def _fallbacks(recording: Recording, program: str) -> int:
 def _sampled_fallbacks(received: list[list[Row]]) -> int:
     """A subflow that fell back keeps its upper-layer protocol, but has no token that others could join."""
     return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
-
-
-def _congestion(sent: list[list[Row]], started: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Of recordings from before anybody looked at every subflow: what ``flow`` read back, else of the last samples."""
-    named = started or [row for connection in sent for row in connection]
-    return tuple(sorted({row["congestion"] for row in named if row.get("congestion")}))
-
-
-def _scheduler(recording: Recording, node: str, seen: list[list[algorithms.Subflow]] | None) -> str:
-    """As seen on the sockets; in recordings from before anybody looked, the host's setting."""
-    if seen is not None:
-        return algorithms.scheduler_names(seen)
-    for line in str(recording.counter(node, "sysctl.txt")).splitlines():
-        key, _, value = line.partition(" = ")
-        if key == "net.mptcp.scheduler":
-            return value.strip()
-    return ""
 
 
 def _backup_links(transports: Mapping[str, Any]) -> set[str]:

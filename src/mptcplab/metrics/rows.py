@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.fairness import mean_jain_over_time
+from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.measure import Measured, measure
 from mptcplab.metrics.network import NetworkSeen, network_seen
 from mptcplab.metrics.registry import BASIC, columns
@@ -162,7 +162,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
     network = network_seen(recording)
     measured = tuple(measure(recording, network))
-    together = _together(manifest, measured)
+    together = common_span_s(recording)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
         settings=own if settings is None else settings,
@@ -172,7 +172,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         measured=measured,
         network=network,
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
-        jain_1s=mean_jain_over_time(recording) if together else None,
+        jain_1s=mean_jain_over_time(recording, *together) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
     )
 
@@ -182,13 +182,6 @@ def _is(kind: type[_T], value: Any) -> _T:
     if not isinstance(value, kind):
         raise TypeError(f"{value!r} is no {kind.__name__}")
     return value
-
-
-def _together(manifest: dict[str, Any], measured: Sequence[Measured]) -> bool:
-    """Whether there are several workloads, and an instant at which all of them ran."""
-    clients = {f"{one.workload}.client" for one in measured}
-    spans = [(run["start_ns"], run["end_ns"]) for run in manifest.get("programs", ()) if run["name"] in clients]
-    return len(spans) > 1 and max(start for start, _ in spans) < min(end for _, end in spans)
 
 
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:

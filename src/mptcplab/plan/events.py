@@ -157,15 +157,10 @@ def _silenced(network: Network) -> Iterator[tuple[str, str]]:
 
 def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
     """Node, interface and side of it where packets of a direction vanish: in front of what shapes it."""
-    source, target = _ends(network, link, way)
+    source, target = network.ends(link, way)
     if network.nodes[source.node].shapes:
         return source.node, source.link, "egress"
     return target.node, target.link, "ingress"
-
-
-def _ends(network: Network, link: str, way: str) -> tuple[Port, Port]:
-    first, second = (network.ports[node, link] for node in network.scenario.links[link].between)
-    return (first, second) if way == "forward" else (second, first)
 
 
 def _value(event: described.Event) -> str:

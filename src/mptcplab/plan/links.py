@@ -81,7 +81,7 @@ def change_commands(network: Network, name: str, way: str, direction: Direction)
     a rate keeps one, and a table of delays stays as it is.
     """
     link = network.scenario.links[name]
-    node, device = _place(network, link, *_ends(network, name, way))
+    node, device = _place(network, link, *network.ends(name, way))
     yield from _attach(node, device, _disciplines(network, name, way, direction, changeable=True), "change")
 
 
@@ -118,15 +118,9 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
 
 def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
     """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
-    source, target = _ends(network, name, way)
+    source, target = network.ends(name, way)
     node, device = _place(network, network.scenario.links[name], source, target)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
-
-
-def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
-    """Where a direction begins and where it ends."""
-    first, second = (network.ports[end, name] for end in network.scenario.links[name].between)
-    return (first, second) if way == "forward" else (second, first)
 
 
 def _disciplines(network: Network, name: str, way: str, direction: Direction, *, changeable: bool) -> list[Words]:
@@ -145,7 +139,7 @@ def _shifted(direction: Direction, shift_ns: int) -> Direction:
 
 def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
     link = network.scenario.links[name]
-    source, target = _ends(network, name, way)
+    source, target = network.ends(name, way)
     found = _disciplines(network, name, way, getattr(link, way), changeable=changeable)
     if not found:
         return
@@ -176,7 +170,7 @@ def shaper_of(
     """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
     link = network.scenario.links[name]
     found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
-    return _place(network, link, *_ends(network, name, way)) if found else None
+    return _place(network, link, *network.ends(name, way)) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
@@ -186,7 +180,7 @@ def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> 
             found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:
-                yield Queue(*_place(network, link, *_ends(network, name, way)), shapers[0], name, way)
+                yield Queue(*_place(network, link, *network.ends(name, way)), shapers[0], name, way)
 
 
 def ifb_name(network: Network, port: Port) -> str:

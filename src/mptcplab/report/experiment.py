@@ -11,7 +11,7 @@ import mptcplab
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure, Series
-from mptcplab.report.table import short_names
+from mptcplab.report.table import short_names, swept_values
 from mptcplab.scenario.load import Experiment
 from mptcplab.stats import Interval
 
@@ -47,7 +47,7 @@ def _own(name: str, row: ResultRow) -> Interval:
 def _figures(
     experiment: Experiment, rows: Sequence[ResultRow], name: str, y_label: str, value: Callable[[ResultRow], Interval]
 ) -> Iterator[tuple[str, Figure]]:
-    axes = _axes(rows)
+    axes = swept_values(rows)
     if not axes:
         return
     along = max(axes, key=lambda key: (len(axes[key]), key != "transport.protocol"))
@@ -68,14 +68,6 @@ def _figures(
     note = _note(rows) + left_out
     x_label = short_names(list(axes))[along]
     yield name, Figure(experiment.title, x_label, y_label, positions, series, note, named=along in NAMES)
-
-
-def _axes(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    axes: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for key, value in row.settings.items():
-            axes.setdefault(key, {})[value] = None
-    return {key: list(values) for key, values in axes.items()}
 
 
 def _note(rows: Sequence[ResultRow]) -> str:

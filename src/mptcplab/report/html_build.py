@@ -20,7 +20,7 @@ from mptcplab.report.html_series import MOST_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.table import Table, number, result_table, short_names
+from mptcplab.report.table import Table, number, point_text, result_table
 from mptcplab.report.topology import networks
 from mptcplab.results import RecordedRun, Results
 
@@ -229,8 +229,7 @@ def _seeds(results: Results) -> str:
 def _files(results: Results, title: str) -> Iterable[tuple[str, str]]:
     """The first point as a scenario file of its own."""
     for run in results.recorded[:1]:
-        names = short_names(list(run.settings))
-        label = ", ".join(f"{names[key]} {value}" for key, value in run.settings.items())
+        label = point_text(run.settings)
         name = f"The resolved scenario{f' of the first point ({label})' if label else ''}"
         yield name, to_toml(run.recording, title=title)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_model import Notice
-from mptcplab.report.table import short_names
+from mptcplab.report.table import point_text
 from mptcplab.results import Results
 
 _FEW = 5
@@ -25,8 +25,7 @@ def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str])
 
 def row_name(row: ResultRow, *, with_workload: bool) -> str:
     """A row's settings in one line."""
-    names = short_names(list(row.settings))
-    parts = [f"{names[key]} {value}" for key, value in row.settings.items()]
+    parts = [point_text(row.settings)] if row.settings else []
     return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
 
 
@@ -58,9 +57,8 @@ def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
         return
     names = []
     for run in failed:
-        short = short_names(list(run["settings"]))
-        point = "".join(f"{short[key]} {value}, " for key, value in run["settings"].items())
-        names.append(f"{point}seed {run['seed']}: {run['error']}")
+        point = point_text(run["settings"])
+        names.append(f"{point}{', ' if point else ''}seed {run['seed']}: {run['error']}")
     first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the others."
     yield Notice(
         "warning", text, _shortened(names), single_run(command, first["settings"], first["seed"]) if command else ""

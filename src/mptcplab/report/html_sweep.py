@@ -13,7 +13,7 @@ from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
-from mptcplab.report.table import short_names
+from mptcplab.report.table import short_names, swept_values
 from mptcplab.stats import Interval
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
@@ -32,10 +32,7 @@ _READERS: tuple[Callable[[str], float], ...] = (
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
     """The swept keys that have more than one value, in the order of the sweep."""
-    labels: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for key, value in row.settings.items():
-            labels.setdefault(key, {})[value] = None
+    labels = swept_values(rows)
     names = short_names(list(labels))
     return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mptcplab.metrics.compare import Paired
-from mptcplab.report.table import number, short_names, spread_text
+from mptcplab.report.table import number, point_text, spread_text
 
 _PROTOCOL = "transport.protocol"
 _MOST_LINES = 6
@@ -22,8 +22,7 @@ def paired_notes(pairs: Sequence[Paired]) -> list[str]:
 
 
 def _line(pair: Paired, pairs: Sequence[Paired]) -> str:
-    names = short_names(list(pair.settings))
-    where = ", ".join(f"{names[key]} {value}" for key, value in pair.settings.items())
+    where = point_text(pair.settings)
     if len({one.workload for one in pairs}) > 1:
         where = f"{where}, {pair.workload}" if where else pair.workload
     difference = pair.difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -136,6 +136,21 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
         if len(set(names.values())) == len(names):
             return names
     return {key: key for key in keys}
+
+
+def point_text(settings: Mapping[str, str]) -> str:
+    """The swept keys and values of a point in one line."""
+    names = short_names(list(settings))
+    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
+
+
+def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """The swept keys with the values that rows have, in the order of the sweep."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for key, value in row.settings.items():
+            found.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in found.items()}
 
 
 def _last_parts(key: str, length: int) -> str:

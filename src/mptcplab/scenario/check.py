@@ -7,20 +7,20 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 
+from pydantic_core import PydanticCustomError
+
+from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Interface, Subnet
 from mptcplab.node.transport import MOST_WEIGHTS
 from mptcplab.node.weights import ends, weighed_addresses
 from mptcplab.scenario.check_events import check_events
-from mptcplab.scenario.check_modes import check_modes
-from mptcplab.scenario.check_mtus import check_mtus
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.links import Link
+from mptcplab.scenario.links import LEAST_MTU_IPV6, WAYS, Link
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
-from mptcplab.workload.base import WorkloadBase
 
 _MOST_LINKS = 1000
 _MOST_WORKLOADS = 1000
@@ -35,13 +35,13 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_links(document, scenario)
     check_linked(document, scenario)
     _check_addresses(document, scenario)
-    check_mtus(document, scenario)
+    _check_mtus(document, scenario)
     check_named_links(document, scenario)
     _check_workloads(document, scenario)
     check_kinds(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
-    check_modes(document, scenario)
+    _check_modes(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
     check_events(document, scenario)
@@ -51,6 +51,16 @@ def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[s
     known = list(names)
     if name not in known:
         raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known))
+
+
+def _check_own_link(
+    document: Document, path: KeyPath, network: Network, node: str, link: str, *, hint: str | None = None
+) -> None:
+    """Whether there is such a link, and ``node`` is at one of its ends."""
+    _check_known(document, path, link, network.scenario.links, "link")
+    if node not in network.scenario.links[link].between:
+        hint = hint or f"use a link of '{node}': {', '.join(network.links_of(node))}"
+        raise document.error(path, f"does not end at '{node}'", hint=hint)
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
@@ -142,6 +152,19 @@ def _check_subnets(document: Document, scenario: Scenario) -> None:
             raise document.error(("links", culprit, "addresses"), message, hint=hint)
 
 
+def _check_mtus(document: Document, scenario: Scenario) -> None:
+    for name, link in scenario.links.items():
+        if scenario.family == "ipv6" and link.mtu < LEAST_MTU_IPV6:
+            hint = f"IPv6 needs {LEAST_MTU_IPV6} B on every link"
+            raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
+        for way in WAYS:
+            for behaviour in BEHAVIOURS:
+                try:
+                    behaviour.check_frame(getattr(link, way), full_frame(link.mtu))
+                except PydanticCustomError as error:
+                    raise document.refusal(("links", name, way), error) from error
+
+
 def _check_workloads(document: Document, scenario: Scenario) -> None:
     network, transports = Network(scenario), scenario.transports
     for name, workload in scenario.workloads.items():
@@ -151,12 +174,26 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
                 hint = f"workloads run on hosts: {', '.join(transports)}"
                 raise document.error((*path, key), f"is {network.nodes[node].phrase()}", hint=hint)
             _check_known(document, (*path, key), node, transports, "host")
-        _check_via(document, (*path, "via"), network, workload)
+        if workload.via is not None:
+            _check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
         target = network.target(workload)
         if target is None or not network.reaches(workload.sender, target):
             where = (*path, "to" if workload.via is None else "via")
             hint = "join their links by routers: hosts do not forward"
             raise document.error(where, f"cannot be reached from '{workload.sender}'", hint=hint)
+
+
+def _check_modes(document: Document, scenario: Scenario) -> None:
+    """Modes are of links that a host has, and leave it something to use."""
+    network = Network(scenario)
+    for name, transport in scenario.transports.items():
+        own, modes = network.links_of(name), transport.modes
+        path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
+        for link in modes:
+            hint = f"give every host modes of its own links: '{name}' has {', '.join(own)}"
+            _check_own_link(document, (*path, link), network, name, link, hint=hint)
+        if modes and all(modes.get(link) == "off" for link in own):
+            raise document.error(path, "leave no link to use", hint="leave one of them on")
 
 
 def _check_durations(document: Document, scenario: Scenario) -> None:
@@ -176,16 +213,8 @@ def _takes_time(link: Link) -> bool:
     return any(behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS)
 
 
-def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:
-    if workload.via is None:
-        return
-    _check_known(document, path, workload.via, network.scenario.links, "link")
-    if workload.receiver not in network.scenario.links[workload.via].between:
-        hint = f"use a link of '{workload.receiver}': {', '.join(network.links_of(workload.receiver))}"
-        raise document.error(path, f"does not end at '{workload.receiver}'", hint=hint)
-
-
 def _check_endpoints(document: Document, scenario: Scenario) -> None:
+    network = Network(scenario)
     for name, transport in scenario.transports.items():
         wanted = transport.endpoints
         endpoints = wanted if isinstance(wanted, tuple) else ()
@@ -193,10 +222,8 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
         seen = set()
         for index, endpoint in enumerate(endpoints):
             path: KeyPath = (table, name, "transport", "endpoints", index, "link")
-            _check_known(document, path, endpoint.link, scenario.links, "link")
-            if name not in scenario.links[endpoint.link].between:
-                hint = f"give every host endpoints of its own: [{table}.{name}.transport]"
-                raise document.error(path, f"does not end at '{name}'", hint=hint)
+            hint = f"give every host endpoints of its own: [{table}.{name}.transport]"
+            _check_own_link(document, path, network, name, endpoint.link, hint=hint)
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "is there twice", hint="give one endpoint all the flags")
             seen.add((endpoint.link, endpoint.port))
@@ -229,12 +256,8 @@ def _check_captures(document: Document, scenario: Scenario) -> None:
     for index, capture in enumerate(scenario.record.captures):
         path: KeyPath = ("record", "captures", index)
         _check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
-        links = network.links_of(capture.node)
         if capture.link is not None:
-            _check_known(document, (*path, "link"), capture.link, scenario.links, "link")
-            if capture.link not in links:
-                hint = f"use a link of '{capture.node}': {', '.join(links)}"
-                raise document.error((*path, "link"), f"does not end at '{capture.node}'", hint=hint)
+            _check_own_link(document, (*path, "link"), network, capture.node, capture.link)
         for file, _ in capture_points(network, capture):
             if file in files:
                 hint = "one file per interface: name every one once, or give one of the nodes or links another name"

@@ -44,6 +44,11 @@ class Network(Graph):
         prefix = f"10.{number >> 8}.{number & 255}."
         return ipaddress.ip_interface(f"{prefix}1/24"), ipaddress.ip_interface(f"{prefix}2/24")
 
+    def ends(self, link: str, way: str) -> tuple[Port, Port]:
+        """Where one ``way`` of a link, "forward" or "backward", begins and where it ends."""
+        first, second = (self.ports[node, link] for node in self.scenario.links[link].between)
+        return (first, second) if way == "forward" else (second, first)
+
     def around(self, node: str) -> Context:
         """What ``node`` needs to know of all this."""
         return Context(node, self, self.nodes, self._talks[node])
