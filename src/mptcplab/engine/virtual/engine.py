@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import select
 import signal
 import sys
 import time
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, DiskFullError, Outcome, RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, DiskFullError, Outcome
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
-from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import Watchdog, watch
 from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
@@ -68,7 +67,7 @@ class VirtualEngine:
         )
         started = time.monotonic()
         with Machine(boot) as machine:
-            verdict = self._watch(machine, plan, stop)
+            verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _LOOK_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
         report = read_report(folder, machine, verdict)
         return Outcome(
@@ -82,24 +81,6 @@ class VirtualEngine:
         programs = {name: str(path) for name, path in find_programs(plan.uses, self.tools).items()}
         work = {"plan": asdict(plan), "programs": programs}
         (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
-
-    def _watch(self, machine: Machine, plan: Plan, stop: int | None) -> str | None:
-        """Until the machine is off. Returns what was wrong when it had to be ended."""
-        watchdog = Watchdog(plan.deadline_ns, self.stall_seconds)
-        looked, running = time.monotonic(), 0.0
-        while not machine.wait(_LOOK_SECONDS, stop=stop):
-            if stop is not None and _readable(stop):
-                raise RunInterruptedError("interrupted")
-            now = time.monotonic()
-            if now - looked < _LOOK_SECONDS:
-                continue
-            # Between two looks this process may have been stopped, and the lab with it.
-            running += 0.0 if machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
-            looked, virtual_ns = now, machine.virtual_ns()
-            wrong = virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
-            if wrong:
-                return wrong
-        return None
 
 
 class Virtual:
@@ -116,10 +97,6 @@ class Virtual:
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""
         check_folder(folder)
-
-
-def _readable(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], 0)[0])
 
 
 def package_folder() -> Path:

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import select
 import shutil
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import LONGEST_LOOK_SECONDS, Watchdog
+from mptcplab.engine.virtual.watchdog import Attendant, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
@@ -60,23 +58,6 @@ class Ended:
 
     status: int
     virtual_ns: int
-
-
-class Attendant(Protocol):
-    """What carries a program's streams while its lab runs."""
-
-    @property
-    def watched(self) -> list[int]:
-        """Descriptors worth waiting for."""
-        ...
-
-    def step(self) -> bool:
-        """Carry what is there now. True when the lab has to wait for this side."""
-        ...
-
-    def finish(self) -> None:
-        """Carry the rest; the lab has ended."""
-        ...
 
 
 class Pipes:
@@ -147,7 +128,8 @@ def _folder() -> Iterator[Path]:
 
 def _attended(boot: Boot, attendant: Attendant, limits: Session | None, stop: int | None) -> Ended:
     with Machine(boot) as machine:
-        verdict = _attend(machine, attendant, limits, stop)
+        watchdog = Watchdog(limits.timeout_ns, limits.stall_seconds) if limits else None
+        verdict = watch(machine, watchdog, _LOOK_SECONDS, stop, attendant)
     attendant.finish()
     report = read_report(boot.folder, machine, verdict)
     return Ended(report["status"], report["virtual_ns"] - report["zero_ns"])
@@ -198,26 +180,3 @@ def find(session: Session) -> str:
         hint = f"programs are looked for in {search}; those in /tmp and /run need --expose"
         raise InputError(f"there is no program '{name}'", hint=hint)
     return found
-
-
-def _attend(machine: Machine, attendant: Attendant, limits: Session | None, stop: int | None) -> str | None:
-    """Until the machine is off. Returns what was wrong when it had to be ended."""
-    watchdog = Watchdog(limits.timeout_ns, limits.stall_seconds) if limits else None
-    looked = time.monotonic()
-    running = 0.0
-    paused = False
-    while not machine.wait(_LOOK_SECONDS, stop=stop, also=attendant.watched):
-        if stop is not None and select.select([stop], [], [], 0)[0]:
-            raise RunInterruptedError("interrupted")
-        waits = attendant.step()
-        if waits != paused:
-            paused = waits
-            (machine.pause if paused else machine.resume)()
-        now = time.monotonic()
-        running += 0.0 if paused or machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
-        looked = now
-        virtual_ns = machine.virtual_ns()
-        wrong = watchdog and virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
-        if wrong:
-            return wrong
-    return None

@@ -7,9 +7,13 @@ something that never comes lets it race ahead. Both are seen from outside, by lo
 
 from __future__ import annotations
 
+import select
+import time
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
+from mptcplab.engine.virtual.machine import Machine
 
 #: Longer between two looks does not count in full: the watching process may have been stopped, and the lab with it.
 LONGEST_LOOK_SECONDS = 1.0
@@ -41,3 +45,49 @@ class Watchdog:
                 "a program in the guest polls without ever sleeping, or the kernel hangs"
             )
         return None
+
+
+class Attendant(Protocol):
+    """What carries a program's streams while its lab runs."""
+
+    @property
+    def watched(self) -> list[int]:
+        """Descriptors worth waiting for."""
+        ...
+
+    def step(self) -> bool:
+        """Carry what is there now. True when the lab has to wait for this side."""
+        ...
+
+    def finish(self) -> None:
+        """Carry the rest; the lab has ended."""
+        ...
+
+
+def watch(
+    machine: Machine,
+    watchdog: Watchdog | None,
+    look_seconds: float,
+    stop: int | None,
+    attendant: Attendant | None = None,
+) -> str | None:
+    """Look at a machine until it is off. Returns what was wrong when it had to be ended.
+
+    :raises RunInterruptedError: when ``stop`` became readable.
+    """
+    looked, running, paused = time.monotonic(), 0.0, False
+    while not machine.wait(look_seconds, stop=stop, also=attendant.watched if attendant else ()):
+        if stop is not None and select.select([stop], [], [], 0)[0]:
+            raise RunInterruptedError("interrupted")
+        waits = attendant.step() if attendant else False
+        if waits != paused:
+            paused = waits
+            (machine.pause if paused else machine.resume)()
+        now = time.monotonic()
+        # Between two looks this process may have been stopped, and the lab with it.
+        running += 0.0 if paused or machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
+        looked, virtual_ns = now, machine.virtual_ns()
+        wrong = watchdog and virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
+        if wrong:
+            return wrong
+    return None
