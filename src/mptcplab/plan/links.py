@@ -20,7 +20,7 @@ from mptcplab.network.registry import ON_THE_WAY
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import NETEM, disciplines
-from mptcplab.scenario.links import WAYS, Direction, Link
+from mptcplab.scenario.links import WAYS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
@@ -80,9 +80,8 @@ def change_commands(network: Network, name: str, way: str, direction: Direction)
     Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
     a rate keeps one, and a table of delays stays as it is.
     """
-    link = network.scenario.links[name]
-    node, device = _place(network, link, *network.ends(name, way))
-    yield from _attach(node, device, _disciplines(network, name, way, direction, changeable=True), "change")
+    found = _disciplines(network, name, way, direction, changeable=True)
+    yield from _attach(*_place(network, name, way), found, "change")
 
 
 def action_changes(
@@ -119,7 +118,7 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
 def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
     """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
     source, target = network.ends(name, way)
-    node, device = _place(network, network.scenario.links[name], source, target)
+    node, device = _place(network, name, way)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
@@ -138,16 +137,14 @@ def _shifted(direction: Direction, shift_ns: int) -> Direction:
 
 
 def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
-    link = network.scenario.links[name]
-    source, target = network.ends(name, way)
-    found = _disciplines(network, name, way, getattr(link, way), changeable=changeable)
+    found = _disciplines(network, name, way, getattr(network.scenario.links[name], way), changeable=changeable)
     if not found:
         return
-    node, device = _place(network, link, source, target)
+    source, target = network.ends(name, way)
+    node, ifb = _place(network, name, way)
     if node == source.node:
-        yield from _attach(node, device, found)
+        yield from _attach(node, source.link, found)
         return
-    ifb = device
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
     yield from _attach(target.node, ifb, found)
@@ -157,9 +154,10 @@ def _direction(network: Network, name: str, way: str, *, changeable: bool) -> It
     yield Command(target.node, ingress)
 
 
-def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[str, str]:
+def _place(network: Network, name: str, way: str) -> tuple[str, str]:
     """Node and device on which a direction is shaped."""
-    if network.nodes[source.node].shapes or link.shape == "sender":
+    source, target = network.ends(name, way)
+    if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
         return source.node, source.link
     return target.node, ifb_name(network, target)
 
@@ -168,9 +166,9 @@ def shaper_of(
     network: Network, name: str, way: str, changing: Container[tuple[str, str]] = ()
 ) -> tuple[str, str] | None:
     """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
-    link = network.scenario.links[name]
-    found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
-    return _place(network, link, *network.ends(name, way)) if found else None
+    direction = getattr(network.scenario.links[name], way)
+    found = _disciplines(network, name, way, direction, changeable=(name, way) in changing)
+    return _place(network, name, way) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
@@ -180,7 +178,7 @@ def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> 
             found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:
-                yield Queue(*_place(network, link, *network.ends(name, way)), shapers[0], name, way)
+                yield Queue(*_place(network, name, way), shapers[0], name, way)
 
 
 def ifb_name(network: Network, port: Port) -> str:

@@ -55,19 +55,18 @@ class Defaults:
 
     def commands(self) -> list[str]:
         """Lines of shell that set them before a script starts; status 97 means that the kernel does not know one."""
-        names = {"congestion control": self.congestion_control, "scheduler": self.scheduler}
         return [
             f"{{ printf %s {shlex.quote(name)} > /proc/sys/{_SETTINGS[kind]} || exit {_REFUSED}; }}"
-            for kind, name in names.items()
-            if name
+            for kind, name in self._named.items()
         ]
 
     def __str__(self) -> str:
-        return " or ".join(
-            f"{kind} '{name}'"
-            for kind, name in (("congestion control", self.congestion_control), ("scheduler", self.scheduler))
-            if name
-        )
+        return " or ".join(f"{kind} '{name}'" for kind, name in self._named.items())
+
+    @property
+    def _named(self) -> dict[str, str]:
+        names = {"congestion control": self.congestion_control, "scheduler": self.scheduler}
+        return {kind: name for kind, name in names.items() if name}
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.outputs import NS, Reading, events, goodput
 
-_NS_PER_MS = 1_000_000
 _LARGEST = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
@@ -61,9 +60,8 @@ class Answered(WorkloadBase):
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """A server until the end, and the client that asks."""
-        sampling = ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
         port = ("--port", str(context.port))
-        waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *sampling)
+        waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *context.sampling)
         yield server(name, self, Call(waiting))
         calling = (
             *(FLOW, "client"),
@@ -74,7 +72,7 @@ class Answered(WorkloadBase):
             *self._sizes(),
             *("--seed", str(context.seed)),
             *socket_options(self, context.client_protocol),
-            *sampling,
+            *context.sampling,
         )
         yield client(name, self, Call(calling))
 

@@ -31,6 +31,11 @@ class Context:
     interval_ns: int
     seed: int
 
+    @property
+    def sampling(self) -> tuple[str, str]:
+        """What ``flow`` takes for how often to report."""
+        return ("--interval-ms", str(self.interval_ns // 10**6))
+
 
 def mptcpized(call: Call, protocol: Protocol) -> Call:
     """``call`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""

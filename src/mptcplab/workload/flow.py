@@ -18,8 +18,6 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
 from mptcplab.workload.outputs import NS, Reading, completion_figures, events, goodput
 
-_NS_PER_MS = 1_000_000
-
 
 class Flow(WorkloadBase):
     """Bulk transfer by ``tools/flow``: exact samples of every subflow, cheap to run."""
@@ -56,7 +54,7 @@ class Flow(WorkloadBase):
         if protocol == "mptcp":
             yield "--mptcp"
         yield from ("--connections", str(self.connections))
-        yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+        yield from context.sampling
         if self.read_quantum:
             yield from ("--quantum-us", microseconds(self.read_quantum))
         yield from algorithms(self, protocol)

@@ -22,7 +22,6 @@ from mptcplab.workload.outputs import NS, Reading, events
 #: What messages need for their number and time, and what a datagram of a full packet holds.
 LEAST_PACKET, MOST_DATAGRAM = 16, 1472
 _MOST_PACKET = 65000
-_NS_PER_MS = 1_000_000
 
 
 class Timed(WorkloadBase):
@@ -60,7 +59,7 @@ class Timed(WorkloadBase):
             yield from socket_options(self, protocol)
         if serves:
             yield from ("--connections", "1")
-        yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+        yield from context.sampling
 
     def _messages(self) -> Iterator[str]:
         """Return what ``flow`` takes for their sizes and times."""
