@@ -70,7 +70,7 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             # That is how distributed says that its event loop did not begin within 10 s.
             hint = "the machine may be too busy; try it again"
             raise LabError(f"--cluster {address}: dask.distributed did not start", hint=hint) from error
-        threads = _threads(client)
+        threads = sum(client.nthreads().values())
         if not threads:
             raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
         # Some more than can work, so that a worker that becomes free finds the next run waiting.
@@ -90,10 +90,6 @@ def _local(address: str) -> Iterator[Any]:
         n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
     ) as cluster:
         yield cluster
-
-
-def _threads(client: Client) -> int:
-    return sum(client.nthreads().values())
 
 
 class ClusterExecutor:

@@ -52,10 +52,6 @@ class Done:
         return Recording(self.folder) if self.folder is not None else None
 
 
-def _nothing_more(_done: Done) -> Sequence[Run]:
-    return ()
-
-
 class Lab:
     """Executes runs into one results folder. ``engines`` are all that the runs ask for.
 
@@ -84,7 +80,7 @@ class Lab:
         *,
         jobs: int,
         progress: Callable[[Done], None],
-        more: Callable[[Done], Sequence[Run]] = _nothing_more,
+        more: Callable[[Done], Sequence[Run]] = lambda _: (),
     ) -> list[Done]:
         """All ``runs``, in their order, and after them what ``more`` asks for when a run is done.
 

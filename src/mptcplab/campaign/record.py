@@ -21,7 +21,6 @@ from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
-from mptcplab.steps import Program
 from mptcplab.workload.context import FLOW
 
 
@@ -122,7 +121,7 @@ def labels(run: Run) -> dict[str, Any]:
 
 def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    itself = {program.name for program in job.plan.programs if _is_flow(program)}
+    itself = {program.name for program in job.plan.programs if program.argv[0] == FLOW}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,
@@ -135,7 +134,3 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         **contract(network, ports(run.point.scenario)),
         "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
     }
-
-
-def _is_flow(program: Program) -> bool:
-    return program.argv[0] == FLOW

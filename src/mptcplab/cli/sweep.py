@@ -24,12 +24,8 @@ from mptcplab.scenario.load import Run
 _PARTIAL_SECONDS = 10.0
 
 
-def _no_partial(_done: Sequence[Done]) -> None:
-    return
-
-
 def execute(
-    rounds: Rounds, out: Path, running: Running, *, partial: Callable[[Sequence[Done]], None] = _no_partial
+    rounds: Rounds, out: Path, running: Running, *, partial: Callable[[Sequence[Done]], None] = lambda _: None
 ) -> list[Done]:
     """All runs, with progress on standard error, by point and seed.
 

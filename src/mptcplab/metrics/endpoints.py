@@ -56,16 +56,13 @@ def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[s
     asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
     told = recording.counter(host, "mptcp-endpoint.json")
     # `ip -j` prints this as plain words in some versions.
-    limits = {key: int(number) for key, number in _LIMIT.findall(_text(recording, host))}
+    text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
+    limits = {key: int(number) for key, number in _LIMIT.findall(text)}
     return EndpointsSeen(
         host=host,
         asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_bounds(node)),
         seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in told), *_limits(limits)),
     )
-
-
-def _text(recording: Recording, host: str) -> str:
-    return (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
 
 
 def _words(address: str, port: int | None, flags: list[str]) -> str:

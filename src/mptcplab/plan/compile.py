@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mptcplab.node.transport import Transport
 from mptcplab.node.weights import weighs
@@ -32,14 +32,15 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     """The plan of ``scenario``. Pure: the same scenario and seed give the same plan."""
     phases = phases_of(scenario, seed)
     network = Network(scenario, phases.delays_ns)
+    workloads = scenario.workloads.values()
     return Plan(
         nodes=tuple(scenario.nodes),
         setup=tuple(_setup(network)),
         programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
-        sampled=tuple(_sampled(scenario)),
+        sampled=_hosts(one for one in workloads if not one.samples_itself),
         sample_interval_ns=sample_interval_ns(scenario),
-        watched=tuple(_talking(scenario)),
+        watched=_hosts(workloads),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
@@ -95,15 +96,9 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
         yield from described.model_copy(update={"start": start}).programs(name, context)
 
 
-def _sampled(scenario: Scenario) -> list[str]:
-    """Hosts whose programs do not sample their own sockets."""
-    others = (one for one in scenario.workloads.values() if not one.samples_itself)
-    return list(dict.fromkeys(host for one in others for host in (one.sender, one.receiver)))
-
-
-def _talking(scenario: Scenario) -> list[str]:
-    """Hosts that workloads run on."""
-    return list(dict.fromkeys(host for one in scenario.workloads.values() for host in (one.sender, one.receiver)))
+def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:
+    """Those that these run on."""
+    return tuple(dict.fromkeys(host for one in workloads for host in (one.sender, one.receiver)))
 
 
 def _needs(network: Network) -> Needs:

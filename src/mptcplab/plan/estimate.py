@@ -77,17 +77,14 @@ def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
     transports = network.scenario.transports
     sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
     buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
-    bulk = [_narrowest(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
+    bulk = [_paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
     found = 0.0
     for path in _paths_of(network, workload):
         # Transfers beside each other share what there is.
-        share = path.rate_bps / max(1, sum(path.narrowest in others for others in bulk) if workload.is_bulk else 1)
+        beside = sum(any(path.narrowest == other.narrowest for other in others) for others in bulk)
+        share = path.rate_bps / max(1, beside if workload.is_bulk else 1)
         found += min(share, connections * path.carried_bps(buffer))
     return found or _UNSHAPED_BPS
-
-
-def _narrowest(network: Network, workload: WorkloadBase) -> set[str]:
-    return {path.narrowest for path in _paths_of(network, workload)}
 
 
 def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:

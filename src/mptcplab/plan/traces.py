@@ -45,7 +45,8 @@ def _events(network: Network, name: str, way: str, direction: Direction) -> Iter
         before = changed
         if new.wakes:
             # A frame of an experimental protocol, which no host takes, makes the shaper look at its rate.
-            different.append(Command(commands[-1].node, nudge(_device(commands[-1]))))
+            argv = commands[-1].argv
+            different.append(Command(commands[-1].node, nudge(argv[argv.index("dev") + 1])))
         value = ", ".join(f"{key} {DRIVEN[key].quantity(value)}" for key, value in step.values)
         period_ns = series.period_ns if repeats and len(series.steps) > 1 else 0
         yield Event(step.at_ns, "trace", name, way, value, tuple(different), period_ns)
@@ -70,7 +71,3 @@ def _different(commands: tuple[Command, ...], before: tuple[Command, ...]) -> tu
         if index >= len(before) or before[index] != command:
             return commands[index:]
     return ()
-
-
-def _device(command: Command) -> str:
-    return command.argv[command.argv.index("dev") + 1]

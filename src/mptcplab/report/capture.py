@@ -58,7 +58,8 @@ def _rows(subflow: Subflow) -> Iterator[tuple[str, ...]]:
         direction = subflow.directions[way]
         ids = "/".join("?" if found is None else str(found) for found in subflow.address_ids)
         began = f"{subflow.began}{_by(subflow)}{', backup' if any(subflow.backup) else ''}"
-        first = (str(subflow.number), _ARROWS[way], " > ".join(subflow.ends), began, ids, _seconds(subflow))
+        seconds = f"{subflow.start_s:.3f} to {subflow.end_s:.3f}"
+        first = (str(subflow.number), _ARROWS[way], " > ".join(subflow.ends), began, ids, seconds)
         later = ("", _ARROWS[way], "", "", "", "")
         yield (
             *(later if number else first),
@@ -74,10 +75,6 @@ def _rows(subflow: Subflow) -> Iterator[tuple[str, ...]]:
 def _by(subflow: Subflow) -> str:
     """Joins come from side 0 as a rule; the others are named."""
     return " by side 1" if subflow.began == "join" and subflow.initiator == 1 else ""
-
-
-def _seconds(subflow: Subflow) -> str:
-    return f"{subflow.start_s:.3f} to {subflow.end_s:.3f}"
 
 
 def _notes(connection: ConnectionSummary) -> Iterator[str]:

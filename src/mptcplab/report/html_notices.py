@@ -46,8 +46,9 @@ def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
             where.setdefault(warning, []).append(row_name(row, with_workload=several))
     for warning, names in where.items():
         yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
-    if len({row.kernel_name for row in rows}) > 1 and not any("kernel" in row.settings for row in rows):
-        yield Notice("warning", f"The rows were measured on different kernels: {'; '.join(_kernels(rows))}.")
+    kernels = sorted({row.kernel_name for row in rows})
+    if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
+        yield Notice("warning", f"The rows were measured on different kernels: {'; '.join(kernels)}.")
 
 
 def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
@@ -115,10 +116,6 @@ def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
     elif least < _FEW:
         text = f"Intervals of n = {least} are wide by construction (Student's t). Use at least {_FEW} seeds to compare."
         yield Notice("note", text)
-
-
-def _kernels(rows: Sequence[ResultRow]) -> list[str]:
-    return sorted({row.kernel_name for row in rows})
 
 
 def _shortened(names: Sequence[str]) -> tuple[str, ...]:

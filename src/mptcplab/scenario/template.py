@@ -155,9 +155,8 @@ def default_title(lines: Sequence[PathAnswer], protocols: Sequence[Protocol]) ->
 
 def compose(answers: Answers) -> str:
     """The scenario file."""
-    return (
-        "\n\n".join([_head(answers), _network(answers), *_links(answers), _workload(answers), *_sweep(answers)]) + "\n"
-    )
+    links = (_link(number, line) for number, line in enumerate(answers.lines, start=1))
+    return "\n\n".join((_head(answers), _network(answers), *links, _workload(answers), *_sweep(answers))) + "\n"
 
 
 def _head(answers: Answers) -> str:
@@ -188,10 +187,6 @@ def _network(answers: Answers) -> str:
             f"lines = {len(answers.lines)}",
         )
     )
-
-
-def _links(answers: Answers) -> list[str]:
-    return [_link(number, line) for number, line in enumerate(answers.lines, start=1)]
 
 
 def _link(number: int, line: PathAnswer) -> str:

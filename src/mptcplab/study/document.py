@@ -99,12 +99,8 @@ def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
         "fitted_columns": fitted_columns(one, judged),
         "quantities": _quantities(one),
         **_why(one.why, judged),
-        "shown_by": _claim_evidence(one.evidence) if one.evidence else None,
+        "shown_by": one.evidence and {"verdict": one.evidence.verdict, "quantities": _quantities(one.evidence)},
     }
-
-
-def _claim_evidence(one: ClaimVerdict) -> dict[str, Any]:
-    return {"verdict": one.verdict, "quantities": _quantities(one)}
 
 
 def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ def notes_of(judged: Judged, marks: Marks) -> Iterator[str]:
     """Yield everything in its order."""
     yield from _reasons(judged, marks)
     yield from _warnings(judged)
-    yield from _claims(judged, marks)
+    yield from (_claim(one, judged, marks) for one in judged.claims)
     yield from _footer(judged, marks)
 
 
@@ -88,10 +88,6 @@ def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
 def _warnings(judged: Judged) -> list[str]:
     found = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
     return [f"Warning: {warning}." for warning in found]
-
-
-def _claims(judged: Judged, reasons: Marks) -> list[str]:
-    return [_claim(one, judged, reasons) for one in judged.claims]
 
 
 def _claim(one: ClaimVerdict, judged: Judged, marks: Marks) -> str:
