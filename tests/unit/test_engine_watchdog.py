@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.engine.virtual.watchdog import ALLOWANCE_NS, Watchdog
-from mptcplab.kernel import KernelBuild
-from mptcplab.plan.model import Plan
-from mptcplab.steps import Program
+from mptcplab.engine.virtual.watchdog import ALLOWANCE_NS, Watchdog, watch
 
 SECOND = 10**9
 
@@ -57,7 +52,7 @@ class _Stopped:
     def __init__(self, *, stopped: bool) -> None:
         self._looks, self._stopped = 0, stopped
 
-    def wait(self, _seconds: float, *, stop: int | None) -> bool:  # noqa: ARG002
+    def wait(self, _seconds: float, *, stop: int | None, also: tuple[int, ...]) -> bool:  # noqa: ARG002
         self._looks += 1
         return self._looks > 3
 
@@ -81,8 +76,5 @@ def test_only_time_in_which_a_lab_could_run_counts(
     """Patience is 5 s here."""
     ticks = iter(clock)
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
-    engine = VirtualEngine(KernelBuild("7.2", "r", "k", Path(), "c"), {}, stall_seconds=5)
-    program = Program("any", "client", "client", ("true",), 0, 100 * SECOND)
-    plan = Plan((), (), (program,), (), (), SECOND)
-    said = engine._watch(_Stopped(stopped=stopped), plan, None)  # type: ignore[arg-type]
-    assert said is None
+    watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
+    assert watch(_Stopped(stopped=stopped), watchdog, 0.25, None) is None  # type: ignore[arg-type]

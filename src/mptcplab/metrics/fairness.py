@@ -30,7 +30,8 @@ def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, 
 def common_span_s(recording: Recording) -> tuple[float, float] | None:
     """The time in which all workloads of a run ran, in s from time zero; None if there is none, or for one."""
     clients = {f"{workload['name']}.client" for workload in recording.manifest["workloads"]}
-    spans = [(run["start_ns"], run["end_ns"]) for run in recording.manifest["programs"] if run["name"] in clients]
+    programs = recording.manifest.get("programs", ())
+    spans = [(run["start_ns"], run["end_ns"]) for run in programs if run["name"] in clients]
     begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
     return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.capture.connection import Connection
 from mptcplab.capture.summary import ConnectionSummary
-from mptcplab.report.figure import COLOURS, STYLE
+from mptcplab.report.figure import COLOURS, plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,14 +26,9 @@ def save_data_sequence(connection: Connection, summary: ConnectionSummary, start
 
     Times count from ``start_ns``. A direction without data is left out.
     """
-    import matplotlib as mpl  # imported late: it costs more than most captures
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     ways = [way for way in (0, 1) if connection.spaces[way].total] or [0]
     ends = min(summary.subflows, key=lambda subflow: subflow.number).ends
-    with mpl.rc_context(STYLE):
+    with plotting() as plt:
         drawing, panels = plt.subplots(
             len(ways), 1, figsize=(8.0, 3.8 * len(ways)), sharex=True, squeeze=False, layout="constrained"
         )

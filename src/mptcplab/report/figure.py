@@ -8,12 +8,13 @@ import importlib.metadata
 import math
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mptcplab.stats import Interval
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 _LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-#: Of matplotlib: equal figures give equal bytes, and text stays text.
-STYLE = {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
@@ -106,12 +105,7 @@ def save_drawing(
     key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     if _is_drawn(files, key):
         return files
-    import matplotlib as mpl  # imported late: it costs more than all the rest of the command
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    with mpl.rc_context(STYLE):
+    with plotting() as plt:
         drawing, axes = plt.subplots(figsize=size, layout="constrained")
         draw(drawing, axes)
         if note:
@@ -121,6 +115,18 @@ def save_drawing(
         drawing.savefig(files[1], dpi=160, metadata={"Software": None})
         plt.close(drawing)
     return files
+
+
+@contextmanager
+def plotting() -> Iterator[Any]:
+    """Yield pyplot, set up so that equal figures give equal bytes, and text stays text."""
+    import matplotlib as mpl  # imported late: it costs more than all the rest of the command
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+        yield pyplot
 
 
 def _is_drawn(files: Sequence[Path], key: str) -> bool:
