@@ -138,7 +138,10 @@ def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Ite
     paths = list(zip(sending, receiving, strict=False))[: 2 if mptcp else 1]
     rates = [45e6 + 1e5 * (run.seed % 7), 15e6]
     common = {"conn": 0, "role": side}
-    yield {"event": "start", **common, "t_ns": 0, "congestion": "cubic", "scheduler": "default"}
+    asked = run.point.scenario.transports[load.sender]
+    congestion = load.congestion_control or asked.congestion_control or "cubic"
+    scheduler = load.scheduler or asked.scheduler or "default"
+    yield {"event": "start", **common, "t_ns": 0, "congestion": congestion, "scheduler": scheduler}
     for step in range(1, steps + 1):
         instant = step * STEP_MS * 10**6
         final = step == steps
