@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.kernel.cache import cache_root, locked, work_dir
 from mptcplab.shipped import shipped_folder
 
 #: What compiles our own program.
@@ -87,7 +87,7 @@ def flow_program() -> Path:
     digest = hashlib.sha256(fingerprint(compiler).encode())
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:12]}" / "flow"
+    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:KEY_CHARS]}" / "flow"
     if not program.is_file():
         _compile(source, program)
     return program
