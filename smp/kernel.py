@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TextIO
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
-from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.kernel.config import lost_options, parse_config
 from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, Inputs, load_inputs
 from mptcplab.kernel.debian import debian_source

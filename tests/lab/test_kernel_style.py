@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.progress import Silent
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import mptcplab
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 
 from .bench import CLI, Bench, bare_plan, client
 

@@ -23,6 +23,7 @@ class Clamp(NodeBase):
     kind = "clamp"
     table = "clamps"
     forwards = True
+    packages: ClassVar[Mapping[str, str]] = {"nft": "nftables", "cat": "coreutils"}
     example: ClassVar[Mapping[str, Any]] = {"mss": 1200, "out": ["line2"]}
 
     mss: Whole = Field(ge=88, le=65535, description="the largest segment", examples=[1200])
@@ -52,6 +53,7 @@ class Clamp(NodeBase):
 
     def counters(self, context: Context) -> Iterator[Counter]:
         yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
+        yield Counter(context.name, "snmp.txt", ("cat", "/proc/net/snmp"))
 
     def _rule(self, context: Context) -> Command:
         names = ", ".join(f'"{link}"' for link in self.out)

@@ -54,6 +54,7 @@ def test_uses_are_asked_of_the_plans() -> None:
     assert uses["iperf3"] == "workloads of kind iperf3"
     assert uses["socat"] == "workloads of kind transfer"
     assert uses["tcpdump"] == "captures"
+    assert uses["nft"] == "nodes of kind router"
     assert uses["lighttpd"] == "workloads of kind http"
     assert uses["curl"] == "workloads of kind ftp and http"
     assert uses["vsftpd"] == "workloads of kind ftp"
@@ -73,6 +74,7 @@ def test_every_kind_may_name_packages() -> None:
     assert tools.package_of("xargs") == "findutils"
     assert tools.package_of("iperf3") == "iperf3"
     assert tools.package_of("tc") == "iproute2"
+    assert tools.package_of("nft") == "nftables"
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,32 @@ def test_where_directions_are_shaped(tmp_path: Path) -> None:
     assert links["access2"]["backward"]["chances"] == {"least": 0.0, "most": 0.09, "bursts": None}
 
 
+CHAIN = '{ p = "1 %", r = "9 %", 1-h = "50 %", 1-k = "10 %" }'
+MORE = '[[events]]\nat = "0.5 s"\nwhat = "change"\nlink = "line1"\n'
+
+
+@pytest.mark.parametrize(
+    ("keys", "events", "least", "most", "bursts"),
+    [
+        ('delay = "1 ms"', "", 0.0, 0.0, None),
+        ('loss = "1 %"', "", 0.01, 0.01, None),
+        ('loss = "1 %", duplicate = "25 %"', "", 0.0075, 0.01, None),
+        ('loss = "1 %", delay = "1 ms", delay_limit = "9 packets"', "", 0.01, 1.0, None),
+        (f"burst_loss = {CHAIN}", "", 0.14, 0.14, [0.01, 0.09, 0.5, 0.1]),
+        ('loss = "2 %"', f'{MORE}loss = "1 %"\n{MORE}delay = "1 ms"', 0.01, 0.02, None),
+        ('loss = "2 %"', f'{MORE}direction = "backward"\nloss = "1 %"', 0.02, 0.02, None),
+        ('trace = "loss.csv"', "", 0.03, 0.05, None),
+    ],
+)
+def test_chances_of_loss_are_those_of_all_behaviours(
+    tmp_path: Path, keys: str, events: str, least: float, most: float, bursts: list[float] | None
+) -> None:
+    (tmp_path / "loss.csv").write_text("time_s,loss_percent\n0,5\n0.5,3\n1,4\n")
+    text = SCENARIO.replace('delay = "10 ms", loss = "1 %"', keys) + events
+    (line1,) = (link for link in _recording(tmp_path, text).manifest["links"] if link["name"] == "line1")
+    assert line1["forward"]["chances"] == {"least": least, "most": most, "bursts": bursts}
+
+
 @pytest.mark.parametrize(
     ("loss", "drops", "is_told"),
     [

@@ -152,6 +152,17 @@ def test_show_and_plan_of_a_plugin() -> None:
     assert without.index(rule) < without.index("# -- servers, waiting")
 
 
+def test_doctor_knows_what_a_plugin_needs() -> None:
+    script = (
+        "from mptcplab.doctor.programs import uses; from mptcplab.engine.tools import package_of\n"
+        "print(*(f'{name}: {uses()[name]}: {package_of(name)}' for name in ('nft', 'cat')), sep=chr(10))"
+    )
+    assert printed("-c", script).splitlines() == [
+        "nft: nodes of kind router and clamp: nftables",
+        "cat: nodes of kind clamp: coreutils",
+    ]
+
+
 def test_picture_of_a_plugin() -> None:
     script = (
         "import json; from pathlib import Path; from mptcplab.scenario.load import load\n"

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mptcplab.cache import cache_root, work_dir
 from mptcplab.campaign.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import InputError, LabError, MissingError, reason
-from mptcplab.kernel.cache import cache_root, work_dir
 from mptcplab.scenario.load import Run
 
 if TYPE_CHECKING:

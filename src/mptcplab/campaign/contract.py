@@ -6,7 +6,8 @@ scenario.
 
 nodes      name, kind, and what the kind says: see NodeBase.told
 links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most, the node
-           and the device whose disciplines shape it (None: nothing does), and the random loss (see Chances)
+           and the device whose disciplines shape it (None: nothing does), and the chances of random loss, of which
+           each behaviour has its say (see Behaviour.chances)
 workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
 paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
 """
@@ -14,12 +15,15 @@ paths      by workload: the steps (link, direction) from each link of its sender
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import reduce
 from typing import Any
 
 from mptcplab.fields import Part
-from mptcplab.network.chances import CERTAIN
+from mptcplab.network.chances import LossChances
 from mptcplab.network.frames import full_frame
+from mptcplab.network.registry import BEHAVIOURS, DRIVEN
 from mptcplab.node.graph import Port
 from mptcplab.plan.events import changing
 from mptcplab.plan.links import shaper_of
@@ -61,7 +65,7 @@ def _link(network: Network, name: str) -> dict[str, Any]:
             **_dumped(one),
             "payload_bps": _payload_bps(network, one, mtu),
             "shaped_at": shaper_of(network, name, way, changed),
-            "chances": _chances(network, name, way, one),
+            "chances": asdict(_chances(network, name, way, one)),
         }
         for way, one in zip(WAYS, (link.forward, link.backward), strict=True)
     }
@@ -76,23 +80,16 @@ def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | No
     return float(direction.rate) * payload / (full_frame(mtu) + direction.overhead)
 
 
-def _chances(network: Network, name: str, way: str, direction: Direction) -> dict[str, Any]:
-    """What mptcplab.metrics.loss.Chances is made of."""
-    chain, doubled = direction.burst_loss, direction.duplicate.fraction
-    bursts = None
-    losses = [direction.loss.fraction]
-    if chain is not None:
-        losses = [float(chain.mean_loss)]
-        chances = (chain.to_bad, chain.to_good, chain.lost_in_bad.as_fraction, chain.lost_in_good.as_fraction)
-        bursts = [float(chance) for chance in chances]
-    if direction.traced is not None and "loss" in direction.traced.read.keys:
-        losses = [dict(step.values)["loss"] / CERTAIN for step in direction.traced.read.steps]
+def _chances(network: Network, name: str, way: str, direction: Direction) -> LossChances:
+    """What all behaviours of links together make of a direction."""
+    values: dict[str, Sequence[Any]] = {key: [getattr(direction, key)] for key in DRIVEN}
+    if direction.traced is not None:
+        read = direction.traced.read
+        values |= {key: [DRIVEN[key].quantity(dict(step.values)[key]) for step in read.steps] for key in read.keys}
     for event in network.scenario.events:
-        if event.link == name and way in event.ways and "loss" in event.new:
-            losses.append(event.new["loss"].fraction)
-    # A packet of which netem makes two loses one of them. What its delay has no room for, it counts as lost.
-    most = 1.0 if direction.delay_limit is not None else max(losses)
-    return {"least": min(losses) * (1 - doubled), "most": most, "bursts": bursts}
+        if event.link == name and way in event.ways:
+            values |= {key: [*values[key], value] for key, value in event.new.items()}
+    return reduce(lambda before, one: one.chances(direction, values, before), BEHAVIOURS, LossChances())
 
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:

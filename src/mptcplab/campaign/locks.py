@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 
 #: ``struct flock`` of 64-bit Linux: type, whence, start, length, process.
 _FLOCK = "hhqqi4x"

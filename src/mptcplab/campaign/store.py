@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from mptcplab.cache import work_dir
 from mptcplab.campaign.locks import locked_place
 from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import InputError, LabError, reason
-from mptcplab.kernel.cache import work_dir
 from mptcplab.recording.record import finish_failed
 
 _PLACES = 1 << 62

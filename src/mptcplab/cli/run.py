@@ -13,12 +13,12 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cache import locked
 from mptcplab.campaign.lab import Done
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import Running, check_failures, console, print_table, repeating, running_options, writing
 from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
-from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of

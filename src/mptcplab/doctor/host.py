@@ -12,10 +12,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mptcplab.cache import cache_root
 from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
-from mptcplab.kernel.cache import cache_root
 
 _GIB = 1 << 30
 #: What a lab's guest may use (machine.py: mem=1G); pages that it never touches take no room.

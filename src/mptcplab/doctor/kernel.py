@@ -9,11 +9,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mptcplab.cache import cache_root, work_dir
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
-from mptcplab.kernel.cache import KernelBuild, cache_root, find_kernel, list_kernels, work_dir
+from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.config import kernel_text
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.plan.model import Plan

@@ -18,6 +18,7 @@ from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import OURS
@@ -25,10 +26,9 @@ from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
-#: Parts of scenarios that need programs of their own.
+#: Parts of scenarios that need programs of their own, beside the kinds of nodes and workloads.
 _PARTS: dict[str, dict[str, Any]] = {
     "captures": {"record": {"captures": [{"node": "client"}]}},
-    "routers with NAT or a middlebox": {"routers": {"r1": {"middlebox": {"drop": ["all"]}}}},
     "links with `reorder`": {
         "links": {"line1": {"between": ["client", "server"], "forward": {"delay": "1 ms", "reorder": "1 %"}}}
     },
@@ -62,33 +62,52 @@ def look_at_build(system: System) -> Iterator[Finding]:
 
 def uses() -> dict[str, str]:
     """What each program of plans is needed for: asked of the plans themselves."""
-    found = dict.fromkeys(_programs("flow"), _EVERY_RUN)
+    found = dict.fromkeys(_programs(_smallest("flow")), _EVERY_RUN)
+    workloads = _needed_by("workloads", {kind: _smallest(kind) for kind in KINDS})
+    nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
+    parts = {name: part for part, tables in _PARTS.items() for name in _programs(_smallest("flow", **tables))}
+    return dict(sorted((_OTHERS | parts | nodes | workloads | found).items()))
+
+
+def _needed_by(things: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
+    """By program: the kinds of things whose scenarios use it."""
     kinds: dict[str, list[str]] = {}
-    for kind in KINDS:
-        for name in _programs(kind):
+    for kind, scenario in scenarios.items():
+        for name in _programs(scenario):
             kinds.setdefault(name, []).append(kind)
-    of_kinds = {name: f"workloads of kind {' and '.join(of)}" for name, of in kinds.items()}
-    of_parts = {name: part for part, tables in _PARTS.items() for name in _programs("flow", tables)}
-    return dict(sorted((_OTHERS | of_parts | of_kinds | found).items()))
+    return {name: f"{things} of kind {' and '.join(of)}" for name, of in kinds.items()}
 
 
-def _programs(kind: str, tables: Mapping[str, Any] | None = None) -> Iterable[str]:
-    """The machine's programs that a small scenario uses."""
-    uses = compile_plan(_smallest(kind, tables or {}), seed=1).uses
-    return (name for name in uses if not name.startswith(OURS))
+def _programs(scenario: Scenario) -> Iterable[str]:
+    """The machine's programs that a scenario uses."""
+    return (name for name in compile_plan(scenario, seed=1).uses if not name.startswith(OURS))
 
 
-def _smallest(kind: str, tables: Mapping[str, Any]) -> Scenario:
-    workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest}
+def _smallest(workload: str, **tables: Any) -> Scenario:
+    """A small scenario with a workload of this kind, and other tables in place of its own."""
+    bulk = {"kind": workload, "from": "client", "to": "server", **KINDS[workload].smallest}
     return Scenario.model_validate(
         {
             "title": "doctor",
             "hosts": {"client": {}, "server": {}},
             "links": {"line1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
-            "workloads": {"bulk": workload},
+            "workloads": {"bulk": bulk},
             **tables,
         }
     )
+
+
+def _around(kind: str) -> dict[str, Any]:
+    """Tables with a node of this kind between the hosts."""
+    nodes: dict[str, dict[str, Any]] = {"hosts": {"client": {}, "server": {}}}
+    nodes.setdefault(NODE_KINDS[kind].table, {})["middle"] = NODE_KINDS[kind].example
+    links = {"line1": {"between": ["client", "middle"]}, "line2": {"between": ["middle", "server"]}}
+    to = "server" if NODE_KINDS[kind].forwards else "middle"
+    return {
+        **nodes,
+        "links": links,
+        "workloads": {"bulk": {"kind": "flow", "from": "client", "to": to, "size": "1 kB"}},
+    }
 
 
 def _lab_programs(system: System) -> Iterator[Finding]:

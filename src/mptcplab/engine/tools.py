@@ -11,18 +11,17 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.kernel.cache import cache_root, locked, work_dir
 from mptcplab.shipped import shipped_folder
 
 #: What compiles our own program.
 BUILDERS = ("gcc", "make")
-#: Debian packages of the programs of plans that are not in one of their own name; a kind of workload adds its own.
+#: Debian packages of programs that are not in one of their own name; kinds of nodes and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
     **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
-    "nft": "nftables",
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
@@ -50,9 +49,11 @@ def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, 
 
 def package_of(name: str) -> str:
     """The Debian package that has the program ``name``."""
-    from mptcplab.workload.registry import KINDS  # only now, because it takes long
+    from mptcplab.node.registry import NODE_KINDS  # only now, because these take long
+    from mptcplab.workload.registry import KINDS
 
-    known = [_PACKAGES, *(kind.packages for kind in KINDS.values())]
+    of_nodes = [kind.packages for kind in NODE_KINDS.values()]
+    known = [_PACKAGES, *of_nodes, *(kind.packages for kind in KINDS.values())]
     return next((packages[name] for packages in known if name in packages), name)
 
 
@@ -87,7 +88,7 @@ def flow_program() -> Path:
     digest = hashlib.sha256(fingerprint(compiler).encode())
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:12]}" / "flow"
+    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:KEY_CHARS]}" / "flow"
     if not program.is_file():
         _compile(source, program)
     return program

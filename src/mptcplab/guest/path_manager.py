@@ -18,12 +18,13 @@ is there to tell it by. One that could not be opened, or that the network closed
 from __future__ import annotations
 
 import json
+import os
 import select
 import sys
 import time
 
+from mptcplab.guest.interfaces import Interfaces
 from mptcplab.guest.mptcp_pm import Kernel
-from mptcplab.guest.netlink import Interfaces, error_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,7 +195,9 @@ class Manager:
         if (event.local, event.remote) in connection.closing:
             connection.closing.discard((event.local, event.remote))
             return
-        _say("subflow-closed", token=event.token, local=event.local, remote=event.remote, error=error_name(event.error))
+        _say(
+            "subflow-closed", token=event.token, local=event.local, remote=event.remote, error=_error_name(event.error)
+        )
         connection.settled_ns.pop((event.local, event.remote), None)
         if connection.subflows.pop((event.local, event.remote), None) is None:
             _opened(connection, pair)
@@ -256,7 +259,7 @@ class Manager:
                 connection.remotes[remote],
                 backup=path.mode == "backup",
             )
-            _say("open", token=connection.token, local=path.address, remote=remote, error=error_name(error))
+            _say("open", token=connection.token, local=path.address, remote=remote, error=_error_name(error))
             if error:
                 connection.lost.add(path.address)
                 connection.waits.setdefault(pair, Wait()).longer(now)
@@ -269,7 +272,7 @@ class Manager:
         if path.address in connection.announced or path.address in used:
             return
         error = self._kernel.announce(connection.token, path.address, path.number)
-        _say("announce", token=connection.token, local=path.address, error=error_name(error))
+        _say("announce", token=connection.token, local=path.address, error=_error_name(error))
         connection.announced.add(path.address)
 
     def _give_up(self, connection: Connection, wanted: set[str]) -> None:
@@ -283,9 +286,9 @@ class Manager:
             if path is None or local[0] in wanted or (path.mode == "off" and number == 0):
                 continue
             error = self._kernel.remove(connection.token, number)
-            _say("remove", token=connection.token, local=local[0], number=number, error=error_name(error))
+            _say("remove", token=connection.token, local=local[0], number=number, error=_error_name(error))
             error = self._kernel.destroy(connection.token, local, remote)
-            _say("close", token=connection.token, local=local, remote=remote, error=error_name(error))
+            _say("close", token=connection.token, local=local, remote=remote, error=_error_name(error))
             connection.closing.add((local, remote))
             del connection.subflows[local, remote]
             connection.settled_ns.pop((local, remote), None)
@@ -293,7 +296,7 @@ class Manager:
         for path in self._paths:
             if path.address in connection.announced - wanted:
                 error = self._kernel.remove(connection.token, path.number)
-                _say("remove", token=connection.token, local=path.address, number=path.number, error=error_name(error))
+                _say("remove", token=connection.token, local=path.address, number=path.number, error=_error_name(error))
                 connection.announced.discard(path.address)
 
 
@@ -304,6 +307,10 @@ def _opened(connection: Connection, pair: tuple[str, End]) -> None:
         connection.opening[pair] = left
     else:
         connection.opening.pop(pair, None)
+
+
+def _error_name(number: int) -> str:
+    return os.strerror(number).lower() if number else ""
 
 
 def _say(what: str, **told: object) -> None:

@@ -12,7 +12,7 @@ one of its inputs changes:
 
 `data` finds our inputs, `source` and `debian` obtain Linux, `config` merges and
 checks options, `steps` and `build` compile, `tree` keeps a built tree for the next
-build, `cache` holds what is finished.
+build, `cache` holds the finished kernels.
 """
 
 from __future__ import annotations

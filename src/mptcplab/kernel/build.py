@@ -14,16 +14,14 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel.cache import (
     FORMAT,
     VERSION_PATTERN,
     KernelBuild,
-    cache_root,
     find_by_key,
     install_entry,
-    locked,
-    work_dir,
 )
 from mptcplab.kernel.config import timer_frequency
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of, with_patches
@@ -83,11 +81,11 @@ def build_kernel(
         kept = tree_for(
             inputs, source_sha256=origin.sha256, compiler=compiler, version=actual, variant=variant, cache=cache
         )
-        with _alone(key[:12], progress, cache):
+        with _alone(key[:KEY_CHARS], progress, cache):
             cached = find_by_key(key, cache)
             if cached is not None and (kept.exists or not keep_tree):
                 return cached
-            with work_dir(key[:12], cache) as work, (work / "build.log").open("w") as log:
+            with work_dir(key[:KEY_CHARS], cache) as work, (work / "build.log").open("w") as log:
                 job = Job(
                     inputs=inputs,
                     source=origin,
@@ -101,7 +99,7 @@ def build_kernel(
                     log=log,
                     progress=progress,
                 )
-                with _failures_told(job, cache), _alone(f"tree-{kept.base[:12]}", progress, cache):
+                with _failures_told(job, cache), _alone(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
                     _compile(job, kept if keep_tree or kept.exists else None)
                     return install_entry(_assemble(job, kept), cache)
 
@@ -203,7 +201,7 @@ def _failures_told(job: Job, cache: Path) -> Iterator[None]:
         job.log.flush()
         log = job.work / "build.log"
         said = first_errors(log.read_text(errors="replace"))
-        stays = cache / "logs" / f"{job.key[:12]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.log"
+        stays = cache / "logs" / f"{job.key[:KEY_CHARS]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.log"
         stays.parent.mkdir(parents=True, exist_ok=True)
         log.rename(stays)
         ours = not isinstance(error, CommandError)

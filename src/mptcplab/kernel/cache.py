@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The cache of built kernels: entries, how one is found, and the locks around building.
+"""Built kernels: the entries in the cache folder, and how one is found.
 
     ~/.cache/mptcplab/kernels/VERSION-KEY12/   linux, System.map, config, build.log, entry.json
                       trees/                   kept trees, see `tree`
                       sources/                 tarballs and what is known of them
-                      tmp/                     builds at work, each locked by its process
-                      logs/                    logs of builds that failed
-                      locks/                   one empty file per thing that only one process may make
 
 An entry appears whole, by one rename, or not at all.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
@@ -38,7 +31,6 @@ from mptcplab.kernel.data import (
 )
 
 FORMAT = 1
-KEY_CHARS = 12
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
 #: A version, or one with the variant behind it: 7.2-debug, 7.2-hz100, 7.2-plain.
 _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
@@ -90,14 +82,6 @@ class KernelBuild:
     def system_map(self) -> Path:
         """Addresses of the kernel's symbols, for reading a crash."""
         return self.path / "System.map"
-
-
-def cache_root() -> Path:
-    """`$XDG_CACHE_HOME/mptcplab`, or `~/.cache/mptcplab`."""
-    configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # Its specification: a relative path there does not count.
-    base = configured if configured.is_absolute() else Path.home() / ".cache"
-    return base / "mptcplab"
 
 
 def variant_name(version: str, variant: str) -> str:
@@ -207,45 +191,6 @@ def remembered_sha256(version: str, cache: Path) -> str | None:
     return sha256 if isinstance(sha256, str) else None
 
 
-@contextmanager
-def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock `name` among all processes; `waiting` is called when another one has it."""
-    directory = cache / "locks"
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / f"{name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if waiting is not None:
-                waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def work_dir(name: str, cache: Path) -> Iterator[Path]:
-    """A directory in the cache to work in, removed afterwards whatever happens.
-
-    Directories left behind by processes that were killed are removed first; one is known
-    to be in use by the lock on its pid file, which ends with the process.
-    """
-    parent = cache / "tmp"
-    parent.mkdir(parents=True, exist_ok=True)
-    # One at a time: a new directory has no lock on it for an instant.
-    with locked("tmp", cache):
-        _remove_leftovers(parent)
-        directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
-        pid_file = (directory / "pid").open("w")
-        fcntl.flock(pid_file, fcntl.LOCK_EX)
-    try:
-        with pid_file:
-            pid_file.write(f"{os.getpid()}\n")
-            pid_file.flush()
-            yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 def install_entry(directory: Path, cache: Path) -> KernelBuild:
     """Move a complete entry into the cache in one step and return it.
 
@@ -264,18 +209,6 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
     installed = read_entry(target)
     assert installed is not None
     return installed
-
-
-def _remove_leftovers(parent: Path) -> None:
-    for directory in parent.iterdir():
-        try:
-            with (directory / "pid").open() as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        except OSError:
-            pass  # No pid file: its process died before it wrote one.
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _kernel_at(place: str, cache: Path) -> KernelBuild:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from mptcplab.cache import locked, work_dir
 from mptcplab.errors import LabError, MissingError
-from mptcplab.kernel.cache import locked, source_record, work_dir
+from mptcplab.kernel.cache import source_record
 from mptcplab.kernel.process import CommandError, capture, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, file_sha256

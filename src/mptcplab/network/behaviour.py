@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from mptcplab.fields import Part
 from mptcplab.network.captions import Shown, Table
+from mptcplab.network.chances import LossChances
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Quantity
 
 Words = tuple[str, ...]
+Values = Mapping[str, Sequence[Any]]
 Keys = TypeVar("Keys", bound=Part)
 
 
@@ -104,6 +106,13 @@ class Behaviour(Generic[Keys]):
     def loses(self, keys: Keys) -> Fraction:  # noqa: ARG002
         """Return how many losses there are per packet, for estimates; those in a row count once, as for windows."""
         return Fraction(0)
+
+    def chances(self, keys: Keys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
+        """Return what netem's counter of lost packets may show, if it is ``before`` without this behaviour.
+
+        ``values`` are all that each driven key has during a run, by events and by a trace.
+        """
+        return before
 
     def acts(self, keys: Keys) -> bool:
         """Return whether it does anything in this direction."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -21,6 +22,23 @@ def _not_certain(probability: Probability) -> Probability:
 
 
 Chance = Annotated[Probability, AfterValidator(_not_certain)]
+
+
+@dataclass(frozen=True)
+class LossChances:
+    """How likely chance takes a packet of a direction, as recordings have it: see mptcplab.metrics.loss.Chances.
+
+    From ``least`` to ``most``, which differ if it changes during a run. ``bursts`` are the four probabilities of a
+    chain of two states: to the bad one, to the good one, and of loss in each.
+    """
+
+    least: float = 0.0
+    most: float = 0.0
+    bursts: tuple[float, ...] | None = None
+
+    def and_lost(self, least: float, most: float) -> LossChances:
+        """Return them with another cause beside, which does not look at the others."""
+        return replace(self, least=self.least + (1 - self.least) * least, most=self.most + (1 - self.most) * most)
 
 
 def percent(share: Fraction | Probability) -> str:

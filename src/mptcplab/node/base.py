@@ -35,8 +35,10 @@ class NodeBase(Part):
     """A resolved scenario has the kind's table even if nothing is in it."""
     shares_transport: ClassVar[bool] = False
     """``[transport]`` is laid under its own ``transport``."""
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, for those that are not in a package of their own name."""
     example: ClassVar[Mapping[str, Any]] = {}
-    """What the smallest node of the kind says that has the links ``line1`` and ``line2``."""
+    """What a node of the kind says that has the links ``line1`` and ``line2``, and uses all programs that one may."""
     corner: ClassVar[int] = 6
     """How round the corners of its box are in pictures."""
 

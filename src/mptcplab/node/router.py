@@ -23,6 +23,7 @@ class Router(NodeBase):
     table = "routers"
     forwards = True
     is_recorded_empty = True
+    packages: ClassVar[Mapping[str, str]] = {"nft": "nftables"}
     example: ClassVar[Mapping[str, Any]] = {"nat": ["line2"], "middlebox": {"strip": ["mp_join"]}}
     corner = 20
 

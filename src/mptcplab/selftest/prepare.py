@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import build_environment, compiler_version
-from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.kernel.data import NamedFile, given_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt

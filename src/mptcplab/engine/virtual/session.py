@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read_report
@@ -22,7 +23,6 @@ from mptcplab.engine.virtual.watchdog import Attendant, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
-from mptcplab.kernel.cache import cache_root, work_dir
 from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command
 

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Part, fault
-from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
-from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.network.chances import CERTAIN, LossChances, percent
 from mptcplab.units import Packets, Probability
 
 
@@ -70,6 +71,11 @@ class BurstLoss(Part):
         return self.to_good * mean / (1 - mean) if mean < 1 else Fraction(2)
 
     @property
+    def shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """p, r, 1-h and 1-k."""
+        return self.to_bad, self.to_good, self.lost_in_bad.as_fraction, self.lost_in_good.as_fraction
+
+    @property
     def mean_loss(self) -> Fraction:
         """Of all packets, in the long run."""
         bad = self.to_bad / (self.to_bad + self.to_good)
@@ -113,12 +119,19 @@ class Bursts(Behaviour[BurstLossKeys]):
         chain = keys.burst_loss
         return Fraction(0) if chain is None else chain.mean_loss * chain.to_good
 
+    def chances(self, keys: BurstLossKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
+        """See the base class."""
+        chain = keys.burst_loss
+        if chain is None:
+            return before
+        mean, shares = float(chain.mean_loss), tuple(map(float, chain.shares))
+        return replace(before.and_lost(mean, mean), bursts=shares)
+
     def netem(self, keys: BurstLossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         chain = keys.burst_loss
         if chain is not None:
-            shares = (chain.to_bad, chain.to_good, chain.lost_in_bad, chain.lost_in_good)
-            yield from ("loss", "gemodel", *(percent(share) for share in shares))
+            yield from ("loss", "gemodel", *map(percent, chain.shares))
 
     def caption(self, described: Table) -> Iterator[str]:
         """See the base class."""

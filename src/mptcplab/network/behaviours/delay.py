@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from mptcplab.fields import Part, Truth, fault
-from mptcplab.network.behaviour import Behaviour, Context, Driven, microseconds
+from mptcplab.network.behaviour import Behaviour, Context, Driven, Values, microseconds
 from mptcplab.network.captions import NOTHING, Shown, Table
-from mptcplab.network.chances import CERTAIN, Chance
+from mptcplab.network.chances import CERTAIN, Chance, LossChances
 from mptcplab.network.tables import MOST_ENTRIES, Spread, early, interpolated, table_command
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability
@@ -87,6 +88,10 @@ class Delay(Behaviour[DelayKeys]):
     def takes_time(self, keys: DelayKeys) -> bool:
         """See the base class."""
         return bool(keys.delay or keys.extra_delay)
+
+    def chances(self, keys: DelayKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
+        """What the delay has no room for, netem counts as lost."""
+        return before if keys.delay_limit is None else replace(before, most=1.0)
 
     def files(self, keys: DelayKeys, link: str, way: str) -> Iterator[Command]:
         """The table that delays are drawn from, if it is one of our own."""

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field
 
 from mptcplab.fields import Part
-from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.captions import NOTHING, Table
-from mptcplab.network.chances import Chance, percent
+from mptcplab.network.chances import Chance, LossChances, percent
 from mptcplab.units import Probability
 
 
@@ -28,6 +29,10 @@ class Duplicate(Behaviour[DuplicateKeys]):
     model = DuplicateKeys
     rank = 50
     smallest: ClassVar = {"duplicate": "1 %"}
+
+    def chances(self, keys: DuplicateKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
+        """A packet of which netem makes two loses one of them."""
+        return replace(before, least=before.least * (1 - keys.duplicate.fraction))
 
     def netem(self, keys: DuplicateKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""

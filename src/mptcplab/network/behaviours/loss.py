@@ -10,9 +10,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from mptcplab.fields import Part, fault
-from mptcplab.network.behaviour import Behaviour, Context, Driven, Seen
+from mptcplab.network.behaviour import Behaviour, Context, Driven, Seen, Values
 from mptcplab.network.captions import Shown
-from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.network.chances import CERTAIN, LossChances, percent
 from mptcplab.units import Probability
 
 LOST = Seen("netem", "drops", "packets that were lost before the queue")
@@ -46,6 +46,11 @@ class Loss(Behaviour[LossKeys]):
     def loses(self, keys: LossKeys) -> Fraction:
         """See the base class."""
         return keys.loss.as_fraction
+
+    def chances(self, keys: LossKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
+        """See the base class."""
+        shares = [loss.fraction for loss in values["loss"]]
+        return before.and_lost(min(shares), max(shares))
 
     def netem(self, keys: LossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
