@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
@@ -17,9 +18,9 @@ def check_modes(document: Document, scenario: Scenario) -> None:
         for link in modes:
             if link not in scenario.links:
                 hint = name_hint(link, scenario.links)
-                raise document.error((*path, link), f"there is no link '{link}'", hint=hint)
+                raise document.error((*path, link), f"there is no link '{link}'", hint=hint, kind=Mistake.REFERENCE)
             if link not in own:
                 hint = f"give every host modes of its own links: '{name}' has {', '.join(own)}"
-                raise document.error((*path, link), f"does not end at '{name}'", hint=hint)
+                raise document.error((*path, link), f"does not end at '{name}'", hint=hint, kind=Mistake.REFERENCE)
         if modes and all(modes.get(link) == "off" for link in own):
             raise document.error(path, "leave no link to use", hint="leave one of them on")
