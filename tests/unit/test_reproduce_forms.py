@@ -112,6 +112,7 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
     assert (studies / "made" / REFERENCE).read_text() == before, "means over fewer runs are none"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_shipped_references(name: str) -> None:
     """Every cell of a table is in the reference, or is said to be missing; and it is of the tables as they are now."""
