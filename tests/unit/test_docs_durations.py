@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from docs.figures import durations
+from docs.making.pages import ROOT
 
 _REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" tests="3">
@@ -36,5 +37,5 @@ def test_tables_of_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_kept_ones_are_of_tests_that_are_there() -> None:
     """Files that were renamed or removed since: measure again, as docs/tests.md says."""
     known = json.loads(durations.FILE.read_text())["files"]
-    gone = [file for file in known if not (durations.ROOT / file).is_file()]
+    gone = [file for file in known if not (ROOT / file).is_file()]
     assert gone == []

@@ -160,7 +160,6 @@ def _arguments(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(arguments=_arguments())
 def test_accepted_flags_give_a_file_that_loads(tmp_path_factory: Any, arguments: list[str]) -> None:

@@ -14,6 +14,8 @@ from mptcplab.study import reference
 from mptcplab.study.full import REFERENCE, full_form
 from mptcplab.study.load import select, study_names
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("labs")
 def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
@@ -112,7 +114,6 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
     assert (studies / "made" / REFERENCE).read_text() == before, "means over fewer runs are none"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", study_names())
 def test_shipped_references(name: str) -> None:
     """Every cell of a table is in the reference, or is said to be missing; and it is of the tables as they are now."""

@@ -153,7 +153,6 @@ def test_refuses_what_a_schema_can_know() -> None:
     } <= set(caught)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(tables=mutants())
 def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, Any]) -> None:
@@ -185,7 +184,6 @@ def _remove(table: Any, pattern: list[str]) -> None:
             _remove(table[name], pattern[1:])
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data(), kind=st.sampled_from([Rate, Duration, Size, Probability, Packets, QueueLength]))
 def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type[QueueLength]) -> None:
