@@ -180,7 +180,8 @@ def server(name: str, *argv: str, node: str = "server") -> Program:
 
 def _started(argv: Sequence[str]) -> tuple[str, ...]:
     """What scripts of the tests may start."""
-    scripts = ("cat", "ip", "nft", "ping", "python3", "seq", "sleep", "ss", "sysctl", "tc", "touch", "unshare")
+    network = ("ip", "nft", "ping", "ss", "sysctl", "tc")
+    scripts = ("cat", "python3", "seq", "setpriv", "sleep", "touch", "unshare", *network)
     return scripts if argv[0] in ("sh", "python3") else ()
 
 
