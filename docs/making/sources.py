@@ -18,6 +18,7 @@ from docs.figures import (
     buffers,
     capturing,
     coupled_api,
+    durations,
     effects,
     expected,
     machine,
@@ -71,6 +72,10 @@ def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
 
+def _durations(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=(durations.FILE,), is_cheap=True)
+
+
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
@@ -90,6 +95,9 @@ SOURCES: dict[str, Source] = {
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
+    "test-folders": _durations(durations.folders),
+    "test-files": _durations(durations.files),
+    "slowest-tests": _durations(durations.tests),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),
     "effects-settings": Source(

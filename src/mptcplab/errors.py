@@ -8,7 +8,7 @@ reaches the command line is a bug of ours.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class Exit(IntEnum):
@@ -19,6 +19,22 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     MISSING = 3
     INTERRUPTED = 130
+
+
+class Mistake(StrEnum):
+    """What is wrong with a key of a scenario, as a word that stays when a message is worded anew."""
+
+    SYNTAX = "syntax"  # it cannot be read at all
+    FILE = "file"  # a file that is named is not there, or not what it should be
+    UNKNOWN = "unknown"  # nothing reads such a key
+    MISSING = "missing"  # it has to be there
+    TYPE = "type"  # text where a number belongs, or the like
+    CHOICE = "choice"  # none of the words that may stand there
+    QUANTITY = "quantity"  # no number with a unit, or one that cannot be held
+    VALUE = "value"  # cannot be used, whatever else the file says
+    REFERENCE = "reference"  # names something that does not exist, or is elsewhere
+    CONFLICT = "conflict"  # does not fit what another key says
+    IDLE = "idle"  # would do nothing
 
 
 class LabError(Exception):

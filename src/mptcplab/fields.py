@@ -6,11 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from mptcplab.errors import Mistake
 from mptcplab.units import Duration
 
 _END = r"\Z"
@@ -27,9 +29,14 @@ _VERSION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,62}|~?/[^\x00-\x1f]{1,1000
 _LONGEST_TIME = Duration(1000 * 3600 * 10**9)
 
 
-def fault(message: str, hint: str, *key: str | int) -> PydanticCustomError:
+def fault(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
     """An error for pydantic to report, with a hint for the user; ``key`` is where in the checked value it lies."""
-    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key})
+    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
+
+
+#: The same for what does not fit another key, and for what would do nothing.
+clash = partial(fault, kind=Mistake.CONFLICT)
+idle = partial(fault, kind=Mistake.IDLE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,14 @@ def engines() -> dict[str, VirtualEngine]:
     return {version: VirtualEngine(_kernel(version), tools) for version in ("7.2", "6.12")}
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder of all workers: a run that several tests look at is executed once."""
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+
+
 @pytest.fixture
-def bench(engines: dict[str, VirtualEngine], tmp_path: Path) -> Bench:
+def bench(engines: dict[str, VirtualEngine], tmp_path: Path, shared: Path) -> Bench:
     """Runs scenarios and plans in a folder of the test's own."""
-    return Bench(engines, tmp_path)
+    return Bench(engines, tmp_path, shared)

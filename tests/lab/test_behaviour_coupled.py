@@ -28,9 +28,7 @@ def _run(bench: Bench, name: str, *overrides: str, seeds: int = 1) -> Rows:
     """The only point that the overrides leave of a scenario: its rows by workload."""
     experiment = load(BEHAVIOUR / f"{name}.toml", overrides=overrides, repeats=seeds)
     assert len(experiment.points) == 1
-    done = bench.lab().execute(experiment.runs, jobs=1, progress=lambda _: None)
-    assert [one.error for one in done if one.error] == []
-    rows = {row.workload: row for row in result_rows(one.recording for one in done if one.recording)}
+    rows = {row.workload: row for row in result_rows(bench.recordings(experiment.runs))}
     for row in rows.values():
         shares = {path: round(share, 3) for path, share in row.shares.items()}
         print(*overrides, row.workload, f"{row.goodput_mbps.mean:.2f} Mbit/s", row.mptcp, shares)
@@ -129,13 +127,10 @@ transport.scheduler = "minrtt"
 @pytest.mark.parametrize(("control", "gain"), [("lia", 1.0), ("olia", 1.0), ("balia", 1.2)])
 def test_slow_start_that_ends_in_time(bench: Bench, control: str, gain: float) -> None:
     """With HyStart++ fewer segments are lost, and less time. With HZ 1000 LIA and OLIA gain next to nothing here."""
-    file, goodput = bench.write(_SHORT_QUEUES), []
+    goodput = []
     for on in (0, 1):
         settings = (f"transport.congestion_control={control}", f'transport.sysctl={{"net.mptcp.coupled_hystart"={on}}}')
-        (done,) = bench.lab().execute(load(file, overrides=settings).runs, jobs=1, progress=lambda _: None)
-        assert done.recording, done.error
-        (row,) = result_rows([done.recording])
-        goodput.append(row.goodput_mbps.mean)
+        goodput.append(bench.row(_SHORT_QUEUES, *settings).goodput_mbps.mean)
     print(control, goodput)
     assert goodput[1] > gain * goodput[0], "HyStart++ gains less than measured before"
 

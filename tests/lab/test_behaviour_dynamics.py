@@ -26,12 +26,9 @@ LINE_BPS = 10e6 * 1424 / 1514
 def _record(bench: Bench, name: str, *overrides: str, repeats: int) -> dict[tuple[str, ...], list[Recording]]:
     """All runs of an example, by the settings of their point."""
     experiment = load(EXAMPLES / f"{name}.toml", overrides=overrides, repeats=repeats)
-    done = bench.lab().execute(experiment.runs, jobs=1, progress=lambda _: None)
-    assert [one.error for one in done if one.error] == []
     found: dict[tuple[str, ...], list[Recording]] = {}
-    for one in done:
-        if one.recording is not None:
-            found.setdefault(tuple(one.run.point.settings.values()), []).append(one.recording)
+    for run, recording in zip(experiment.runs, bench.recordings(experiment.runs), strict=True):
+        found.setdefault(tuple(run.point.settings.values()), []).append(recording)
     return found
 
 

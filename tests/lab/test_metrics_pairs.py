@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,8 @@ import pytest
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.measure import Measured, measure, measure_workload
 from mptcplab.metrics.network import network_seen
+from mptcplab.plan.compile import ports
 from mptcplab.recording.record import Recording
-from mptcplab.workload.ftp import ftp_data_ports
 from mptcplab.workload.registry import KINDS
 
 from .bench import Bench
@@ -66,9 +66,10 @@ def _workload(name: str, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Whole:
-    """The run with everything, and what is measured of it by workload."""
+    """The run with everything, what is measured of it by workload, and the ports of each one's server."""
 
     recording: Recording
+    ports: dict[str, set[int]]
     measured: dict[str, Measured]
 
 
@@ -76,21 +77,27 @@ class Whole:
 def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Whole:
     workloads = [_workload(f"{kind}{number}", kind) for kind in KINDS for number in (1, 2)]
     bench = Bench(engines, tmp_path_factory.mktemp("pairs"))
-    (recording,) = bench.record("\n".join((NETWORK, *workloads)))
-    return Whole(recording, _measured(recording))
+    text = "\n".join((NETWORK, *workloads))
+    scenario = bench.experiment(text).points[0].scenario
+    found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in ports(scenario).items()}
+    (recording,) = bench.record(text)
+    return Whole(recording, found, _measured(recording))
 
 
 def _measured(recording: Recording) -> dict[str, Measured]:
     return {one.workload: one for one in measure(recording)}
 
 
-def _of_only(recording: Recording, workloads: Collection[str], folder: Path) -> Recording:
+def _of_only(whole: Whole, workloads: Collection[str], folder: Path) -> Recording:
     """The recording with the samples of some workloads only, as if the others had left none."""
+    recording = whole.recording
     shutil.copytree(recording.folder, folder, ignore=shutil.ignore_patterns("*.parquet"), copy_function=_link)
     for file in recording.folder.glob("*.parquet"):
         table = pl.read_parquet(file)
         if file.stem in _TABLES:
-            table = table.filter(pl.Series(_owner(recording, row) in workloads for row in table.iter_rows(named=True)))
+            table = table.filter(
+                pl.Series(_owner(whole.ports, row) in workloads for row in table.iter_rows(named=True))
+            )
             table = table.select(column for column in table if column.null_count() < table.height)
         if table.height:
             table.write_parquet(folder / file.name)
@@ -101,30 +108,26 @@ def _link(source: str, target: str) -> None:
     Path(target).symlink_to(source)
 
 
-def _owner(recording: Recording, row: dict[str, object]) -> str:
+def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
     """The workload of a sample: that of its program, or the one whose server has the socket's port."""
     if row.get("program") is not None:
         return str(row["program"]).rpartition(".")[0]
     mine = {int(str(row[end]).rpartition(":")[2]) for end in ("local", "remote")}
-    found = [
-        name
-        for name, port in recording.manifest["ports"].items()
-        if mine & ({port, *ftp_data_ports(port)} if name.startswith("ftp") else {port})
-    ]
+    found = [name for name, its_ports in served.items() if mine & its_ports]
     assert len(found) == 1, f"{row['local']} and {row['remote']} belong to {found}"
-    return str(found[0])
+    return found[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
     network = network_seen(whole.recording)
-    alone = measure_workload(_of_only(whole.recording, {mine}, tmp_path / "alone"), mine, network)
+    alone = measure_workload(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
-        beside = _of_only(whole.recording, {mine, f"{other}2"}, tmp_path / other)
+        beside = _of_only(whole, {mine, f"{other}2"}, tmp_path / other)
         assert {other: measure_workload(beside, mine, network)} == {other: alone}
 
 

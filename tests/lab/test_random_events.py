@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Connections survive what a random schedule does to their paths, and end when all paths have gone for good.
 
-The quick form has three seeds of 250 events. ``EVENT_SEEDS=100 EVENTS=1000 pytest tests/lab/test_random_events.py`` is
-the full one, of some minutes for each path manager and scheduler.
+The quick form has 250 events of two of three seeds, in turn, so that all schedulers together meet each seed with either
+path manager. ``EVENT_SEEDS=100 EVENTS=1000 pytest tests/lab/test_random_events.py`` is the full one, of some minutes
+for each path manager and scheduler.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _transfer(
     """A connection through this schedule, in one direction or the other, of which every byte arrives."""
     direction = "upload" if seed % 2 else "download"
     text = _scenario(made, opportunistic=opportunistic, direction=direction, **keys)
-    (recording,) = bench.record(text, *overrides, seed=seed, out=f"{'-'.join(keys.values())}{seed}")
+    (recording,) = bench.record(text, *overrides, seed=seed)
     ends = _ends(recording)
     assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
     assert ends["client"]["checksum"] == ends["server"]["checksum"] != "", f"seed {seed}: {ends}"
@@ -113,7 +114,16 @@ def test_survives_random_events_with_retransmission_and_penalties(bench: Bench, 
     """Both opportunistic mechanisms on, and a receive buffer that a second of the two paths fills."""
     retransmitted = _survives(bench, scheduler, manager, opportunistic=3, buffer="100 kB")
     # Measured: hundreds with each seed. Without any, this would be the test above.
-    assert retransmitted > 10 * SEEDS, retransmitted
+    assert retransmitted > 10 * len(_seeds(scheduler, manager)), retransmitted
+
+
+def _seeds(scheduler: str, manager: str) -> list[int]:
+    """Return all seeds that were asked for, or else all but one of the three."""
+    all_seeds = range(1, SEEDS + 1)
+    if "EVENT_SEEDS" in os.environ:
+        return list(all_seeds)
+    left_out = 1 + (["default", *OURS].index(scheduler) + list(KINDS).index(manager)) % SEEDS
+    return [seed for seed in all_seeds if seed != left_out]
 
 
 def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int = 0, buffer: str = "") -> int:
@@ -121,7 +131,8 @@ def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int 
     memory = [f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]'] if buffer else []
     retransmitted = 0
     began, latest_s, least_up, longest_ms = time.monotonic(), 0.0, 1.0, 0
-    for seed in range(1, SEEDS + 1):
+    seeds = _seeds(scheduler, manager)
+    for seed in seeds:
         made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
         control = CONTROLS[seed % len(CONTROLS)]
         recording = _transfer(
@@ -138,7 +149,9 @@ def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int 
             retransmitted += recording.counter(host, "nstat.json")["kernel"]["MPTcpExtOppRetrans"]
         latest_s = max(latest_s, recording.program("bulk.client")["end_ns"] / 1e9 - made.end_ms / 1e3 - 1)
         least_up, longest_ms = min(least_up, made.some_path_up), max(longest_ms, made.longest_without_ms)
-    print(f"{manager}, {scheduler}: {SEEDS} seeds of {EVENTS} events in {time.monotonic() - began:.0f} s of wall time")
+    print(
+        f"{manager}, {scheduler}: seeds {seeds}, {EVENTS} events each, in {time.monotonic() - began:.0f} s of wall time"
+    )
     print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
     print(f"the end at most {latest_s:.1f} s late; {retransmitted} segments retransmitted opportunistically")
     return retransmitted

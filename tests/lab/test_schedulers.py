@@ -262,7 +262,7 @@ def test_blest_and_ecf_block_less_than_lowest_rtt_first(bench: Bench, buffer: st
     waiting: dict[str, float] = {}
     for scheduler in ("minrtt", "blest", "ecf"):
         settings = (f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]', f"transport.scheduler={scheduler}")
-        recordings = bench.record(LINES, *UNEQUAL, *settings, out=scheduler)
+        recordings = bench.record(LINES, *UNEQUAL, *settings)
         (row,) = result_rows(recordings)
         goodput[scheduler] = row.goodput_mbps.mean
         waiting[scheduler] = _out_of_order(recordings[0].counter("server", "nstat.json")["kernel"], row)

@@ -16,9 +16,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 def _rows(bench: Bench, name: str) -> dict[tuple[str, ...], ResultRow]:
     """By their settings, with one seed, and the workload where there are several."""
     experiment = load(EXAMPLES / f"{name}.toml", repeats=1)
-    done = bench.lab().execute(experiment.runs, jobs=1, progress=lambda _: None)
-    assert [one.error for one in done if one.error] == []
-    rows = result_rows(one.recording for one in done if one.recording)
+    rows = result_rows(bench.recordings(experiment.runs))
     for row in rows:
         print(row.settings, row.workload, {name: round(value.mean, 3) for name, value in row.figures.items()})
     several = len({row.workload for row in rows}) > 1

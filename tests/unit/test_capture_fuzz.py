@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, capable, dss, join_answer, join_syn, option
@@ -16,6 +17,8 @@ from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 from mptcplab.errors import InputError
 from mptcplab.report.capture import connection_table, headline
+
+pytestmark = pytest.mark.slow
 
 ENDS = [Endpoint("10.0.1.1", 1), Endpoint("10.0.2.2", 2), Endpoint("fd00::1", 3)]
 NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**31, 2**32 - 1]))

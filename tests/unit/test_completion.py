@@ -15,6 +15,8 @@ import pytest
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.study.load import select
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 title = "two lines"
 topology = { preset = "disjoint-lines" }

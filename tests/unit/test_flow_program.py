@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[2] / "tools" / "flow"
 IPPROTO_MPTCP = 262
 DEADLINE_S = 30.0

@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from mptcplab.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 #: Inputs of each target: about 20 s of CPU in all.
 EXAMPLES = {"units": 1500, "scenario": 150, "recording": 60, "capture": 150, "pcap": 6}
 JSON = st.recursive(

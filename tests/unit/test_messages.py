@@ -20,9 +20,19 @@ from mptcplab.cli.usage import explain_usage
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 #: Errors that a user sees: message first, `hint=` beside it. `error` is Document.error: path, message, hint.
-_ERRORS = {"LabError", "InputError", "MissingError", "CommandError", "UnitError", "error", "_error", "_complain"}
+_ERRORS = {
+    "LabError",
+    "InputError",
+    "MissingError",
+    "CommandError",
+    "UnitError",
+    "ScenarioError",
+    "error",
+    "_error",
+    "_complain",
+}
 #: Message first, hint second.
-_FAULTS = {"fault"}
+_FAULTS = {"fault", "clash", "idle"}
 #: The guest's own, whose hint the host adds.
 _WITHOUT_HINT = {"GuestError"}
 #: Words that have a capital wherever they stand.

@@ -138,6 +138,7 @@ def test_reference_of_a_plugin() -> None:
     assert "| `mss` | whole number, 88 to 65535 | required | the largest segment |" in reference
 
 
+@pytest.mark.slow
 def test_show_and_plan_of_a_plugin() -> None:
     assert "[clamps.tunnel]\nmss = 500\n" in printed("-m", "mptcplab", "show", str(CLAMP))
     plan = printed("-m", "mptcplab", "plan", str(CLAMP)).splitlines()
@@ -175,6 +176,7 @@ def test_picture_of_a_plugin() -> None:
     assert ">segments of at most 500 B</text>" in svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "place", "message"),
     [

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.unit.test_plugins import PLUGINS, run
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = PLUGINS / "police.toml"
 POLICE = PLUGINS / "police.py"
 police = partial(run, plugins=str(POLICE))

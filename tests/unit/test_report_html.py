@@ -106,6 +106,7 @@ def test_loads_nothing(tmp_path: Path) -> None:
     assert "default-src 'none'" in text, "and the browser sees to it"
 
 
+@pytest.mark.slow
 def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
     """The bound of the design: 500 points of one run each, which have more time series than 25 points of 20."""
     folder = tmp_path / "r"

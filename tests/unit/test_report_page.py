@@ -23,6 +23,8 @@ from tests.unit.made_studies import measure_table
 
 from mptcplab.pages import write_report
 
+pytestmark = pytest.mark.slow
+
 _FLAGS = (
     "--no-sandbox",
     "--disable-gpu",

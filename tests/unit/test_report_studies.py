@@ -18,6 +18,8 @@ from mptcplab.report.html import to_html
 from mptcplab.scenario.load import load
 from mptcplab.study.load import select
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_study(tmp_path: Path) -> None:
     """Tables share a folder; each section has the runs of its own table, and the published values beside them."""

@@ -17,6 +17,8 @@ from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study.forms import read_documents
 
+pytestmark = pytest.mark.slow
+
 
 def test_everything_ends_with_a_scoreboard(labs: Labs, tmp_path: Path) -> None:
     result = ended(tmp_path / "r", "--all")

@@ -14,6 +14,8 @@ from mptcplab.study import reference
 from mptcplab.study.full import REFERENCE, full_form
 from mptcplab.study.load import select, study_names
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("labs")
 def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:

@@ -9,11 +9,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import load
+
+pytestmark = pytest.mark.slow
 
 VALID = """
 title = "Everything"

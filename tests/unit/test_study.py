@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ PACKAGE = Path(mptcplab.__file__).parent
 SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name != "study.toml"]
 
 
+#: Several tests ask for the same ones.
+_experiment = cache(load)
+
+
 def _tables() -> list[Selected]:
     return select(None)
 
@@ -39,7 +44,7 @@ def _tables() -> list[Selected]:
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
 def test_every_published_value_is_measured(selected: Selected) -> None:
     """Rows and columns exist among the scenario's points; explanations and --quick name rows that exist."""
-    table, experiment = selected.table, load(selected.scenario)
+    table, experiment = selected.table, _experiment(selected.scenario)
     measured = [one for point in experiment.points for one in _cells(selected, point)]
     assert len(measured) == len(set(measured)), "a cell has two sources"
     wanted = {(row, column) for row, values in table.published.items() for column in values}
@@ -69,7 +74,7 @@ def test_quick_is_a_part_of_the_table(selected: Selected) -> None:
     quick = selected.table.quick
     experiment = load(selected.scenario, overrides=[f"{key}={value}" for key, value in quick.change.items()])
     assert {point.settings[selected.table.along] for point in experiment.points} >= set(quick.rows)
-    assert quick.repeats <= load(selected.scenario).repeats
+    assert quick.repeats <= _experiment(selected.scenario).repeats
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
@@ -100,9 +105,10 @@ def _asked(selected: Selected, claim: Claim) -> set[tuple[str, str]]:
 
 
 def _measured(selected: Selected) -> set[tuple[str, str]]:
-    return {cell for point in load(selected.scenario).points for cell in _cells(selected, point)}
+    return {cell for point in _experiment(selected.scenario).points for cell in _cells(selected, point)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_scenario_compiles(file: Path) -> None:
     experiment = load(file)

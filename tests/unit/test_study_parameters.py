@@ -27,6 +27,7 @@ origin = "{origin}"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
 def test_scenarios_have_the_values_that_the_data_names(selected: Selected) -> None:
     for use in uses(selected):

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import LinkName, Part, fault
+from mptcplab.fields import LinkName, Part, clash, fault, idle
 from mptcplab.steps import Command
 from mptcplab.units import Probability
 
@@ -32,7 +32,7 @@ def _each_once(options: tuple[MptcpOption, ...]) -> tuple[MptcpOption, ...]:
     if len(set(options)) != len(options):
         raise fault("names an option twice", "name every option once")
     if "all" in options and len(options) > 1:
-        raise fault("names options beside all of them", 'use ["all"] alone')
+        raise clash("names options beside all of them", 'use ["all"] alone')
     return options
 
 
@@ -64,7 +64,7 @@ class Middlebox(Part):
     def _sensible(self) -> Middlebox:
         self._check_once()
         if self.out and not (self.strip or self.drop or self.mangle or self.damage):
-            raise fault("does nothing by itself", 'add what to do, like strip = ["mp_join"]', "out")
+            raise idle("does nothing by itself", 'add what to do, like strip = ["mp_join"]', "out")
         if len(set(self.out)) != len(self.out):
             raise fault("names a link twice", "name every link once", "out")
         return self
@@ -76,7 +76,7 @@ class Middlebox(Part):
             for earlier in verbs[:index]:
                 one, other = set(getattr(self, verb)), set(getattr(self, earlier))
                 if one & other or (one and other and "all" in one | other):
-                    raise fault(f"names what {earlier} does away with", f"remove it there or in {verb}", verb)
+                    raise clash(f"names what {earlier} does away with", f"remove it there or in {verb}", verb)
 
     def acts(self) -> Iterator[tuple[str, str]]:
         """What it does to packets with which option, in the order of its rules, each of which counts."""

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
-from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, fault
+from mptcplab.errors import Mistake
+from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, clash, fault, idle
 from mptcplab.units import Size
 
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
@@ -26,12 +27,12 @@ class Endpoint(Part):
     @model_validator(mode="after")
     def _sensible(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
-            raise fault("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
+            raise clash("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
             hint = "the kernel refuses this pair: choose one"
-            raise fault("an endpoint cannot be fullmesh and signal at once", hint, "flags")
+            raise clash("an endpoint cannot be fullmesh and signal at once", hint, "flags")
         if not self.flags:
-            raise fault("an endpoint without flags does nothing", 'for example flags = ["subflow"]', "flags")
+            raise idle("an endpoint without flags does nothing", 'for example flags = ["subflow"]', "flags")
         if len(set(self.flags)) != len(self.flags):
             raise fault("names a flag twice", "name every flag once", "flags")
         return self
@@ -59,7 +60,7 @@ _BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
 def _word_or_list(endpoints: Any) -> Any:
     if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
         hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "line1", flags = ["subflow"] }]'
-        raise fault("is neither a choice nor a list of endpoints", hint)
+        raise fault("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
     return endpoints
 
 
@@ -73,7 +74,7 @@ Endpoints = Annotated[
 
 def _setting(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise fault("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1')
+        raise fault("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1', kind=Mistake.TYPE)
     if isinstance(value, str) and not value.isprintable():
         raise fault("is not one line of text", 'separate values by blanks, like "4096 131072 6291456"')
     return value
@@ -81,7 +82,8 @@ def _setting(value: Any) -> Any:
 
 def _of_network(name: str) -> str:
     if name == "net":
-        raise fault("is a table, and not a setting", 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1')
+        hint = 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1'
+        raise fault("is a table, and not a setting", hint, kind=Mistake.TYPE)
     if not _SYSCTL.match(name):
         raise fault(
             "is not a setting of one node", "settings of a node's network begin with net., like net.ipv4.tcp_ecn"
@@ -164,21 +166,21 @@ class Transport(Part):
             for key in ("modes", "subflows_per_pair"):
                 if self.says(key):
                     hint = 'add path_manager = "userspace"; the kernel\'s backups are flags of endpoints'
-                    raise fault("does nothing with the kernel's path manager", hint, key)
+                    raise idle("does nothing with the kernel's path manager", hint, key)
         elif isinstance(self.endpoints, tuple):
             hint = 'write modes, like modes = { line2 = "backup" }, or path_manager = "kernel"'
-            raise fault("is a list, which only the kernel's path manager reads", hint, "endpoints")
+            raise idle("is a list, which only the kernel's path manager reads", hint, "endpoints")
         elif self.endpoints == "none" and self.modes:
-            raise fault('do nothing with endpoints = "none"', "leave endpoints out", "modes")
+            raise idle('do nothing with endpoints = "none"', "leave endpoints out", "modes")
         if list(self.modes.values()).count("master") > 1:
-            raise fault("name two masters", "the routes of one link can come first", "modes")
+            raise clash("name two masters", "the routes of one link can come first", "modes")
         return self
 
     @model_validator(mode="after")
     def _said_once(self) -> Transport:
         for key, name in _OWN_SETTINGS.items():
             if name in self.sysctl and self.says(key):
-                raise fault(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
+                raise clash(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
         return self
 
 

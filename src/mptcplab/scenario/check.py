@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 from pydantic_core import PydanticCustomError
 
+from mptcplab.errors import Mistake
+from mptcplab.fields import clash, fault
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Interface, Subnet
@@ -50,7 +52,7 @@ def check(document: Document, scenario: Scenario) -> None:
 def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
     known = list(names)
     if name not in known:
-        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known))
+        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known), kind=Mistake.REFERENCE)
 
 
 def _check_own_link(
@@ -60,18 +62,21 @@ def _check_own_link(
     _check_known(document, path, link, network.scenario.links, "link")
     if node not in network.scenario.links[link].between:
         hint = hint or f"use a link of '{node}': {', '.join(network.links_of(node))}"
-        raise document.error(path, f"does not end at '{node}'", hint=hint)
+        raise document.error(path, f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
     if len(scenario.links) > _MOST_LINKS:
-        raise document.error(("links",), "are too many", hint=f"at most {_MOST_LINKS} links fit one lab")
+        hint = f"at most {_MOST_LINKS} links fit one lab"
+        raise document.error(("links",), "are too many", hint=hint, kind=Mistake.VALUE)
     if not scenario.workloads:
         hint = 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"'
-        raise document.error(("workloads",), "is empty, so there is nothing to measure", hint=hint)
+        raise document.error(
+            ("workloads",), "is empty, so there is nothing to measure", hint=hint, kind=Mistake.MISSING
+        )
     if len(scenario.workloads) > _MOST_WORKLOADS:
         hint = f"at most {_MOST_WORKLOADS} workloads fit one run: use `connections`"
-        raise document.error(("workloads",), "are too many", hint=hint)
+        raise document.error(("workloads",), "are too many", hint=hint, kind=Mistake.VALUE)
 
 
 def _check_links(document: Document, scenario: Scenario) -> None:
@@ -81,7 +86,9 @@ def _check_links(document: Document, scenario: Scenario) -> None:
             _check_known(document, ("links", name, "between", index), end, nodes, "node")
         if link.shape == "sender" and all(nodes[end].shapes for end in link.between):
             hint = "leave `shape` out: between two routers, the sending router shapes anyway"
-            raise document.error(("links", name, "shape"), "names a host, and the link has none", hint=hint)
+            raise document.error(
+                ("links", name, "shape"), "names a host, and the link has none", hint=hint, kind=Mistake.IDLE
+            )
 
 
 def _check_addresses(document: Document, scenario: Scenario) -> None:
@@ -91,7 +98,10 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
         interfaces: list[Interface] = []
         for index, text in enumerate(link.addresses or ()):
             path: KeyPath = ("links", name, "addresses", index)
-            interface = _interface(document, path, text, version)
+            try:
+                interface = _interface(text, version)
+            except PydanticCustomError as error:
+                raise document.refusal(path, error) from error
             user = users.setdefault(str(interface.ip), name)
             if interfaces and interface.ip == interfaces[0].ip:
                 raise document.error(path, "is also the other end's address", hint="give the two ends different ones")
@@ -107,31 +117,32 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
         _check_subnets(document, scenario)
 
 
-def _interface(document: Document, path: KeyPath, text: str, version: int) -> Interface:
+def _interface(text: str, version: int) -> Interface:
+    """:raises PydanticCustomError: when it is no address of one of two ends; see :func:`mptcplab.fields.fault`."""
     example = _ADDRESS_EXAMPLES[version]
     try:
         interface = ipaddress.ip_interface(text)
     except ValueError:
         interface = None
     if interface is None or "%" in text:
-        raise document.error(path, "is not an address", hint=f'write address and prefix length, like "{example}"')
+        raise fault("is not an address", f'write address and prefix length, like "{example}"')
     if interface.version != version:
         family = _FAMILIES[interface.version]
         hint = f'write family = "{family}" at the top of the file, or an address like "{example}"'
-        raise document.error(path, f"is an {family} address in a scenario of {_FAMILIES[version]}", hint=hint)
+        raise clash(f"is an {family} address in a scenario of {_FAMILIES[version]}", hint)
     if "/" not in text:
         length = example.split("/")[1]
-        raise document.error(path, "has no prefix length", hint=f'for example "{text}/{length}"')
+        raise fault("has no prefix length", f'for example "{text}/{length}"')
     network, ip = interface.network, interface.ip
     if network.num_addresses < 2:
-        raise document.error(path, "leaves no address for the other end", hint=f'use a shorter prefix: "{example}"')
+        raise fault("leaves no address for the other end", f'use a shorter prefix: "{example}"')
     is_this_network = version == 4 and int(ip) >> 24 == 0
     if ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local or is_this_network:
-        raise document.error(path, "is not an address of one interface", hint=f'use a private address like "{example}"')
+        raise fault("is not an address of one interface", f'use a private address like "{example}"')
     if network.num_addresses > 2 and ip == network.network_address:
-        raise document.error(path, "is the address of the network itself", hint=f'use a host of it: "{_host(network)}"')
+        raise fault("is the address of the network itself", f'use a host of it: "{_host(network)}"')
     if network.num_addresses > 2 and version == 4 and ip == network.broadcast_address:
-        raise document.error(path, "is the network's broadcast address", hint=f'use a host of it: "{_host(network)}"')
+        raise fault("is the network's broadcast address", f'use a host of it: "{_host(network)}"')
     return interface
 
 
@@ -172,7 +183,9 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
         for key, node in (("from", workload.sender), ("to", workload.receiver)):
             if node in network.nodes and node not in transports:
                 hint = f"workloads run on hosts: {', '.join(transports)}"
-                raise document.error((*path, key), f"is {network.nodes[node].phrase()}", hint=hint)
+                raise document.error(
+                    (*path, key), f"is {network.nodes[node].phrase()}", hint=hint, kind=Mistake.REFERENCE
+                )
             _check_known(document, (*path, key), node, transports, "host")
         if workload.via is not None:
             _check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
@@ -180,7 +193,9 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
         if target is None or not network.reaches(workload.sender, target):
             where = (*path, "to" if workload.via is None else "via")
             hint = "join their links by routers: hosts do not forward"
-            raise document.error(where, f"cannot be reached from '{workload.sender}'", hint=hint)
+            raise document.error(
+                where, f"cannot be reached from '{workload.sender}'", hint=hint, kind=Mistake.REFERENCE
+            )
 
 
 def _check_modes(document: Document, scenario: Scenario) -> None:
@@ -205,7 +220,9 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
         if not any(_takes_time(scenario.links[link]) for link in network.way(workload.sender, target)):
             hint = "give a link on the way a rate or a delay, or the workload a size"
             path: KeyPath = ("workloads", name, "duration")
-            raise document.error(path, "never passes: nothing on the way takes virtual time", hint=hint)
+            raise document.error(
+                path, "never passes: nothing on the way takes virtual time", hint=hint, kind=Mistake.IDLE
+            )
 
 
 def _takes_time(link: Link) -> bool:
@@ -243,11 +260,12 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
             if not any(ends(one, link) for one in asked):
                 seen = [other for other in scenario.links if any(ends(one, other) for one in asked)]
                 message = f"does not end at '{name}' or a host that it talks to" if is_own else "does not end at a host"
-                raise document.error((*path, link), message, hint=f"subflows are told by their ends: {', '.join(seen)}")
+                hint = f"subflows are told by their ends: {', '.join(seen)}"
+                raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)
         count = len(weighed_addresses(network.around(name), transport))
         if count > MOST_WEIGHTS:
             hint = f"the kernel takes {MOST_WEIGHTS}: leave out those of weight 1"
-            raise document.error(path, f"are {count} addresses", hint=hint)
+            raise document.error(path, f"are {count} addresses", hint=hint, kind=Mistake.VALUE)
 
 
 def _check_captures(document: Document, scenario: Scenario) -> None:

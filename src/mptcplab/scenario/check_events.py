@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from mptcplab.errors import Mistake
 from mptcplab.network.registry import DRIVEN
 from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.events import Event
@@ -36,7 +37,7 @@ def check_events(document: Document, scenario: Scenario) -> None:
         _check_place(document, path, scenario, event)
         if end_ns is not None and event.at >= end_ns:
             hint = "every workload has ended by then: use an earlier instant, or a longer duration"
-            raise document.error((*path, "at"), "comes too late to do anything", hint=hint)
+            raise document.error((*path, "at"), "comes too late to do anything", hint=hint, kind=Mistake.IDLE)
         if event.what == "change":
             _check_change(document, path, state, event)
         elif event.what in ("down", "up"):
@@ -59,16 +60,17 @@ def _end_ns(scenario: Scenario) -> int | None:
 def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: Event) -> None:
     if event.link not in scenario.links:
         hint = name_hint(event.link, scenario.links)
-        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint)
+        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint, kind=Mistake.REFERENCE)
     ends = scenario.links[event.link].between
     if event.node is not None and event.node not in ends:
         hint = f"the link joins {ends[0]} and {ends[1]}"
-        raise document.error((*path, "node"), f"is not at link '{event.link}'", hint=hint)
+        raise document.error((*path, "node"), f"is not at link '{event.link}'", hint=hint, kind=Mistake.REFERENCE)
     hosts = [node for node in ends if not scenario.nodes[node].forwards]
     if event.needs_node and event.node is None and len(hosts) != 1:
         hint = f'name one end: node = "{ends[0]}" or node = "{ends[1]}"'
         many = "two hosts" if hosts else "no host"
-        raise document.error((*path, "what"), f"does not say which end is meant, and the link has {many}", hint=hint)
+        message = f"does not say which end is meant, and the link has {many}"
+        raise document.error((*path, "what"), message, hint=hint, kind=Mistake.MISSING)
 
 
 def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
@@ -89,7 +91,7 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
         if changed == before:
             new = next(iter(event.new))
             message, hint = "changes nothing", f"the {way} direction has these values then already"
-            raise document.error((*path, new), message, hint=hint)
+            raise document.error((*path, new), message, hint=hint, kind=Mistake.IDLE)
         state.directions[event.link, way] = changed
 
 
@@ -101,7 +103,8 @@ def _impossible(document: Document, path: KeyPath, event: Event, error: Validati
     key = named if named in event.new else next(iter(event.new))
     text = str(context.get("text", details["msg"]))
     message = text if key == named else f"leaves a {named} that {text}"
-    return document.error((*path, key), message, hint=str(context.get("hint", "use another value")))
+    hint, kind = str(context.get("hint", "use another value")), context.get("kind", Mistake.VALUE)
+    return document.error((*path, key), message, hint=hint, kind=kind)
 
 
 def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pydantic_core import PydanticCustomError
 
+from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, name_hint, nearest
 from mptcplab.scenario.network import Network
@@ -25,10 +26,10 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
             kinds[name] = kind.phrase()
     if len(scenario.transports) < 2:
         hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
-        raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
+        raise document.error(("hosts",), "has fewer than two hosts", hint=hint, kind=Mistake.MISSING)
     if len(kinds) > _MOST_NODES:
         hint = f"at most {_MOST_NODES} nodes fit one lab"
-        raise document.error(("hosts",), "are too many together with the routers", hint=hint)
+        raise document.error(("hosts",), "are too many together with the routers", hint=hint, kind=Mistake.VALUE)
 
 
 def check_linked(document: Document, scenario: Scenario) -> None:
@@ -40,7 +41,8 @@ def check_linked(document: Document, scenario: Scenario) -> None:
                 continue
             near = nearest(name, [other for other in linked if other in nodes])
             hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
-            raise document.error((table, name), "has no link", hint=f"did you mean `{near}`?" if near else hint)
+            hint = f"did you mean `{near}`?" if near else hint
+            raise document.error((table, name), "has no link", hint=hint, kind=Mistake.MISSING)
 
 
 def check_named_links(document: Document, scenario: Scenario) -> None:
@@ -56,10 +58,10 @@ def _check_own(document: Document, network: Network, node: str, path: KeyPath, l
     for index, link in enumerate(links):
         if link not in network.scenario.links:
             hint = name_hint(link, known)
-            raise document.error((*path, index), f"there is no link '{link}'", hint=hint)
+            raise document.error((*path, index), f"there is no link '{link}'", hint=hint, kind=Mistake.REFERENCE)
         if link not in known:
             hint = f"use a link of '{node}': {', '.join(known)}"
-            raise document.error((*path, index), f"does not end at '{node}'", hint=hint)
+            raise document.error((*path, index), f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
 
 
 def check_kinds(document: Document, scenario: Scenario) -> None:

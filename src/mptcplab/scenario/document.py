@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from mptcplab.errors import InputError, reason
+from mptcplab.errors import InputError, Mistake, reason
 from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
@@ -32,6 +32,7 @@ _DEEPEST = 20
 _MOST_FILES = 20
 _LONGEST_VALUE = 60
 _LONGEST_SENTENCE = 500
+_LONGEST_NAME = 4096
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
 _KEY_PART = re.compile(
@@ -58,6 +59,18 @@ _SYNTAX = {
 }
 
 
+class ScenarioError(InputError):
+    """A mistake in a scenario: of what ``kind``, at which ``place`` (a line, or an option), and of which ``key``."""
+
+    def __init__(
+        self, kind: Mistake, place: Place, message: str, *, hint: str, key: str = "", value: Any = None
+    ) -> None:
+        shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
+        about = f"{key}{shown}: {message}" if key else message
+        super().__init__(_one_line(f"{place}: ", longest=_LONGEST_NAME) + _one_line(about), hint=_one_line(hint))
+        self.kind, self.place, self.key = kind, place, key
+
+
 @dataclass
 class Document:
     """Tables and where their keys stand. ``file`` is what the user named."""
@@ -74,18 +87,17 @@ class Document:
                 return replace(found, written=(found.written or path[:length]) + path[length:])
         return Place(self.file, 0, path)
 
-    def error(self, path: KeyPath, message: str, *, hint: str) -> InputError:
+    def error(self, path: KeyPath, message: str, *, hint: str, kind: Mistake = Mistake.CONFLICT) -> ScenarioError:
         """The one sentence about the key at ``path``: file, line, key, value, what is wrong."""
         value = lookup(self.tables, path)
-        shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         place = self.place(path)
         key = dotted(place.written or path)
-        return InputError(f"{place}: {_one_line(f'{key}{shown}: {message}')}", hint=_one_line(hint))
+        return ScenarioError(kind, place, message, hint=hint, key=key, value=value)
 
-    def refusal(self, path: KeyPath, fault: PydanticCustomError) -> InputError:
+    def refusal(self, path: KeyPath, fault: PydanticCustomError) -> ScenarioError:
         """The same for what a check of the value at ``path`` has raised; see :func:`mptcplab.fields.fault`."""
         told = fault.context or {}
-        return self.error((*path, *told["key"]), str(told["text"]), hint=str(told["hint"]))
+        return self.error((*path, *told["key"]), str(told["text"]), hint=str(told["hint"]), kind=told["kind"])
 
     def copy(self) -> Document:
         """An independent copy, for one point of a sweep."""
@@ -102,8 +114,8 @@ class Document:
                 self._check_member(path[:index], part, place)
             below = table[int(part)] if isinstance(table, list) else table.setdefault(str(part), {})
             if not isinstance(below, dict | list):
-                message = f"{place}: {dotted(path)} = {show(value)}: cannot be set"
-                raise InputError(_one_line(message), hint=_one_line(f"{dotted(here)} = {show(below)} is not a table"))
+                hint = f"{dotted(here)} = {show(below)} is not a table"
+                raise ScenarioError(Mistake.TYPE, place, "cannot be set", hint=hint, key=dotted(path), value=value)
             table = below
         for old in [known for known in self.places if known[: len(path)] == path]:
             del self.places[old]
@@ -120,7 +132,7 @@ class Document:
         if not isinstance(part, int) or part >= len(members):
             named = dotted((*path, str(part)))
             hint = f"{dotted(path)} is a list: its members are {dotted(path)}.0 to {dotted(path)}.{len(members) - 1}"
-            raise InputError(_one_line(f"{place}: {named}: there is no such member"), hint=_one_line(hint))
+            raise ScenarioError(Mistake.REFERENCE, place, "there is no such member", hint=hint, key=named)
 
     def graft(self, path: KeyPath, source: KeyPath, value: Any) -> None:
         """Set the key at ``path`` to a copy of ``value``, whose keys stand in the file below ``source``."""
@@ -244,18 +256,22 @@ def _read(file: Path, chain: tuple[Path, ...]) -> Document:
     if base_name is None:
         return document
     if not isinstance(base_name, str):
-        raise document.error(("extends",), "is not a file name", hint='for example extends = "base.toml"')
+        hint = 'for example extends = "base.toml"'
+        raise document.error(("extends",), "is not a file name", hint=hint, kind=Mistake.TYPE)
     base_file = file.parent / base_name
     if not os.path.isfile(base_file):
         hint = f"the name is relative to the extending file: looked for {base_file}"
-        raise document.error(("extends",), "there is no such file", hint=hint)
+        raise document.error(("extends",), "there is no such file", hint=hint, kind=Mistake.FILE)
     chain = (*chain, file.resolve())
     if base_file.resolve() == chain[-1]:
-        raise document.error(("extends",), "is this file itself", hint="name another file, or remove the line")
+        hint = "name another file, or remove the line"
+        raise document.error(("extends",), "is this file itself", hint=hint, kind=Mistake.FILE)
     if base_file.resolve() in chain:
-        raise document.error(("extends",), "goes round in a circle", hint=f"{base_file.name} extends this file")
+        hint = f"{base_file.name} extends this file"
+        raise document.error(("extends",), "goes round in a circle", hint=hint, kind=Mistake.FILE)
     if len(chain) > _MOST_FILES:
-        raise document.error(("extends",), "is one file too many", hint=f"at most {_MOST_FILES} files in a row")
+        hint = f"at most {_MOST_FILES} files in a row"
+        raise document.error(("extends",), "is one file too many", hint=hint, kind=Mistake.FILE)
     del document.tables["extends"]
     base = _read(base_file, chain)
     _merge(base, document)
@@ -263,19 +279,20 @@ def _read(file: Path, chain: tuple[Path, ...]) -> Document:
 
 
 def _parse(file: Path) -> Document:
-    hint = "name a scenario file in TOML, like scenario.toml"
+    place, hint = Place(file, 0), "name a scenario file in TOML, like scenario.toml"
     try:
         if file.is_dir():
-            raise InputError(f"{file}: is a directory", hint=hint)
+            raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
         if file.stat().st_size > _LARGEST_FILE:
-            raise InputError(f"{file}: is too large for a scenario", hint="a scenario is a text file of a few kB")
+            hint = "a scenario is a text file of a few kB"
+            raise ScenarioError(Mistake.FILE, place, "is too large for a scenario", hint=hint)
         text = file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is not UTF-8 text", hint="save the file as UTF-8") from error
+        raise ScenarioError(Mistake.FILE, place, "is not UTF-8 text", hint="save the file as UTF-8") from error
     except OSError as error:
-        raise InputError(f"{file}: {reason(error)}", hint=hint) from error
+        raise ScenarioError(Mistake.FILE, place, reason(error), hint=hint) from error
     except ValueError as error:
-        raise InputError(f"{_one_line(str(file))}: is not a file name", hint=hint) from error
+        raise ScenarioError(Mistake.FILE, place, "is not a file name", hint=hint) from error
     try:
         tables = tomllib.loads(text)
         lines = key_lines(text)
@@ -284,14 +301,20 @@ def _parse(file: Path) -> Document:
     except RecursionError as error:
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
-        raise InputError(f"{file}: a number has too many digits", hint="a number has at most 18 digits") from error
+        raise _too_long(place) from error
     document = Document(file, tables, {path: Place(file, line) for path, line in lines.items()})
     _refuse_extremes(document)
     return document
 
 
-def _too_deep(file: Path) -> InputError:
-    return InputError(f"{file}: is nested too deeply", hint="a scenario needs five levels")
+def _too_deep(file: Path) -> ScenarioError:
+    hint = "a scenario needs five levels"
+    return ScenarioError(Mistake.SYNTAX, Place(file, 0), "is nested too deeply", hint=hint)
+
+
+def _too_long(place: Place, key: str = "") -> ScenarioError:
+    message, hint = f"{'the' if key else 'a'} number has too many digits", "a number has at most 18 digits"
+    return ScenarioError(Mistake.SYNTAX, place, message, hint=hint, key=key)
 
 
 def _refuse_extremes(document: Document) -> None:
@@ -306,11 +329,10 @@ def _refuse_extremes(document: Document) -> None:
         elif isinstance(value, list):
             waiting += [((*path, index), below) for index, below in enumerate(value)]
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            message = _one_line(f"{document.place(path)}: {dotted(path)}: the number has too many digits")
-            raise InputError(message, hint="a number has at most 18 digits")
+            raise _too_long(document.place(path), dotted(path))
 
 
-def _syntax_error(file: Path, text: str, said: str) -> InputError:
+def _syntax_error(file: Path, text: str, said: str) -> ScenarioError:
     reason, _, where = said.rpartition(" (at ")
     line = "".join(filter(str.isdigit, where.split(",")[0])) or str(max(1, len(text.splitlines())))
     words = f"{reason[:1].lower()}{reason[1:]}"
@@ -319,7 +341,7 @@ def _syntax_error(file: Path, text: str, said: str) -> InputError:
         if reason.startswith(beginning):
             words, hint = plain, advice
             break
-    return InputError(f"{file}:{line}: is not TOML: {_one_line(words)}", hint=hint)
+    return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), f"is not TOML: {words}", hint=hint)
 
 
 def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from mptcplab.fields import LinkName, NodeName, Part, Time, fault
+from mptcplab.errors import Mistake
+from mptcplab.fields import LinkName, NodeName, Part, Time, clash, fault, idle
 from mptcplab.network.registry import DRIVEN, DRIVEN_WORDS
 from mptcplab.scenario.links import WAYS, Direction
 
@@ -40,21 +41,21 @@ class _Event(Part):
     @model_validator(mode="after")
     def _sensible(self) -> _Event:
         if self.what == "change" and not self.new:
-            raise fault("is a change of nothing", f"add {DRIVEN_WORDS}", "what")
+            raise idle("is a change of nothing", f"add {DRIVEN_WORDS}", "what")
         if self.what != "change" and self.new:
-            raise fault(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', next(iter(self.new)))
+            raise idle(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', next(iter(self.new)))
         if self.how is not None and self.what != "down":
-            raise fault(f"does nothing with what = {_quoted(self.what)}", "leave it out: `up` undoes `down`", "how")
+            raise idle(f"does nothing with what = {_quoted(self.what)}", "leave it out: `up` undoes `down`", "how")
         self._check_place()
         return self
 
     def _check_place(self) -> None:
         """Only some events concern one direction or one end."""
         if self.direction != "both" and self.needs_node:
-            raise fault("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
+            raise clash("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
         if self.node is not None and not self.needs_node:
             hint = 'leave `node` out; it belongs to how = "carrier" and how = "interface", and to addresses'
-            raise fault("does nothing for this event", hint, "node")
+            raise idle("does nothing for this event", hint, "node")
 
     @property
     def new(self) -> dict[str, Any]:
@@ -98,7 +99,9 @@ def _quoted(word: str) -> str:
 
 def _list(events: Any) -> Any:
     if not isinstance(events, (list, tuple)):
-        raise fault("is not a list of tables", "write [[events]], with two brackets, above each of them")
+        raise fault(
+            "is not a list of tables", "write [[events]], with two brackets, above each of them", kind=Mistake.TYPE
+        )
     return events
 
 

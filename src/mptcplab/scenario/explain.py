@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from mptcplab.errors import InputError
+from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
+from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Quantity, QueueLength
@@ -22,6 +22,8 @@ _QUANTITIES = (Quantity, QueueLength)
 #: Of more words than this, only a few are listed.
 MOST_WORDS = 12
 _FEW = 3
+_OUT_OF_RANGE = ("greater_than_equal", "less_than_equal")
+_WRONG_LENGTH = ("missing", "too_short", "too_long")
 _NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
 #: What a file lacks when it lacks a whole table, and how to begin one.
 _FIRST_TABLES = {
@@ -31,8 +33,8 @@ _FIRST_TABLES = {
 }
 
 
-def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> InputError:
-    """The first of ``error``'s findings in the order of the file, as an :class:`InputError`.
+def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
+    """The first of ``error``'s findings in the order of the file, as an :class:`ScenarioError`.
 
     ``below`` is the path of the table that was validated.
     """
@@ -60,10 +62,12 @@ def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
     return path
 
 
-def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputError:
+def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> ScenarioError:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in ("unit", "scenario"):
-        return document.error((*path, *context.get("key", ())), str(context["text"]), hint=str(context["hint"]))
+        where = (*path, *context.get("key", ()))
+        mistake = context.get("kind", Mistake.QUANTITY)
+        return document.error(where, str(context["text"]), hint=str(context["hint"]), kind=mistake)
     if kind == "extra_forbidden":
         return _unknown(document, path)
     if kind == "missing" and not isinstance(detail["loc"][-1], int):
@@ -72,17 +76,17 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputEr
         return _without_kind(document, path)
     if kind == "union_tag_invalid":
         path = (*path, "kind")
-        return document.error(
-            path, "is no kind of workload", hint=_choice(document, path, str(context["expected_tags"]))
-        )
+        hint = _choice(document, path, str(context["expected_tags"]))
+        return document.error(path, "is no kind of workload", hint=hint, kind=Mistake.CHOICE)
     if kind == "literal_error":
         hint = _choice(document, path, str(context["expected"]))
-        return document.error(path, "is not one of the choices", hint=hint)
+        return document.error(path, "is not one of the choices", hint=hint, kind=Mistake.CHOICE)
     message, hint = _wrong_value(document, kind, path)
-    return document.error(path, message, hint=hint)
+    mistake = Mistake.VALUE if kind in (*_OUT_OF_RANGE, *_WRONG_LENGTH) else Mistake.TYPE
+    return document.error(path, message, hint=hint, kind=mistake)
 
 
-def _unknown(document: Document, path: KeyPath) -> InputError:
+def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
@@ -93,26 +97,28 @@ def _unknown(document: Document, path: KeyPath) -> InputError:
         hint = f"did you mean `{near}`?"
     else:
         hint = f"known here: {', '.join(sorted(known))}"
-    return document.error(path, f"is not a known {noun}", hint=hint)
+    return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
 
 
-def _missing(document: Document, path: KeyPath) -> InputError:
+def _missing(document: Document, path: KeyPath) -> ScenarioError:
     key = str(path[-1])
     if len(path) == 1 and key in _FIRST_TABLES:
-        return document.error(path, "is missing", hint=_FIRST_TABLES[key])
+        return document.error(path, "is missing", hint=_FIRST_TABLES[key], kind=Mistake.MISSING)
     where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
     if len(path) > 1 and isinstance(path[-2], int):
         where = "to this [[events]]" if path[0] == "events" else "between the braces of this member"
-    return document.error(path, "is missing", hint=f"add {_example(document, path) or f'{key} = ...'} {where}")
+    hint = f"add {_example(document, path) or f'{key} = ...'} {where}"
+    return document.error(path, "is missing", hint=hint, kind=Mistake.MISSING)
 
 
-def _without_kind(document: Document, path: KeyPath) -> InputError:
+def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
     misspelled = nearest("kind", table, cutoff=0.7) if isinstance(table, dict) else None
     if misspelled is not None:
-        return document.error((*path, misspelled), "is not a known key", hint="did you mean `kind`?")
+        hint, unknown = "did you mean `kind`?", (*path, misspelled)
+        return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
     hint = f'add kind = "flow", or another of {", ".join(list(KINDS)[1:])}, to [{dotted(path)}]'
-    return document.error((*path, "kind"), "is missing", hint=hint)
+    return document.error((*path, "kind"), "is missing", hint=hint, kind=Mistake.MISSING)
 
 
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
@@ -130,9 +136,9 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
     example = _example(document, path)
     instead = f"for example {example}" if example else "remove it, or see the scenarios of `mptcplab reproduce`"
     value = lookup(document.tables, path)
-    if kind in ("greater_than_equal", "less_than_equal"):
+    if kind in _OUT_OF_RANGE:
         return "is out of range", _bounds(document, path)
-    if kind in ("missing", "too_short", "too_long"):
+    if kind in _WRONG_LENGTH:
         return f"has the wrong number of values, {len(value)}", instead
     if kind.startswith("int"):
         quotes = "write it without quotes: " if isinstance(value, str) else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, nearest
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Duration, Rate
@@ -142,7 +143,7 @@ def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     if line is None:
         near = nearest(str(link["preset"]), LINES)
         hint = f'did you mean "{near}"?' if near else f"lines are {', '.join(LINES)}"
-        raise document.error(at, "is not the name of a line", hint=hint)
+        raise document.error(at, "is not the name of a line", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]
     for way, rate in (("forward", line.up), ("backward", line.down)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, create_model, model_validator
 
-from mptcplab.fields import NodeName, Part, fault
+from mptcplab.fields import NodeName, Part, clash, fault, idle
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS, DRIVEN_WORDS
 from mptcplab.scenario.trace import Trace, TraceOrFile
@@ -68,7 +68,7 @@ class Link(Part):
     @model_validator(mode="after")
     def _two_ends(self) -> Link:
         if self.between[0] == self.between[1]:
-            raise fault(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
+            raise clash(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
         if not LEAST_MTU <= self.mtu <= MOST_MTU:
             raise fault("is not an MTU that IP is used with", f"use from {LEAST_MTU} B to {MOST_MTU} B", "mtu")
         return self
@@ -78,8 +78,8 @@ class Link(Part):
         """What describes the queue belongs to a rate; a direction without one may only have what both share."""
         for key in (key for one in BEHAVIOURS for key in one.of_rate):
             sides = {n: side for n in WAYS if (side := getattr(self, n)).says(key)}
-            idle = [name for name, side in sides.items() if side.rate is None]
+            without = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
-            if idle and not (shared and len(idle) == 1):
-                raise fault("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', idle[0], key)
+            if without and not (shared and len(without) == 1):
+                raise idle("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', without[0], key)
         return self

@@ -7,19 +7,30 @@ import difflib
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from mptcplab.errors import InputError
+from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHING, Transport
 from mptcplab.node.weights import weighs
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
-from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
+from mptcplab.scenario.document import (
+    Document,
+    ScenarioError,
+    Table,
+    dotted,
+    is_wildcard,
+    lookup,
+    nearest,
+    read,
+    show,
+    split_key,
+)
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.lines import spread_presets
 from mptcplab.scenario.links import Direction
@@ -32,6 +43,7 @@ from mptcplab.scenario.schema import Scenario
 _LARGEST_SEED = 10**18
 #: Keys that concern the file as a whole, not one point: the range of each.
 _WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, MOST_REPEATS)}
+_SET = Place(Path("--set"), 0)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -97,7 +109,7 @@ def load(
     """Read, expand and check a scenario file.
 
     ``overrides`` are ``key=value`` texts as the command line takes them; they stand above the file and its sweep.
-    :raises InputError: with file, line, key, value and a hint.
+    :raises ScenarioError: with file, line, key, value and a hint.
     """
     document = read(file)
     settings = [_override(text) for text in overrides]
@@ -121,13 +133,14 @@ def _override(text: str) -> sweep.Setting:
     key, equals, value = text.partition("=")
     hint = "write --set links.line1.rate='10 Mbit/s'"
     if not equals:
-        raise InputError(f"--set {show(text)}: has no '='", hint=hint)
+        raise ScenarioError(Mistake.SYNTAX, _SET, "has no '='", hint=hint, key=show(text))
     pattern = split_key(key.strip())
     if pattern is None:
-        raise InputError(f"--set {show(key)}: is not a key", hint=hint)
+        raise ScenarioError(Mistake.SYNTAX, _SET, "is not a key", hint=hint, key=show(key))
     if pattern[0] in ("sweep", "extends"):
-        raise InputError(f"--set {key}: cannot be set on the command line", hint="change the file")
-    return sweep.Setting(pattern, _literal(value.strip()), Place(Path("--set"), 0, pattern))
+        message, hint = "cannot be set on the command line", "change the file"
+        raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
+    return sweep.Setting(pattern, _literal(value.strip()), replace(_SET, written=pattern))
 
 
 def _literal(text: str) -> Any:
@@ -141,7 +154,7 @@ def _literal(text: str) -> Any:
             return tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError) as error:
             hint = 'a list looks like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
-            raise InputError(f"--set: {text!r} is not a value of TOML", hint=hint) from error
+            raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a value of TOML", hint=hint) from error
     return text
 
 
@@ -168,9 +181,10 @@ def _take_whole(document: Document, key: str) -> int:
     value = document.tables.get(key, 1)
     if isinstance(value, bool) or not isinstance(value, int):
         also = ', or repeats = { until = "2 %", most = 30 }' if key == "repeats" else ""
-        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1{also}")
+        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1{also}", kind=Mistake.TYPE)
     if not least <= value <= most:
-        raise document.error((key,), "is out of range", hint=f"use a whole number from {least} to {most}")
+        hint = f"use a whole number from {least} to {most}"
+        raise document.error((key,), "is out of range", hint=hint, kind=Mistake.VALUE)
     document.tables.pop(key, None)
     return value
 
@@ -186,7 +200,7 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
             hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
             if key.endswith(".preset"):
                 hint = "what a link says itself stands above its preset: leave its rate or delay out"
-            raise document.error(("sweep", key), message, hint=hint)
+            raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
 
 
 def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
@@ -197,8 +211,9 @@ def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
         if not lookup(document.tables, weights):
             continue
         if not any(_weighs(point.scenario, only=path[1:2]) for point in points):
-            hint = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
-            raise document.error(weights, "do nothing with this scheduler", hint=f"add {hint} to [{dotted(path)}]")
+            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
+            hint = f"add {named} to [{dotted(path)}]"
+            raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
 
 
 def _weighs(scenario: Scenario, *, only: Sequence[str]) -> bool:
@@ -239,10 +254,11 @@ def _lay_over_preset(document: Document) -> None:
     for kind, names in preset.expand(topology).items():
         said = document.tables.get(kind, {})
         if not isinstance(said, dict):
-            raise document.error((kind,), "is not a table", hint=f"write [{kind}.{next(iter(names), 'NAME')}]")
+            hint = f"write [{kind}.{next(iter(names), 'NAME')}]"
+            raise document.error((kind,), "is not a table", hint=hint, kind=Mistake.TYPE)
         for name, made in names.items():
             if not isinstance(said.get(name, {}), dict):
-                raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]")
+                raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]", kind=Mistake.TYPE)
             names[name] = {**made, **said.get(name, {})}
             document.places.setdefault((kind, name), place)
         if kind == "links":
@@ -261,7 +277,7 @@ def _refuse_strange_links(document: Document, topology: preset.Topology, said: T
             hint = f'wildcards belong in [sweep]: "links.{name}.KEY" = [VALUE]'
         elif near is not None and near.rstrip("0123456789") != name.rstrip("0123456789"):
             hint = f"did you mean `{near}`? A link of your own needs between = [...]"
-        raise document.error(("links", name), f"is not part of {topology}", hint=hint)
+        raise document.error(("links", name), f"is not part of {topology}", hint=hint, kind=Mistake.REFERENCE)
 
 
 def _spread_links(document: Document) -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, fault
+from mptcplab.fields import Part, Whole, clash
 from mptcplab.scenario.document import Table
 
 _MOST = 16
@@ -38,10 +38,10 @@ class Topology(Part):
     def _sizes_of_preset(self) -> Topology:
         """Refuse a size that the preset does not have."""
         if self.lines is not None and self.preset in ("direct", "line"):
-            raise fault(f"preset '{self.preset}' has one line", "leave `lines` out, or use disjoint-lines", "lines")
+            raise clash(f"preset '{self.preset}' has one line", "leave `lines` out, or use disjoint-lines", "lines")
         if self.routers is not None and self.preset != "line":
             hint = "leave `routers` out: it belongs to preset line"
-            raise fault(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
+            raise clash(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
         return self
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
-from mptcplab.errors import reason
+from mptcplab.errors import Mistake, reason
 from mptcplab.network.registry import DRIVEN, OWNERS
 from mptcplab.scenario.document import Document, Table
 from mptcplab.scenario.explain import first_error
@@ -39,7 +39,7 @@ def _read(document: Document, path: KeyPath, direction: Table, presets: Collecti
     table = {"file": value} if isinstance(value, str) else value
     if not isinstance(table, dict):
         hint = 'like trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
-        raise document.error(at, "is neither a file's name nor a table", hint=hint)
+        raise document.error(at, "is neither a file's name nor a table", hint=hint, kind=Mistake.TYPE)
     try:
         trace = Trace.model_validate(table)
     except ValidationError as error:
@@ -47,7 +47,7 @@ def _read(document: Document, path: KeyPath, direction: Table, presets: Collecti
     series = _content(document, at, trace)
     if trace.sha256 not in (None, series.sha256):
         hint = f"sha256sum says {series.sha256}: take the right file, or leave sha256 out"
-        raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint)
+        raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint, kind=Mistake.FILE)
     for key in series.keys:
         if key in direction and (*path, key) not in presets:
             hint = f"the trace says it: remove `{key}`, or the trace's column"
@@ -64,9 +64,9 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
         return parse(file.read_bytes(), window_ns=int(trace.window))
     except OSError as error:
         hint = f"the name is relative to the scenario: looked for {file}"
-        raise document.error(at, f"cannot be read: {reason(error)}", hint=hint) from error
+        raise document.error(at, f"cannot be read: {reason(error)}", hint=hint, kind=Mistake.FILE) from error
     except TraceError as error:
-        raise document.error(at, str(error), hint=error.hint) from error
+        raise document.error(at, str(error), hint=error.hint, kind=Mistake.FILE) from error
 
 
 def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, fault
+from mptcplab.fields import Part, Whole, clash, fault
 from mptcplab.metrics.registry import CALLED
 from mptcplab.units import Probability
 
@@ -39,7 +39,7 @@ class Repeats(Part):
         if self.until == 0:
             raise fault("is never reached", 'for example until = "2 %"', "until")
         if self.least > self.most:
-            raise fault(f"is more than the {self.most} runs of `most`", "raise most, or lower least", "least")
+            raise clash(f"is more than the {self.most} runs of `most`", "raise most, or lower least", "least")
         return self
 
     @property

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mptcplab.errors import InputError
+from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, dotted, is_wildcard, lookup, name_hint, show, split_key
+from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.place import KeyPath, Place
 
 _MOST_POINTS = 100_000
@@ -69,7 +69,8 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
     """
     table = document.tables.get("sweep", {})
     if not isinstance(table, dict):
-        raise document.error(("sweep",), "is not a table", hint='write [sweep], then "key" = [values]')
+        hint = 'write [sweep], then "key" = [values]'
+        raise document.error(("sweep",), "is not a table", hint=hint, kind=Mistake.TYPE)
     axes = [_axis(document, key, values) for key, values in table.items() if key != "zip"]
     axes += _zipped(document, table.get("zip", []))
     for axis in axes:
@@ -78,7 +79,7 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
     points = math.prod(map(len, left))
     if points > _MOST_POINTS:
         hint = f"at most {_MOST_POINTS} points: split the sweep into several files"
-        raise document.error(("sweep",), f"has {points} points", hint=hint)
+        raise document.error(("sweep",), f"has {points} points", hint=hint, kind=Mistake.VALUE)
     document.tables.pop("sweep", None)
     return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]
 
@@ -91,7 +92,9 @@ def _refuse_hidden(document: Document, choice: Choice) -> None:
         for path in document.matches(setting.pattern):
             if path in document.places and document.places[path].file == document.file:
                 hint = f"set it with --set, or sweep it here: [sweep] {setting.name} = [...]"
-                raise document.error(path, f"does nothing, because {setting.place} sweeps it", hint=hint)
+                raise document.error(
+                    path, f"does nothing, because {setting.place} sweeps it", hint=hint, kind=Mistake.IDLE
+                )
 
 
 def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
@@ -109,7 +112,8 @@ def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     seen: set[str] = set()
     for index, setting in enumerate(settings):
         if repr(setting.value) in seen:
-            raise document.error((*path, index), "is there twice", hint="use `repeats` to run a point several times")
+            hint = "use `repeats` to run a point several times"
+            raise document.error((*path, index), "is there twice", hint=hint, kind=Mistake.IDLE)
         seen.add(repr(setting.value))
     return [(setting,) for setting in settings]
 
@@ -118,11 +122,12 @@ def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
     zip_path: KeyPath = ("sweep", "zip")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         hint = 'write [[sweep.zip]] with two brackets, then "key" = [values]'
-        raise document.error(zip_path, "is not an array of tables", hint=hint)
+        raise document.error(zip_path, "is not an array of tables", hint=hint, kind=Mistake.TYPE)
     for number, table in enumerate(tables):
         path: KeyPath = (*zip_path, number)
         if not table:
-            raise document.error(path, "is empty", hint='add keys that move together: "key" = [values]')
+            hint = 'add keys that move together: "key" = [values]'
+            raise document.error(path, "is empty", hint=hint, kind=Mistake.MISSING)
         columns = [_settings(document, (*path, key), values) for key, values in table.items()]
         if len({len(column) for column in columns}) > 1:
             lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in table.items())
@@ -136,14 +141,14 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
     if isinstance(values, dict):
         whole, leaf = _unquoted_key(key, values)
         hint = f'a swept key stands in quotes: "{dotted(whole)}" = {show(leaf)}'
-        raise document.error(path, "is a table", hint=hint)
+        raise document.error(path, "is a table", hint=hint, kind=Mistake.TYPE)
     if not isinstance(values, list) or not values:
         example = show([values] if values != [] else ["value", "another value"])
         message = "has no values" if values == [] else "is not a list of values"
-        raise document.error(path, message, hint=f'for example "{key}" = {example}')
+        raise document.error(path, message, hint=f'for example "{key}" = {example}', kind=Mistake.TYPE)
     pattern = split_key(key)
     if pattern is None:
-        raise document.error(path, "is not a key", hint=_KEY_HINT)
+        raise document.error(path, "is not a key", hint=_KEY_HINT, kind=Mistake.VALUE)
     if pattern[0] in _NOT_SWEPT:
         hint = "sweep a key of the network, transport or workloads"
         if pattern[0] in ("seed", "repeats"):
@@ -188,7 +193,8 @@ def _check_name(document: Document, setting: Setting) -> None:
         raise _error(document, setting, message, hint=name_hint(str(below[0]), known))
 
 
-def _error(document: Document, setting: Setting, message: str, *, hint: str) -> InputError:
+def _error(document: Document, setting: Setting, message: str, *, hint: str) -> ScenarioError:
+    """What ``setting`` names is not there."""
     alone = Document(document.file, {})
     alone.put(setting.pattern, setting.value, setting.place)
-    return alone.error(setting.pattern, message, hint=hint)
+    return alone.error(setting.pattern, message, hint=hint, kind=Mistake.REFERENCE)

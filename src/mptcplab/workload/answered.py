@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Number, fault
+from mptcplab.fields import Number, fault, idle
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -42,9 +42,9 @@ class Answered(WorkloadBase):
     @model_validator(mode="after")
     def _distribution(self) -> Answered:
         if self.shape is not None and self.sizes not in _SHAPES:
-            raise fault(f"does nothing with sizes that are {self.sizes}", 'set sizes = "pareto"', "shape")
+            raise idle(f"does nothing with sizes that are {self.sizes}", 'set sizes = "pareto"', "shape")
         if self.largest is not None and self.sizes == "fixed":
-            raise fault("does nothing with sizes that are fixed", 'set sizes = "pareto"', "largest")
+            raise idle("does nothing with sizes that are fixed", 'set sizes = "pareto"', "largest")
         if self.sizes == "pareto" and self.shape_or_default <= 1:
             raise fault("has no mean", "use a shape of more than 1", "shape")
         if not 0 <= self.shape_or_default <= 100 or self.shape == 0:

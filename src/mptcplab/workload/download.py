@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Protocol, Whole, fault
+from mptcplab.fields import Protocol, Whole, clash, fault
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
@@ -54,7 +54,7 @@ class Download(WorkloadBase):
             raise fault("is too large a file", f"use at most {_LARGEST_FILE}", "size")
         if self.connections > self.files:
             hint = f"set files = {self.connections} or more: each connection fetches a file"
-            raise fault(f"are more than the files, {self.files}", hint, "connections")
+            raise clash(f"are more than the files, {self.files}", hint, "connections")
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, fault
+from mptcplab.fields import Time, fault, idle
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
@@ -110,7 +110,7 @@ class Paced(Timed):
     def _udp_has_no_algorithms(self) -> Paced:
         for key in ("congestion_control", "scheduler") if self.protocol == "udp" else ():
             if getattr(self, key) is not None:
-                raise fault("does nothing over UDP", "remove it, or the protocol", key)
+                raise idle("does nothing over UDP", "remove it, or the protocol", key)
         return self
 
     def _check_packet(self, size: int, key: str) -> None:

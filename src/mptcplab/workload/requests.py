@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Time, Times, Whole, fault
+from mptcplab.fields import Microseconds, Time, Times, Whole, clash, fault
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.answered import Answered
@@ -38,7 +38,7 @@ class Requests(Answered):
         if self.count is None:
             self._check_goal(self.duration, None)
         elif self.duration is not None:
-            raise fault("stands beside a duration, and only one can end the workload", "remove one of the two", "count")
+            raise clash("stands beside a duration, and only one can end the workload", "remove one of the two", "count")
         if self.response == 0:
             raise fault("would transfer nothing", "use more than zero", "response")
         return self

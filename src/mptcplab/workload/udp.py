@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Times, fault
+from mptcplab.errors import Mistake
+from mptcplab.fields import Microseconds, Times, fault, idle
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
@@ -34,7 +35,7 @@ class Udp(Timed):
     def _sizes(self) -> Udp:
         for key in ("congestion_control", "scheduler"):
             if getattr(self, key) is not None:
-                raise fault("does nothing over UDP", "remove it", key)
+                raise idle("does nothing over UDP", "remove it", key)
         if not LEAST_PACKET <= self.packet <= MOST_DATAGRAM:
             hint = f"use from {LEAST_PACKET} B to {MOST_DATAGRAM} B, which fit one packet"
             raise fault("is not a size for a datagram", hint, "packet")
@@ -46,9 +47,9 @@ class Udp(Timed):
     def _both_times(self) -> Udp:
         if (self.on is None) != (self.off is None):
             key, other = ("on", "off") if self.off is None else ("off", "on")
-            raise fault(f"stands without `{other}`", f'add {other} = "1 s"', key)
+            raise fault(f"stands without `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
         if self.on is None and self.says("times"):
-            raise fault("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
+            raise idle("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
         if self.on == 0 or self.off == 0:
             raise fault("is no time", "leave both out for a constant rate", "on" if self.on == 0 else "off")
         return self

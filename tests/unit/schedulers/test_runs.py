@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[2] / "kernel" / "net" / "mptcp" / "sched_runs.c"
 WARNINGS = ["-O1", "-Wall", "-Wextra", "-Werror", "-std=gnu11"]

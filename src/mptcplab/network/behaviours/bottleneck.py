@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import fault
+from mptcplab.fields import clash, fault, idle
 from mptcplab.network.behaviour import Behaviour, Context, Driven, Followed, Seen, Words
 from mptcplab.network.captions import Shown, Table
 from mptcplab.network.disciplines.base import LEAST_BURST, Shaped
@@ -80,7 +80,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     def check_frame(self, keys: BottleneckKeys, frame: int) -> None:
         """See the base class."""
         if keys.burst is not None and keys.burst < frame:
-            raise fault("is less than one frame", f"use at least {frame} B with this MTU", "burst")
+            raise clash("is less than one frame", f"use at least {frame} B with this MTU", "burst")
 
     def takes_time(self, keys: BottleneckKeys) -> bool:
         """See the base class."""
@@ -145,7 +145,7 @@ def _check_rate(keys: BottleneckKeys, rate: Rate) -> None:
         raise fault("is less than one Ethernet frame", f"use at least {LEAST_BURST} B", "burst")
     largest = Size(min(rate * _LONGEST_BURST_S // 8, _LARGEST_QUEUE))
     if keys.burst is not None and keys.burst > largest:
-        raise fault(f"is too large a burst at {rate}", f"use at most {largest}", "burst")
+        raise clash(f"is too large a burst at {rate}", f"use at most {largest}", "burst")
 
 
 def _check_queue(keys: BottleneckKeys, rate: Rate) -> None:
@@ -154,9 +154,9 @@ def _check_queue(keys: BottleneckKeys, rate: Rate) -> None:
         return
     if held < full_frame():
         hint = f'use at least "{full_frame()} B" or "1 packet"'
-        raise fault(f"holds less than one Ethernet frame at {rate}", hint, "queue")
+        raise clash(f"holds less than one Ethernet frame at {rate}", hint, "queue")
     if held > _LARGEST_QUEUE:
-        raise fault(f"holds more than 1 GiB at {rate}", "use a shorter queue", "queue")
+        raise clash(f"holds more than 1 GiB at {rate}", "use a shorter queue", "queue")
 
 
 def _check_discipline(keys: BottleneckKeys, rate: Rate) -> None:
@@ -165,7 +165,7 @@ def _check_discipline(keys: BottleneckKeys, rate: Rate) -> None:
     for key in Aqm.model_fields:
         if keys.aqm.says(key) and key not in known:
             hint = f"{kind.name} takes {', '.join(known)}" if known else 'add a discipline like "codel"'
-            raise fault(f"does nothing with discipline = {kind.name}", hint, "aqm", key)
+            raise idle(f"does nothing with discipline = {kind.name}", hint, "aqm", key)
     kind.check(keys, rate, keys.aqm)
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, fault
+from mptcplab.fields import Part, clash, fault
 from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
@@ -43,7 +43,7 @@ class BurstLoss(Part):
         chain = self.p is not None or self.r is not None or self.says("lost_in_bad") or self.says("lost_in_good")
         summary = self.mean is not None or self.length is not None
         if chain and summary:
-            raise fault("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
+            raise clash("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
         if summary and (self.mean is None or self.length is None):
             raise fault("is incomplete", 'like { mean = "1 %", length = "5 packets" }')
         if not summary and (self.p is None or self.r is None):
@@ -54,7 +54,7 @@ class BurstLoss(Part):
             raise fault("is no burst", "use at least 1 packet", "length")
         if summary and self.to_bad > 1:
             hint = f"with bursts of {self.length} at most {_most(self.length)} % of the packets can be lost"
-            raise fault("is too much for bursts this short", hint, "mean")
+            raise clash("is too much for bursts this short", hint, "mean")
         return self
 
     @property
@@ -108,7 +108,7 @@ class Bursts(Behaviour[BurstLossKeys]):
     def check(self, keys: BurstLossKeys) -> None:
         """See the base class."""
         if keys.loss and keys.burst_loss is not None:
-            raise fault("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
+            raise clash("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
 
     def acts(self, keys: BurstLossKeys) -> bool:
         """Independent loss is another behaviour's."""

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, fault
+from mptcplab.fields import Part, Truth, clash, fault, idle
 from mptcplab.network.behaviour import Behaviour, Context, Driven, Values, microseconds
 from mptcplab.network.captions import NOTHING, Shown, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
@@ -151,25 +151,25 @@ def spread_of(keys: DelayKeys) -> Spread | None:
 def _check_jitter(keys: DelayKeys) -> None:
     if keys.jitter > keys.delay:
         hint = f"nothing arrives before it is sent: use at most {keys.delay}, or a longer delay"
-        raise fault(f"is more than the delay of {keys.delay}", hint, "jitter")
+        raise clash(f"is more than the delay of {keys.delay}", hint, "jitter")
     if keys.jitter > _LONGEST_SPREAD:
         raise fault("is not plausible for a jitter", f"use at most {_LONGEST_SPREAD}", "jitter")
     if keys.extra_delay and keys.jitter:
-        raise fault("stands beside jitter, and both describe one thing", "choose one", "extra_delay")
+        raise clash("stands beside jitter, and both describe one thing", "choose one", "extra_delay")
     if keys.says("distribution") and not keys.jitter:
-        raise fault("does nothing without a jitter", 'add a jitter, like jitter = "5 ms"', "distribution")
+        raise idle("does nothing without a jitter", 'add a jitter, like jitter = "5 ms"', "distribution")
 
 
 def _check_order(keys: DelayKeys) -> None:
     varies = bool(keys.jitter or keys.extra_delay)
     if keys.overtake and not varies:
-        raise fault("does nothing where all delays are equal", "add a jitter, or use reorder", "overtake")
+        raise idle("does nothing where all delays are equal", "add a jitter, or use reorder", "overtake")
     if not keys.reorder:
         return
     if varies:
-        raise fault("stands beside a jitter", "packets overtake by jitter with overtake = true", "reorder")
+        raise clash("stands beside a jitter", "packets overtake by jitter with overtake = true", "reorder")
     if not 0 < keys.delay <= _LONGEST_SPREAD:
         hint = f"packets overtake others that are delayed: use a delay of up to {_LONGEST_SPREAD}"
-        raise fault(f"cannot be done with a delay of {keys.delay}", hint, "reorder")
+        raise clash(f"cannot be done with a delay of {keys.delay}", hint, "reorder")
     if keys.reorder * MOST_ENTRIES < CERTAIN:
         raise fault("is too rare to simulate", "use at least 62 ppm", "reorder")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from mptcplab.fields import Part, fault
+from mptcplab.fields import Part, idle
 from mptcplab.network.behaviour import Seen, Words
 from mptcplab.network.disciplines.base import Discipline, Shaped, Span, option
 from mptcplab.network.frames import ETHERNET
@@ -33,7 +33,7 @@ class Cake(Discipline[CakeParameters]):
         for key in ("queue", "burst"):
             if shaped.says(key):
                 hint = "remove it: CAKE shapes and sizes its queue by itself"
-                raise fault(f"does nothing with {self.name}", hint, key)
+                raise idle(f"does nothing with {self.name}", hint, key)
 
     def words(self, shaped: Shaped, rate: Rate, told: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """With an overhead of its own, CAKE counts from the network header on."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, fault
+from mptcplab.fields import Part, Truth, clash, fault
 from mptcplab.network.behaviour import Seen, Words
 from mptcplab.network.chances import CERTAIN
 from mptcplab.network.disciplines.base import Discipline, Shaped, marks
@@ -54,7 +54,7 @@ class Red(Discipline[RedParameters]):
         least, most, limit = _range(shaped, rate, told)
         if not 0 < least < most <= limit:
             hint = f"the queue holds {limit} B: least < most <= queue"
-            raise fault("has least, most and queue not in order", hint, "aqm")
+            raise clash("has least, most and queue not in order", hint, "aqm")
 
     def below(self, shaped: Shaped, rate: Rate, told: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
