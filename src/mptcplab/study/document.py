@@ -59,9 +59,14 @@ def _interval(value: Interval) -> dict[str, Any]:
 
 
 def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
+    """The reason, or in its place what was tried, and the runs in words."""
     if because is None:
-        return {"because": None, "evidence": None}
-    return {"because": judged.filled(because.reason), "evidence": judged.filled(because.evidence)}
+        return {"because": None, "open": None, "evidence": None}
+    return {
+        "because": judged.filled(because.reason) or None,
+        "open": judged.filled(because.open) or None,
+        "evidence": judged.filled(because.evidence),
+    }
 
 
 def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:

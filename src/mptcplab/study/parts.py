@@ -34,17 +34,39 @@ class CellMap(Part):
 
 
 class Reason(Part):
-    """A mechanism, and in words how it was isolated.
+    """What a study's data says of a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
-    Both texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
+    ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
+    that did not show: the difference is unexplained, and declared. ``shown_by`` names the runs in which the mechanism
+    is changed. All texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
     """
 
-    reason: str
+    reason: str = ""
+    open: str = ""
     evidence: str = ""
+    shown_by: Part | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Reason:
+        if bool(self.reason) == bool(self.open):
+            raise ValueError("a difference has either a `reason` or an `open`, which says what was tried")
+        if self.open and self.shown_by is not None:
+            raise ValueError("`open` names no mechanism that shown_by could show")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it only says what was tried."""
+        return bool(self.open)
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return f"{self.reason or self.open} {self.evidence}".strip()
 
 
 class Because(Reason):
-    """The reason why cells differ from the published ones.
+    """The reason why cells differ from the published ones, or what was tried.
 
     ``rows`` and ``columns`` say which cells; left out, all. ``shown_by`` names the runs in which the mechanism is
     changed. They decide whether the reason is shown or only supposed (:mod:`mptcplab.study.evidence`).
@@ -59,10 +81,16 @@ class Because(Reason):
         return (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
 
 
+def is_explained(because: Reason | None) -> bool:
+    """Return whether a mechanism is named for a difference, not only what was tried."""
+    return because is not None and not because.is_open
+
+
 class ClaimEvidence(Part):
     """The runs in which the mechanism behind a failed claim is changed: the claim is judged again with their cells.
 
-    ``of``, ``to`` and ``rows`` are those of the claim unless given.
+    ``of``, ``to`` and ``rows`` are those of the claim unless given. ``of`` is a column of that table; what ``to`` names
+    and it does not have is of the claim's own table.
     """
 
     table: str
@@ -72,7 +100,7 @@ class ClaimEvidence(Part):
 
 
 class ClaimReason(Reason):
-    """The reason why a claim does not hold."""
+    """The reason why a claim does not hold, or what was tried."""
 
     shown_by: ClaimEvidence | None = None
 
