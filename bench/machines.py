@@ -83,8 +83,8 @@ def _read(file: Path) -> Machine:
         data = json.loads(file.read_text())
         values = {key: [Value(**one) for one in several] for key, several in data.pop("values").items()}
         average = data.pop("load", None)
-        texts = {key: tuple(data.pop(key, ())) for key in ("notes", "earlier")}
-        machine = Machine(name=file.stem, values=values, load=average and tuple(average), **texts, **data)
+        data |= {key: tuple(data.get(key, ())) for key in ("notes", "earlier")}
+        machine = Machine(name=file.stem, values=values, load=average and tuple(average), **data)
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file.name}: {error}") from error
     if machine.origin not in ORIGINS:
