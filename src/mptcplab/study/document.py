@@ -125,7 +125,7 @@ def parameters_document(selected: Selected) -> list[dict[str, Any]]:
     found = []
     for one in parameters_of(selected):
         choice = one.choice(selected.number)
-        own = {"name": one.name, "key": one.key, "says": one.says, "place": one.place, "value": choice.value}
+        own = {"name": one.name, "key": ", ".join(one.key), "says": one.says, "place": one.place, "value": choice.value}
         fitted = [cells.model_dump() for cells in choice.fitted_to]
         found.append(own | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
     return found

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class Part(BaseModel):
@@ -154,23 +154,34 @@ class OtherChoice(Choice):
 class Parameter(Choice):
     """A free parameter of the test bed: what the study says of it and where, and what the scenarios set.
 
-    ``key`` is the scenario key, which may have wildcards; :mod:`mptcplab.study.parameters` compares it with the
-    resolved scenarios. Without ``key`` the parameter is something that no scenario key expresses. ``tables`` are the
-    tables that it is about, default all of the study's own.
+    ``key`` is the scenario key, or several that all have this value. Keys may have wildcards;
+    :mod:`mptcplab.study.parameters` compares them with the resolved scenarios. Without ``key`` the parameter is
+    something that no scenario key expresses. ``tables`` are the tables that it is about, default all of the study's
+    own.
     """
 
     name: str
     says: str = Field(description="what the study says of it, in our words; `nothing` if it does not")
     place: str = Field(description="where the study says it, or would: section, table, page")
-    key: str = ""
+    key: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     other: tuple[OtherChoice, ...] = ()
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _one_is_enough(cls, said: Any) -> Any:
+        return (said,) if isinstance(said, str) else said
 
     @property
     def choices(self) -> Iterator[Choice]:
         """The parameter's own value and the others."""
         yield self
         yield from self.other
+
+    def is_about(self, table: str, *, own: bool) -> bool:
+        """Return whether the table has this parameter. ``own``: the table is one of the study's own."""
+        named = {*self.tables, *(name for one in self.other for name in one.tables)}
+        return table in named or (own and not self.tables)
 
     def choice(self, table: str) -> Choice:
         """Return the value that the table is said to have."""
