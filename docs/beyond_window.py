@@ -3,8 +3,8 @@
 
 Mainline's sender has a fault with which it transmits beyond the window that its peer granted
 (kernel/upstream/README.md); the peer drops that data and counts it (``MPTcpExtNoDSSInWindow``). Each FOLDER is one that
-``mptcplab run`` or ``mptcplab reproduce`` wrote; all its recordings count. The table of docs/limitations.md has the runs
-behind the pages' tables, and only those.
+``mptcplab run`` or ``mptcplab reproduce`` wrote; all its recordings count. The table of docs/limitations.md has the
+runs behind the pages' tables, and only those.
 """
 
 from __future__ import annotations
