@@ -26,6 +26,7 @@ from docs.figures import (
     selftests,
     semicoupled,
     simult_flows,
+    window,
 )
 from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
@@ -41,8 +42,8 @@ class Source:
     """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
 
     ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing, and a
-    computed one runs nothing in the lab, but takes long; one that gathers is made of the results of all scenarios of the
-    others, as far as they run mainline; any other without a scenario runs something in the lab.
+    computed one runs nothing in the lab, but takes long; one that gathers is made of the results of all scenarios of
+    the others, as far as they run mainline; any other without a scenario runs something in the lab.
     """
 
     make: Callable[[Path], str]
@@ -81,6 +82,10 @@ SOURCES: dict[str, Source] = {
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
+    "backlog-window": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog-window.toml"),
+    "best-path-window": Source(window.best_path, _BEHAVIOUR / "best-path-window.toml"),
+    "clean-paths-window": Source(window.clean_paths, _BEHAVIOUR / "clean-paths-window.toml"),
+    "shared-bottleneck-pie": Source(behaviour.dropped_at_random, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
