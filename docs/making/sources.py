@@ -28,6 +28,7 @@ from docs.figures import (
 )
 from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
+from smp import outcomes
 
 EXAMPLES = ROOT / "examples"
 _BEHAVIOUR = EXAMPLES / "behaviour"
@@ -90,6 +91,7 @@ SOURCES: dict[str, Source] = {
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
+    "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),
     "effects-settings": Source(
