@@ -30,6 +30,7 @@ from docs.figures import (
 )
 from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
+from smp import outcomes
 
 EXAMPLES = ROOT / "examples"
 _BEHAVIOUR = EXAMPLES / "behaviour"
@@ -99,6 +100,7 @@ SOURCES: dict[str, Source] = {
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
+    "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),
     "effects-settings": Source(
