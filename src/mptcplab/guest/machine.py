@@ -38,7 +38,7 @@ class Memory:
         """Note the memory in use now, if it is more than before."""
         used = tcp_pages(os.pread(self._file, _LONGEST, 0).decode())
         if used is not None:
-            self.peak = used if self.peak is None else max(used, self.peak)
+            self.peak = max(used, self.peak or 0)
 
 
 def tcp_pages(sockstat: str) -> int | None:
