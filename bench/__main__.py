@@ -31,9 +31,16 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--smoke", action="store_true", help="everything in its shortest form: shows that it works, measures nothing"
     )
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help="also write the file of this machine, bench/machines/NAME.json"
+    )
     arguments = parser.parse_args()
     if arguments.repeats < 1:
         parser.error("--repeats: at least one")
+    if arguments.write and (arguments.only or arguments.smoke):
+        parser.error("--write: a machine's file has all parts in their full form; leave --only and --smoke out")
+    if arguments.write and (arguments.write.suffix != ".json" or not arguments.write.parent.is_dir()):
+        parser.error(f"--write: {arguments.write} is no file bench/machines/NAME.json in a folder that is there")
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -86,8 +93,9 @@ def _measure(arguments: argparse.Namespace) -> None:
             curve = curves.measure(name, arguments.repeats, _say, extent)
             show(present.curve_table(curve), f"cost-{name}")
             present.draw(curve, folder)
-    if not arguments.smoke:
-        machines.write(folder / "machine.json", measured, costs, load=(before, os.getloadavg()[0]))
+    for file in () if arguments.smoke else (folder / "machine.json", arguments.write):
+        if file is not None:
+            machines.write(file, measured, costs, load=(before, os.getloadavg()[0]))
 
 
 def main() -> None:

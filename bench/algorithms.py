@@ -16,7 +16,10 @@ MOST = 1.10
 _CONTROLS = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
 #: Mainline's own control that keeps queues short, for comparison with wVegas.
 _YARDSTICK = "vegas"
-_SCHEDULERS = ("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority")
+_SCHEDULERS = (
+    *("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority"),
+    *("minrtt_v09", "blest_v09", "ecf_v09"),
+)
 
 
 @dataclass

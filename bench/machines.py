@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What was measured on which machine: one file of bench/machines/ for each, without names of hosts.
 
-``python -m bench`` writes such a file, ``machine.json``, beside its tables. To add a machine, copy it to
-bench/machines/NAME.json and run ``python -m bench.page``.
+``python -m bench`` writes such a file, ``machine.json``, beside its tables, and with ``--write
+bench/machines/NAME.json`` there, too. Then run ``python -m bench.page``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bench.algorithms import Cost
 from bench.ratios import Ratio
 
 FOLDER = Path(__file__).parent / "machines"
-ORIGINS = ("python -m bench", "reported by a reviewer")
+ORIGINS = ("python -m bench", "copied by hand from what python -m bench printed", "reported by a reviewer")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Machine:
     """One machine: what it is, who measured there, and values by their keys, one per invocation.
 
     ``algorithms`` has, by name, median costs beside mainline's default: per packet and hop and for the whole run over
-    one line, and the same over two. ``notes`` are sentences of what else was measured there.
+    one line, and the same over two. ``notes`` are sentences of what else was measured there, and ``earlier`` those that
+    stood beside values which have been measured again since.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Machine:
     load: tuple[float, float] | None = None
     algorithms: dict[str, dict[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -67,7 +69,8 @@ class Machine:
         kind = "virtual machine" if what["virtual"] else "machine"
         load = f", load average {self.load[0]:g} to {self.load[1]:g}" if self.load else ""
         python = f", Python {what['python']}" if what["python"] else ""
-        return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}{python}{load}; by `{self.origin}`"
+        by = f"by `{self.origin}`" if self.origin == ORIGINS[0] else self.origin
+        return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}{python}{load}; {by}"
 
 
 def load(folder: Path = FOLDER) -> list[Machine]:
@@ -80,8 +83,8 @@ def _read(file: Path) -> Machine:
         data = json.loads(file.read_text())
         values = {key: [Value(**one) for one in several] for key, several in data.pop("values").items()}
         average = data.pop("load", None)
-        notes = tuple(data.pop("notes", ()))
-        machine = Machine(name=file.stem, values=values, load=average and tuple(average), notes=notes, **data)
+        data |= {key: tuple(data.get(key, ())) for key in ("notes", "earlier")}
+        machine = Machine(name=file.stem, values=values, load=average and tuple(average), **data)
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{file.name}: {error}") from error
     if machine.origin not in ORIGINS:
@@ -103,7 +106,12 @@ def present() -> dict[str, Any]:
 
 
 def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: tuple[float, float]) -> None:
-    """Write what was measured here, in the form of bench/machines/."""
+    """Write what was measured here, in the form of bench/machines/.
+
+    Nothing of a file that is there stays but its notes, which then are of an earlier invocation.
+    :raises ValueError: when there is a file that is no machine's.
+    """
+    before = _read(file) if file.exists() else None
     values = {ratio.key: [asdict(_value(ratio.values))] for ratio in ratios if ratio.values}
     columns = ("one", "whole_one", "two", "whole_two")
     algorithms = {
@@ -116,6 +124,7 @@ def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: t
         "values": values,
         "algorithms": algorithms,
         "notes": [],
+        "earlier": [*before.notes, *before.earlier] if before else [],
     }
     file.write_text(json.dumps(document, indent=1) + "\n")
 

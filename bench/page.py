@@ -20,6 +20,8 @@ _TARGETS = {
     "real-time-plain-iperf3": ("the same with `iperf3`", ">= 4"),
     "real-time-table-4.1-flow": ("times real time, the test bed of Subramani's Table 4.1, `flow`", ">= 20"),
     "real-time-table-4.1-iperf3": ("the same with `iperf3`", ">= 4"),
+    "real-time-one-router-flow": ("times real time, the bench's own form of that bed (no longer run), `flow`", ">= 20"),
+    "real-time-one-router-iperf3": ("the same with `iperf3`", ">= 4"),
     "ns3-100-mbit": ("payload per CPU second against ns-3, 100 Mbit/s", ">= 8"),
     "ns3-1000-mbit": ("the same, 1 Gbit/s", ">= 8"),
     "native-payload": ("payload per CPU second against the native kernel", ">= 0.5"),
@@ -99,6 +101,7 @@ def machine_list(found: Sequence[Machine]) -> str:
     for machine in found:
         lines.append(f"- **Machine {machine.name.upper()}**: {machine.text}.")
         lines += [f"  - {note}" for note in machine.notes]
+        lines += [f"  - Of an earlier invocation: {note}" for note in machine.earlier]
     return "\n".join(lines)
 
 

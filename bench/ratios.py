@@ -35,7 +35,7 @@ class Ratio:
     key: str = ""
 
 
-_LINES = {"plain": scenarios.two_lines, "Table 4.1's": scenarios.fast_ethernet}
+_LINES = {"plain": scenarios.two_lines, "Table 4.1's": scenarios.table_4_1}
 
 
 def real_time(
@@ -43,7 +43,8 @@ def real_time(
 ) -> Ratio:
     """Virtual seconds per CPU second of MPTCP over two 100 Mbit/s lines.
 
-    How often ``iperf3`` wakes up depends on how the packets of both lines interleave, hence two kinds of ``lines``.
+    How often a receiver wakes up depends on how the packets of both lines interleave, and on how it reads, hence two
+    kinds of ``lines``: plain ones, and all of the test bed of Subramani's Table 4.1.
     """
     duration = f"{extent.real_time_s} s"
     key = f"real-time-{'plain' if lines == 'plain' else 'table-4.1'}-{kind}"

@@ -3,7 +3,9 @@
 
 build/smp/VARIANT/console.txt      all that the kernel printed
                   report.json      what was done
-                  complaints.txt   complaints that are no known race of mainline's
+                  complaints.txt   complaints that are not known to be mainline's own
+
+``--record`` adds what was found to smp/outcomes.json, of which the documentation has a table.
 """
 
 from __future__ import annotations
@@ -17,10 +19,11 @@ from typing import Any
 from mptcplab.engine.tools import flow_program
 from mptcplab.errors import LabError
 from mptcplab.kernel.console import StderrReporter
-from smp.complaints import complaints_in, known_races, unknown
+from smp.complaints import complaints_in, known_complaints, unknown
 from smp.guest.choices import CONTROLS, SCHEDULERS
 from smp.kernel import VARIANTS, build
 from smp.machine import CONSOLE, Machine
+from smp.outcomes import outcome_of, record
 
 
 def _arguments() -> argparse.Namespace:
@@ -28,12 +31,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="of random events, by the guest's clock")
     parser.add_argument("--variant", choices=VARIANTS, default="lockdep", help="what the kernel checks")
     parser.add_argument(
-        "--plain", action="store_true", help="build a kernel without our code: its races are mainline's own"
+        "--plain", action="store_true", help="build a kernel without our code: what it complains of is mainline's own"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cpus", type=int, default=4, help="of the guest")
     parser.add_argument("--jobs", type=int, help="compilers at once")
     parser.add_argument("--out", type=Path, default=Path("build/smp"), help="a folder for each variant is made here")
+    parser.add_argument("--record", action="store_true", help="add the outcome to smp/outcomes.json")
     arguments: argparse.Namespace = parser.parse_args()
     return arguments
 
@@ -64,12 +68,16 @@ def main() -> int:
             report = machine.run()
         finally:
             found = complaints_in((out / CONSOLE).read_text(errors="replace"))
-            left = unknown(found, known_races())
+            left = unknown(found, {} if arguments.plain else known_complaints())
             (out / "complaints.txt").write_text("\n\n".join(complaint.text for complaint in left))
             for title, count in Counter(complaint.title for complaint in left).items():
                 print(f"{count} times: {title}")
     _print(report)
-    print(f"{len(found) - len(left)} reports of known races of mainline's, {len(left)} other complaints")
+    known = len(found) - len(left)
+    print(f"{known} known complaints of mainline's own, {len(left)} other complaints")
+    if arguments.record:
+        what = {"variant": arguments.variant, "is_plain": arguments.plain, "seed": arguments.seed}
+        record(outcome_of(report, **what, complaints=[complaint.title for complaint in left], known=known))
     if missing := [] if arguments.plain else _missing(report):
         print(f"smp: nothing was seen to use {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
     if killed := report["processes killed"]:

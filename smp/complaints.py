@@ -21,6 +21,7 @@ _SIGN = re.compile(
     r"|unregister_netdevice: waiting|Attempt to release "
 )
 _RACE = re.compile(r"KCSAN: data-race in ([\w.]+)(?: / ([\w.]+))?")
+_WARNING = re.compile(r"WARNING: (\S+:\d+) at ")
 _RULE = re.compile(r"^={20,}$")
 #: What GCC appends to the name of a function that it made another one of.
 _CLONE = re.compile(r"(?:\.(?:isra|constprop|part|cold)(?:\.\d+)?)+$")
@@ -37,10 +38,12 @@ class Complaint:
     """All of it, as far as it can be told from what follows."""
 
     @property
-    def race(self) -> frozenset[str]:
-        """The two functions, or the one, of a data race that KCSAN found; empty for all other complaints."""
-        found = _RACE.search(self.title)
-        return frozenset(_CLONE.sub("", name) for name in found.groups() if name) if found else frozenset()
+    def signature(self) -> frozenset[str]:
+        """What tells it from others: the functions of a data race, or a warning's place in the source; else empty."""
+        race, warning = _RACE.search(self.title), _WARNING.search(self.title)
+        if race:
+            return frozenset(_CLONE.sub("", name) for name in race.groups() if name)
+        return frozenset(warning.groups()) if warning else frozenset()
 
 
 def complaints_in(console: str) -> list[Complaint]:
@@ -57,12 +60,13 @@ def _reports(lines: list[str]) -> Iterator[Complaint]:
         yield Complaint(report[0].strip(), "\n".join(report[:end]).rstrip())
 
 
-def known_races(file: Path = KNOWN) -> dict[frozenset[str], str]:
-    """Return the races that are mainline's own: their functions, and how that is known."""
-    entries = tomllib.loads(file.read_text()).get("race", [])
-    return {frozenset(entry["functions"]): entry["reason"] for entry in entries}
+def known_complaints(file: Path = KNOWN) -> dict[frozenset[str], str]:
+    """Return what mainline complains of by itself: signatures, and how each is known to be mainline's."""
+    data = tomllib.loads(file.read_text())
+    races = {frozenset(entry["functions"]): entry["reason"] for entry in data.get("race", [])}
+    return races | {frozenset([entry["place"]]): entry["reason"] for entry in data.get("warning", [])}
 
 
 def unknown(complaints: list[Complaint], known: dict[frozenset[str], str]) -> list[Complaint]:
-    """Return the complaints that are no known race: none of them may be."""
-    return [complaint for complaint in complaints if not complaint.race or complaint.race not in known]
+    """Return the complaints that are not known to be mainline's: none of them may be."""
+    return [complaint for complaint in complaints if not complaint.signature or complaint.signature not in known]

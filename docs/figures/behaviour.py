@@ -49,6 +49,12 @@ def table_of(name: str, folder: Path) -> str:
     return _table(subject, points) + "\n"
 
 
+def dropped_at_random(folder: Path) -> str:
+    """Return the table of the shared bottleneck for results of the same with another queue, without a figure."""
+    (subject,) = (subject for subject in SUBJECTS if subject.name == "rfc6356-shared-bottleneck")
+    return _table(subject, _points(subject, _runs(folder))) + "\n"
+
+
 #: Of many-flows.toml, by protocol, scheduler and number of connections.
 _FOUR = {
     ("mptcp", "default", "1"): "four subflows, `default`",

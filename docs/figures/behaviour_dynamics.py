@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+from docs.beyond_window import dropped
+from docs.figures.window import KERNEL
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -88,15 +90,22 @@ def growth_s(recording: Recording) -> float:
 
 
 def backlog(folder: Path) -> str:
-    """Return the rate of MPTCP on line1, which is its own, before and after TCP flows have appeared on line2."""
+    """Return the rate of MPTCP on line1, which is its own, before and after TCP flows have appeared on line2.
+
+    A second table has the kernel as a further setting. Segments that were dropped beyond the connection's window stand
+    there one number per run, in the order of the seeds.
+    """
     rows = []
-    for (_, scheduler), recordings in points(open_results(folder)).items():
+    for (_, scheduler, *kernel), recordings in points(open_results(folder)).items():
         runs = [path_rates(recording, "multipath") for recording in recordings]
         before = said((rates.mean(LINE1, *BEFORE) / 1e6 for rates in runs), 2)
         after = said((rates.mean(LINE1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
         least = said((float(rates.by_path[LINE1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
-        rows.append((f"`{scheduler}`", before, after, least, str(len(runs))))
-    return table(("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "n"), rows)
+        drops = ", ".join(str(dropped(recording.folder)) for recording in recordings)
+        name = f"`{scheduler}`" + "".join(KERNEL[one] for one in kernel)
+        rows.append((name, before, after, least, drops, str(len(runs))))
+    head = ("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "dropped", "n")
+    return table(head, rows)
 
 
 def responsiveness(found: Points, axes: Axes) -> str:

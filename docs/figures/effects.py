@@ -8,6 +8,7 @@ is judged by them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,6 +229,16 @@ def table_of_settings(work: Path) -> str:
         cells = [f"{_cell(measure(case, chosen, work / _FOLDER))} ({name})" for name, chosen in variants.items()]
         body.append([f"{case.title}, {case.unit}", *cells, str(case.repeats)])
     return markdown(["case", "in the lab", "on a usual machine", "n"], body)
+
+
+def loss_timers() -> str:
+    """Return the full form of a study's table by the timers' frequency, as shipped: Mbit/s by loss."""
+    shipped = json.loads((STUDIES / "subramani2018" / "full.json").read_text())["tables"]["loss-timers"]["cells"]
+    body = []
+    for loss, cells in shipped.items():
+        values = [Interval(*cells[f"hz{hz}"]) for hz in _FREQUENCIES]
+        body.append([loss, *map(_cell, values), str(values[0].n)])
+    return markdown(["loss", *HZ, "n"], body)
 
 
 def scenarios(cases: Iterable[Case]) -> tuple[Path, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import machines, page
+from docs import beyond_window
 from docs.figures import (
     behaviour,
     behaviour_dynamics,
@@ -26,9 +27,11 @@ from docs.figures import (
     selftests,
     semicoupled,
     simult_flows,
+    window,
 )
 from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
+from smp import outcomes
 
 EXAMPLES = ROOT / "examples"
 _BEHAVIOUR = EXAMPLES / "behaviour"
@@ -41,7 +44,8 @@ class Source:
     """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
 
     ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing, and a
-    computed one runs nothing in the lab, but takes long; any other without a scenario runs something in the lab.
+    computed one runs nothing in the lab, but takes long; one that gathers is made of the results of all scenarios of
+    the others, as far as they run mainline; any other without a scenario runs something in the lab.
     """
 
     make: Callable[[Path], str]
@@ -51,6 +55,7 @@ class Source:
     prepare: Callable[[Path], str] | None = None
     is_cheap: bool = False
     is_computed: bool = False
+    gathers: bool = False
 
 
 def _behaviour(name: str) -> Source:
@@ -83,6 +88,10 @@ SOURCES: dict[str, Source] = {
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
+    "backlog-window": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog-window.toml"),
+    "best-path-window": Source(window.best_path, _BEHAVIOUR / "best-path-window.toml"),
+    "clean-paths-window": Source(window.clean_paths, _BEHAVIOUR / "clean-paths-window.toml"),
+    "shared-bottleneck-pie": Source(behaviour.dropped_at_random, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
@@ -98,6 +107,8 @@ SOURCES: dict[str, Source] = {
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),
     "slowest-tests": _durations(durations.tests),
+    "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
+    "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),
     "effects-settings": Source(
@@ -107,6 +118,25 @@ SOURCES: dict[str, Source] = {
         semicoupled.table_of, EXAMPLES / "semicoupled" / "curve.toml", prepare=semicoupled.built_kernel
     ),
 }
+
+
+#: Of which tables compare mainline with a kernel that has a fix.
+_WITH_FIX = "-window"
+
+
+def gathered() -> dict[str, Source]:
+    """One source for each scenario that runs mainline alone, by the name of its folder."""
+    found = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
+    return {name: source for name, source in sorted(found.items()) if not name.endswith(_WITH_FIX)}
+
+
+def _beyond_window(work: Path) -> str:
+    return beyond_window.table_of(work / "scenarios" / name for name in gathered())
+
+
+SOURCES["beyond-window"] = Source(
+    _beyond_window, inputs=tuple(source.scenario for source in gathered().values() if source.scenario), gathers=True
+)
 
 
 def inputs_of(scenario: Path) -> Iterator[Path]:

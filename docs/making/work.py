@@ -16,7 +16,7 @@ from typing import Any
 
 from docs.making import console, rows, stamps
 from docs.making.pages import ROOT, Block, Page
-from docs.making.sources import SOURCES, Source, inputs_of
+from docs.making.sources import SOURCES, Source, gathered, inputs_of
 
 from mptcplab.kernel import find_kernel
 
@@ -124,6 +124,9 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
     if name not in SOURCES:
         raise CannotMakeError(f"no script makes the table {name}: see docs/making/sources.py")
     source = SOURCES[name]
+    if source.gathers:
+        for one in gathered().values():
+            run(one)
     if source.scenario is None:
         return source.make(WORK), []
     results = run(source)

@@ -238,7 +238,7 @@ def log_lines(file: Path) -> Iterable[dict[str, Any]]:
 
 def _is_logged(line: dict[str, Any]) -> bool:
     """Whether it has what readers use, in types that they take."""
-    seconds = [line.get("wall_seconds", 0), line.get("virtual_seconds", 0)]
+    seconds = [line[key] for key in ("wall_seconds", "virtual_seconds") if key in line]
     texts = [line.get("run"), line.get("when", "")]
     return (
         all(isinstance(text, str) for text in texts)

@@ -38,12 +38,12 @@ class Interval:
     @property
     def low(self) -> float:
         """Lower end of the interval; the mean itself when there is no interval."""
-        return self.mean - (self.half_width or 0.0)
+        return self.mean if self.half_width is None else self.mean - self.half_width
 
     @property
     def high(self) -> float:
         """Upper end of the interval; the mean itself when there is no interval."""
-        return self.mean + (self.half_width or 0.0)
+        return self.mean if self.half_width is None else self.mean + self.half_width
 
     @property
     def is_identical(self) -> bool:

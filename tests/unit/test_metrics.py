@@ -168,7 +168,12 @@ def test_plain_tcp_says_no(tmp_path: Path) -> None:
         ({"fallback": True}, (1_000_000,), "fell back", "1 of 1 connections fell back to TCP"),
         ({"mptcp": False, "asked": True}, (1_000_000,), "no", "1 of 1 connections are plain TCP"),
         ({}, (), "no", "no connection was seen carrying data"),
-        ({"counted": {}}, (1_000_000, 1_000_000), "2 subflows", "the kernel accepted only 0"),
+        (
+            {"counted": {"MPTcpExtMPCapableACKRX": 0}},
+            (1_000_000, 1_000_000),
+            "2 subflows",
+            "the kernel accepted only 0",
+        ),
     ],
 )
 def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ...], text: str, warning: str) -> None:
@@ -290,6 +295,11 @@ def test_kernel_s_counters() -> None:
     counts = mptcp_counts([client, server])
     assert (counts.mp_capable, counts.joins, counts.fallbacks) == (3, 4, 1)
     assert counts.opportunistic_retransmissions is None, "this kernel does not count them"
+    nothing = mptcp_counts([{"TcpOther": 7}, {}])
+    assert (nothing.mp_capable, nothing.joins, nothing.fallbacks) == (None, None, None), (
+        "it was not asked, or has no MPTCP"
+    )
+    assert mptcp_counts([{"MPTcpExtMPFallbackTokenInit": 0}]).fallbacks == 0
 
 
 def test_opportunistic_counters() -> None:

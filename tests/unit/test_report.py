@@ -102,6 +102,14 @@ def test_identical_runs_are_named_below_the_table() -> None:
     assert IDENTICAL_NOTE not in result_table("t", [result_row()]).notes
 
 
+def test_identical_values_without_a_column_are_not_named() -> None:
+    row = result_row(figures={"sent_mbps": mean_interval([5.0] * 3)})
+    table = result_table("t", [row])
+    assert row.figures["sent_mbps"].is_identical
+    assert not any("(identical)" in cell for cell in table.rows[0])
+    assert IDENTICAL_NOTE not in table.notes
+
+
 @pytest.mark.parametrize(
     ("keys", "names"),
     [

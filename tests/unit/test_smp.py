@@ -9,11 +9,12 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from smp.complaints import KNOWN, complaints_in, known_races, unknown
+from smp.complaints import KNOWN, complaints_in, known_complaints, unknown
 from smp.guest.choices import CONTROLS, COUPLED, FIRST_ENDPOINTS, NODES, OUR_SCHEDULERS, SCHEDULERS, SWITCHES
 from smp.guest.events import WEIGHTS, Event, Events
 from smp.kernel import VARIANTS, WATCHED, inputs_of
 from smp.machine import Machine
+from smp.outcomes import load, outcome_of, record
 from smp.root import archive, files
 
 from mptcplab.kernel.data import load_inputs
@@ -194,7 +195,7 @@ RACE = """\
 
 def test_race_is_read_with_its_functions_and_to_its_end() -> None:
     (complaint,) = complaints_in(RACE)
-    assert complaint.race == {"tcp_ack", "mptcp_sched_room"}
+    assert complaint.signature == {"tcp_ack", "mptcp_sched_room"}
     assert complaint.text.endswith("value changed: 0x00000009 -> 0x0000000a")
 
 
@@ -230,7 +231,7 @@ def test_every_kind_of_complaint_is_seen(line: str) -> None:
     for prefix in ("[   12.345678][    C1] ", "[    0.100000][  T312] ", ""):
         found = complaints_in(f"smp: begin\n{prefix}{line}\n{prefix}Call Trace:\nsmp: end\n")
         assert [complaint.title for complaint in found] == [line]
-    assert unknown(found, known_races()) == found
+    assert unknown(found, known_complaints()) == found
 
 
 def test_what_a_healthy_kernel_prints_is_no_complaint() -> None:
@@ -242,7 +243,7 @@ def test_what_a_healthy_kernel_prints_is_no_complaint() -> None:
 
 
 def test_two_complaints_in_a_row_are_two() -> None:
-    assert [complaint.race for complaint in complaints_in(RACE + RACE)] == [{"tcp_ack", "mptcp_sched_room"}] * 2
+    assert [complaint.signature for complaint in complaints_in(RACE + RACE)] == [{"tcp_ack", "mptcp_sched_room"}] * 2
 
 
 def test_known_race_is_subtracted_and_nothing_else() -> None:
@@ -251,20 +252,76 @@ def test_known_race_is_subtracted_and_nothing_else() -> None:
     warning = "WARNING: CPU: 1 PID: 44 at net/mptcp/protocol.c:1234 tcp_ack+0x1/0x2\n"
     left = unknown(complaints_in(RACE + other + warning), known)
     assert [complaint.title.split()[0] for complaint in left] == ["BUG:", "WARNING:"]
-    assert left[0].race == {"tcp_ack", "coupled_collect"}
+    assert left[0].signature == {"tcp_ack", "coupled_collect"}
 
 
-def test_known_races_are_of_mainline_functions_and_say_how_that_is_known() -> None:
+def test_known_complaints_are_of_mainline_functions_and_say_how_that_is_known() -> None:
     """None of them is defined in our files, or in a line that a patch of ours adds."""
     ours = {name for file in (SOURCES / "net/mptcp").glob("*.[ch]") for name in _functions(file.read_text())}
     for patch in (SOURCES / "patches").glob("*.patch"):
         added = [line[1:] for line in patch.read_text().splitlines() if line.startswith("+")]
         ours |= _functions("\n".join(added))
     assert {"mptcp_sched_room", "mptcp_is_blocked", "__subflow_push_copies", "coupled_collect"} <= ours
-    for functions, reason in known_races(KNOWN).items():
-        assert functions
-        assert not functions & ours, functions
-        assert len(reason) > 20, functions
+    for signature, reason in known_complaints(KNOWN).items():
+        assert signature
+        assert not signature & ours, signature
+        assert len(reason) > 20, signature
+
+
+def test_known_warnings_are_in_files_that_no_patch_of_ours_touches() -> None:
+    """A place is a file and a line of mainline's source, which a patch to that file would move."""
+    patches = "".join(patch.read_text() for patch in (SOURCES / "patches").glob("*.patch"))
+    touched = set(re.findall(r"^\+\+\+ b/(\S+)", patches, re.MULTILINE))
+    assert "net/mptcp/protocol.c" in touched
+    places = [place for signature in known_complaints(KNOWN) for place in signature if ":" in place]
+    for place in places:
+        assert place.partition(":")[0] not in touched, place
+
+
+WARNING = """\
+[  162.860451][  T114] WARNING: net/mptcp/pm_kernel.c:1079 at mptcp_pm_nl_set_flags+0x359/0x3d0, CPU#1: ip/114
+[  162.862523][  T114] CPU: 1 UID: 0 PID: 114 Comm: ip Not tainted 7.2.13-mptcplab-smp #1 PREEMPT
+[  162.890111][  T114] ---[ end trace 0000000000000000 ]---
+"""
+
+
+def test_warning_is_told_by_its_place() -> None:
+    found = complaints_in(WARNING)
+    assert [complaint.signature for complaint in found] == [{"net/mptcp/pm_kernel.c:1079"}]
+    assert unknown(found, {frozenset({"net/mptcp/pm_kernel.c:1079"}): "for this test"}) == []
+    assert unknown(found, {frozenset({"net/mptcp/pm_kernel.c:1080"}): "for this test"}) == found
+
+
+REPORT = {
+    "kernel": "7.2.13-mptcplab-smp",
+    "cpus": 4,
+    "seconds": 3601,
+    "done": {
+        "event: path": 1200,
+        "event: flags": 34,
+        "connections: flow": 20,
+        "connections: talk": 3,
+        "socket: control": 7,
+        "socket: scheduler": 8,
+        "seen: scheduler ecf": 99,
+    },
+    "counters": {"client": {"MPTcpExtMPCapableSYNACKRX": 21, "MPTcpExtMPJoinSynAckRx": 5}},
+    "processes killed": 0,
+}
+
+
+def test_outcome_of_a_run_is_recorded_and_makes_a_row(tmp_path: Path) -> None:
+    file = tmp_path / "outcomes.json"
+    file.write_text("[]")
+    titles = [complaint.title for complaint in complaints_in(WARNING + WARNING.replace("0x359", "0x35a"))]
+    clean = outcome_of(REPORT, variant="lockdep", is_plain=False, seed=4, complaints=[], known=2)
+    plain = outcome_of(REPORT, variant="kcsan", is_plain=True, seed=5, complaints=titles, known=0)
+    record(clean, file)
+    record(plain, file)
+    assert load(file) == [clean, plain]
+    assert clean.row == "| 7.2.13, lockdep | 4 | 60 | 1,234 | 23 | 21 | 5 | 15 | 2 of mainline's, listed |"
+    assert plain.row.endswith("| 2 × `WARNING: net/mptcp/pm_kernel.c:1079 at mptcp_pm_nl_set_flags` |")
+    assert plain.row.startswith("| 7.2.13, kcsan, plain | 5 |")
 
 
 def _functions(source: str) -> set[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit import made_classes
 from tests.unit.made_studies import Labs, ended
+from tests.unit.study_keys import NO_PARAMETERS, allowance, keys_of, namers, unnamed
 
 from mptcplab.errors import LabError
 from mptcplab.study import chosen
@@ -44,6 +45,40 @@ def test_every_study_has_its_parameters(name: str) -> None:
     assert len(set(names)) == len(names), "a parameter stands in the table once"
     table = chosen.parameters_table(tables)
     assert len(table.rows) == sum(1 + len(one.other) for one in tables[0].study.parameters)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_key_that_a_scenario_sets_is_a_parameter(name: str) -> None:
+    """The other direction: nothing decides a study's results that its table of parameters does not say."""
+    tables = select(name)
+    assert unnamed(tables, tables[0].study.parameters) == []
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_parameter_that_is_taken_away_is_missed(name: str) -> None:
+    tables = select(name)
+    parameters = tables[0].study.parameters
+    found = namers(tables, parameters).values()
+    named = {one.name for about in found for one in about}
+    alone = {about[0].name for about in found if len(about) == 1}
+    assert named == alone, "a parameter is only said twice, so that nobody would miss it"
+    # What is left has no key, or one that every scenario leaves at its default.
+    assert len(alone) > len(parameters) / 2
+    missed = next(one for one in parameters if one.key)
+    assert unnamed(tables, [one for one in parameters if one != missed])
+
+
+def test_every_key_that_is_no_parameter_is_set_somewhere() -> None:
+    found = {allowance(one.key) for selected in select(None) for one in keys_of(selected.scenario)}
+    assert set(NO_PARAMETERS) <= found
+
+
+@pytest.mark.usefixtures("studies")
+def test_a_key_of_a_scenario_that_nobody_names_is_found() -> None:
+    file = next(one.scenario for one in select("made"))
+    file.write_text(file.read_text() + '\n[routers.r1]\nsysctl = { "net.ipv4.tcp_ecn" = 1 }\n')
+    tables = select("made")
+    assert '1: routers.r1.sysctl."net.ipv4.tcp_ecn"' in unnamed(tables, tables[0].study.parameters)
 
 
 def _with_parameter(studies: Path, key: str, value: str, *, origin: str = "stated", more: str = "") -> list[Selected]:

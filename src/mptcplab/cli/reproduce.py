@@ -50,9 +50,10 @@ Examples:
   mptcplab reproduce --all --list           what there is, how much is recorded, about how long the rest takes
 
 \b
-Exit status 1 says that a value differs or a claim does not hold without a reason in the study's data, or that a run
-failed. A reason that no run shows is counted as supposed, and suffices. 3 says that a table was not measured, because
-this machine lacks something.
+Exit status 1 says that a run failed, or that a value differs or a claim does not hold, and the study's data
+says nothing about it. A reason that no run shows is counted as supposed; what the data declares open, with what
+was tried, is counted as unexplained. Both leave the status at 0. 3 says that a table was not measured, because this
+machine lacks something.
 """
 
 

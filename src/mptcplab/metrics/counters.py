@@ -6,11 +6,11 @@ The counters are per host, not per connection: with several workloads on one hos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _PREFIX = "MPTcpExt"
-_OPPORTUNISTIC = ("OppRetrans", "OppRetransBytes", "OppPenalties")
+_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties")
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,14 @@ class MptcpCounts:
 
     The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) where data is sent:
     segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and how
-    often the window of a slower subflow was halved for that. None if the kernel does not count them.
+    often the window of a slower subflow was halved for that.
+
+    A count is None if no host's kernel has it. It is 0 where the kernel says 0: ``nstat`` is asked for zeros, too (-z).
     """
 
-    mp_capable: int
-    joins: int
-    fallbacks: int
+    mp_capable: int | None
+    joins: int | None
+    fallbacks: int | None
     opportunistic_retransmissions: int | None = None
     opportunistic_bytes: int | None = None
     penalties: int | None = None
@@ -32,16 +34,14 @@ class MptcpCounts:
 
 def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
     """Sum over ``hosts`` of their ``nstat`` counters. A connection is counted where it was accepted."""
-    mp_capable = joins = fallbacks = 0
-    opportunistic: dict[str, int | None] = dict.fromkeys(_OPPORTUNISTIC)
-    for counters in hosts:
-        mp_capable += counters.get(f"{_PREFIX}MPCapableACKRX", 0)
-        joins += counters.get(f"{_PREFIX}MPJoinAckRx", 0)
-        fallbacks += sum(count for name, count in counters.items() if _is_fallback(name))
-        for name, known in opportunistic.items():
-            if (count := counters.get(_PREFIX + name)) is not None:
-                opportunistic[name] = count if known is None else known + count
-    return MptcpCounts(mp_capable, joins, fallbacks, *opportunistic.values())
+    counted = [pair for counters in hosts for pair in counters.items()]
+
+    def sum_of(*, is_meant: Callable[[str], bool]) -> int | None:
+        known = [count for name, count in counted if is_meant(name)]
+        return sum(known) if known else None
+
+    mp_capable, joins, *opportunistic = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
+    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *opportunistic)
 
 
 def _is_fallback(name: str) -> bool:

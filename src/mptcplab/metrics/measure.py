@@ -184,7 +184,7 @@ def _warnings(
         yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
     elif is_bulk and use.carrying < 2 and not (backups and use.subflows > 1):
         yield "MPTCP was in use, but only one subflow carried data"
-    if use.with_mptcp > counts.mp_capable:
+    if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
         yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
     if counts.fallbacks and not use.fell_back:
         plural = "s" if counts.fallbacks > 1 else ""

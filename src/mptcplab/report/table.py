@@ -176,7 +176,7 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     )
     numeric = frozenset({*basic, *own} - {_ALL_FIGURES})
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
-    return Table(title, tuple(titles), marked, numeric, (*_notes(rows, marks), *changed))
+    return Table(title, tuple(titles), marked, numeric, (*_notes(rows, cells, marks), *changed))
 
 
 def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) -> tuple[str, ...]:
@@ -222,19 +222,15 @@ def _value_text(row: ResultRow, name: str) -> str:
     return number(interval.mean, metric.digits)
 
 
-def _notes(rows: Sequence[ResultRow], marks: dict[str, str]) -> list[str]:
+def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: dict[str, str]) -> list[str]:
     notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
     if any(row.goodput_mbps.half_width is not None for row in rows):
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
-    if any(_has_identical(row) for row in rows):
+    # Not every figure of a row has a column.
+    if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)
     kernels = sorted({row.kernel_name for row in rows})
     notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
     return notes
-
-
-def _has_identical(row: ResultRow) -> bool:
-    """Whether a value with an interval is the same in all runs."""
-    return any(one.is_identical for name, one in row.figures.items() if METRICS[name].with_spread)

@@ -18,6 +18,7 @@ from mptcplab.study.parts import Choice, OtherChoice
 from mptcplab.study.words import ORIGINS, origin_text
 
 _BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
+_NOT_OF_TEST_BED = frozenset(("repeats", "record.interval"))
 _COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "place in the source", "why")
 
 
@@ -41,12 +42,12 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
 def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
     """Return the study's own tables, grouped by the set of values that the study does not state.
 
-    How often something is repeated is no value of the test bed.
+    How often something is repeated or sampled is no value of the test bed.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:
         if selected.table.is_of_the_source:
-            of_test_bed = (one for one in selected.study.parameters if one.key != "repeats")
+            of_test_bed = (one for one in selected.study.parameters if not _NOT_OF_TEST_BED.intersection(one.key))
             choices = [one.choice(selected.number) for one in of_test_bed]
             values = tuple("" if choice.origin == "stated" else choice.value for choice in choices)
             groups.setdefault(values, []).append(selected.number)

@@ -7,6 +7,7 @@ Where there is one run only, its value decides. What not all runs have is not ce
 
 The reason of a claim that does not hold is *shown* if the claim, judged again with the cells of the runs that the
 study's data names, holds, or if the largest distance from its bounds is at most half as large there; else *supposed*.
+Without a reason the claim is *unexplained*, also where the data declares it open, with what was tried.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mptcplab.study.classes import FAILS, FAILS_SHOWN, FAILS_SUPPOSED, HOLDS, OP
 from mptcplab.study.evidence import measured_of
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured, Value, combined, ratio
-from mptcplab.study.parts import ClaimReason
+from mptcplab.study.parts import ClaimReason, is_explained
 from mptcplab.study.schema import Claim
 from mptcplab.study.source import Sources
 
@@ -59,7 +60,7 @@ class ClaimVerdict:
 
     @property
     def why(self) -> ClaimReason | None:
-        """The reason, if one is needed."""
+        """The reason, or what was tried, if one is needed."""
         return self.claim.because if self.verdict == FAILS else None
 
     @property
@@ -67,9 +68,14 @@ class ClaimVerdict:
         """The class of the claim: of one that does not hold, the class of its reason."""
         if self.verdict != FAILS:
             return self.verdict
-        if self.claim.because is None:
+        if not is_explained(self.claim.because):
             return UNEXPLAINED
         return FAILS_SHOWN if self.evidence is not None and _moves(self, self.evidence) else FAILS_SUPPOSED
+
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether the claim does not hold, and the study's data says nothing about it."""
+        return self.counted_as == UNEXPLAINED and self.claim.because is None
 
     @property
     def distance(self) -> float | None:
@@ -85,21 +91,23 @@ class ClaimVerdict:
 def judge_claims(selected: Selected, measured: Measured, sources: Sources) -> list[ClaimVerdict]:
     """Return the study's claims that are about this table. ``sources`` have the evidence."""
     return [
-        _with_evidence(_judge(claim, selected.table.all_rows, measured), selected, sources)
+        _with_evidence(_judge(claim, selected.table.all_rows, measured, _rows(measured)), selected, measured, sources)
         for claim in selected.study.claims
         if claim.table == selected.number
     ]
 
 
-def _with_evidence(found: ClaimVerdict, selected: Selected, sources: Sources) -> ClaimVerdict:
+def _with_evidence(found: ClaimVerdict, selected: Selected, measured: Measured, sources: Sources) -> ClaimVerdict:
     """The claim with its evidence, if that is needed."""
     shown = found.why.shown_by if found.why is not None else None
     if shown is None:
         return found
     given = shown.model_dump(exclude_none=True)
     claim = found.claim.model_copy(update=given)
-    rows = selected.study.tables[shown.table].all_rows
-    return replace(found, evidence=_judge(claim, rows, measured_of(selected, sources, shown.table)))
+    other, there = selected.study.tables[shown.table], measured_of(selected, sources, shown.table)
+    # Columns that the other table does not have are this one's: TCP, where only MPTCP was run in another way.
+    own = {place: value for place, value in measured.items() if place[1] not in other.columns}
+    return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
 
 
 def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
@@ -112,7 +120,12 @@ def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
     return before > 0 and after <= _MOST_LEFT * before
 
 
-def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured) -> ClaimVerdict:
+def _rows(measured: Measured) -> set[str]:
+    return {row for row, _ in measured}
+
+
+def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured, run: set[str]) -> ClaimVerdict:
+    """Judge a claim. ``run`` are the rows in which anything of its table was measured."""
     rows = claim.rows or all_rows
     quantities = tuple(found for row in rows for found in _quantities(claim, measured, row))
     if not quantities:
@@ -121,14 +134,14 @@ def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured) -> ClaimVe
     if claim.trend is not None:
         groups = dict.fromkeys(one.to for one in quantities)
         answers += [_trend(claim.trend, [one.value for one in quantities if one.to == to]) for to in groups]
-    if any(one.value.missing for one in quantities) or _lacking(rows, quantities, measured):
+    if any(one.value.missing for one in quantities) or _lacking(rows, quantities, run):
         answers.append(UNCERTAIN)
     return ClaimVerdict(claim, quantities, _all(answers))
 
 
-def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], measured: Measured) -> bool:
+def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], run: set[str]) -> bool:
     """Whether a row was run, and has no such quantity: none of its runs recovered, for example."""
-    run, known = {row for row, _ in measured}, {one.row for one in quantities}
+    known = {one.row for one in quantities}
     return any(row in run and row not in known for row in rows)
 
 

@@ -55,9 +55,14 @@ def _full_document(judged: Judged, row: str, column: str, value: Interval) -> di
 
 
 def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
+    """The reason, or in its place what was tried, and the runs in words."""
     if because is None:
-        return {"because": None, "evidence": None}
-    return {"because": judged.filled(because.reason), "evidence": judged.filled(because.evidence)}
+        return {"because": None, "open": None, "evidence": None}
+    return {
+        "because": judged.filled(because.reason) or None,
+        "open": judged.filled(because.open) or None,
+        "evidence": judged.filled(because.evidence),
+    }
 
 
 def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
@@ -112,7 +117,7 @@ def parameters_document(selected: Selected) -> list[dict[str, Any]]:
     found = []
     for one in parameters_of(selected):
         choice = one.choice(selected.number)
-        own = {"name": one.name, "key": one.key, "says": one.says, "place": one.place, "value": choice.value}
+        own = {"name": one.name, "key": ", ".join(one.key), "says": one.says, "place": one.place, "value": choice.value}
         fitted = [cells.model_dump() for cells in choice.fitted_to]
         found.append(own | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
     return found

@@ -11,6 +11,7 @@ from mptcplab.study.classes import FAILS_SHOWN, OPEN
 from mptcplab.study.full import beside_note
 from mptcplab.study.judged import Judged
 from mptcplab.study.parameters import parameters_of
+from mptcplab.study.parts import is_explained
 from mptcplab.study.quote import quotes_of
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.source import Source
@@ -22,7 +23,6 @@ from mptcplab.study.words import (
     evidence_text,
     mark_of,
     parameter_text,
-    reason_text,
     tolerance_text,
     with_unit,
 )
@@ -52,8 +52,8 @@ def _reasons(judged: Judged, marks: Marks) -> Iterator[str]:
     """Yield the reasons with their class, and behind each the numbers of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
     for text, mark in marks.items():
-        own = [cell for cell in cells if cell.because is not None and reason_text(cell.because) == text]
-        claims = [one for one in judged.claims if one.why is not None and reason_text(one.why) == text]
+        own = [cell for cell in cells if cell.because is not None and cell.because.text == text]
+        claims = [one for one in judged.claims if one.why is not None and one.why.text == text]
         yield f"{mark} {_reason_class(own, claims)}{judged.filled(text)}"
         numbers = [f"{_place(cell, judged)}: {said}" for cell in own if (said := evidence_text(cell, judged))]
         if numbers:
@@ -62,7 +62,12 @@ def _reasons(judged: Judged, marks: Marks) -> Iterator[str]:
 
 
 def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
-    """``Shown: `` if all that needs the reason has the run that shows it, ``Supposed: `` if nothing has."""
+    """``Shown: `` if all that needs the reason has the run that shows it, ``Supposed: `` if nothing has.
+
+    ``Unexplained: `` stands before what was tried.
+    """
+    if not all(is_explained(one) for one in (*(cell.because for cell in cells), *(claim.why for claim in claims))):
+        return "Unexplained: "
     shown = [cell.evidence is not None and cell.evidence.is_shown for cell in cells]
     shown += [one.counted_as == FAILS_SHOWN for one in claims]
     return "Shown: " if all(shown) else "Shown in part: " if any(shown) else "Supposed: "
@@ -78,6 +83,8 @@ def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
     if one.evidence is None or shown is None:
         return ""
     table = judged.selected.study.tables[shown.table]
+    # A claim may compare with columns of its own table, which this one does not have.
+    table = table.model_copy(update={"columns": {**judged.selected.table.columns, **table.columns}})
     where = f'Claim "{one.claim.text}" judged with Table {shown.table}'
     if one.evidence.verdict == OPEN:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{shown.table})"

@@ -17,6 +17,7 @@ from mptcplab.study.judged import Judged
 from mptcplab.study.measured import fits
 from mptcplab.study.notes import claim_evidence_text, claim_text, fitted_columns
 from mptcplab.study.parameters import parameters_of
+from mptcplab.study.parts import Reason
 from mptcplab.study.schema import WORKLOAD
 from mptcplab.study.verdict import Cell
 from mptcplab.study.words import (
@@ -84,10 +85,8 @@ class _Writer:
         facts.append(Fact("Verdict", self._verdict(cell)))
         facts.append(Fact("Tolerance", tolerance_text(self._table)))
         if cell.because is not None:
-            facts.append(Fact("Reason", self._judged.filled(f"{cell.because.reason} {cell.because.evidence}")))
-            facts.append(
-                self._evidence(evidence_text(cell, self._judged), cell.evidence.table if cell.evidence else None)
-            )
+            shown_by = cell.evidence.table if cell.evidence else None
+            facts += self._why(cell.because, evidence_text(cell, self._judged), shown_by)
         facts += self._common([cell.row], [cell.column])
         return Sheet(anchor_of_cell(self._anchor, cell.row, cell.column), title, tuple(facts))
 
@@ -115,9 +114,8 @@ class _Writer:
         if fitted := fitted_columns(one, self._judged):
             facts.append(Fact("Fitted", f"a parameter was fitted to {' and '.join(fitted)}"))
         if one.why is not None:
-            facts.append(Fact("Reason", self._judged.filled(f"{one.why.reason} {one.why.evidence}")))
             shown = one.why.shown_by
-            facts.append(self._evidence(claim_evidence_text(one, self._judged), shown.table if shown else None))
+            facts += self._why(one.why, claim_evidence_text(one, self._judged), shown.table if shown else None)
         rows = [*(claim.rows or self._table.all_rows), *(name.partition("@")[2] for name in (claim.of, *claim.to))]
         columns = [name.partition("@")[0] for name in (claim.of, *claim.to)]
         facts += self._common(rows, columns)
@@ -127,10 +125,15 @@ class _Writer:
         study = self._judged.selected.study
         return Fact("Source", f"{study.authors} {study.year}, {study.title}, {study.where}: {place or 'ours'}; {what}")
 
-    def _evidence(self, text: str, table: str | None) -> Fact:
-        if not text:
-            return Fact("Evidence", "no run is named for this: the reason is supposed")
-        return Fact("Evidence", text, link=self._sections.get(table or "", ""))
+    def _why(self, because: Reason, evidence: str, table: str | None) -> Iterator[Fact]:
+        """Yield the reason and its evidence; of what is open, only what was tried."""
+        yield Fact("Tried" if because.is_open else "Reason", self._judged.filled(because.text))
+        if because.is_open:
+            return
+        if evidence:
+            yield Fact("Evidence", evidence, link=self._sections.get(table or "", ""))
+        else:
+            yield Fact("Evidence", "no run is named for this: the reason is supposed")
 
     def _common(self, rows: Iterable[str], columns: Iterable[str]) -> Iterator[Fact]:
         yield Fact("Parameters", "", items=tuple(self._parameters()))

@@ -29,6 +29,8 @@ REPEATS = "repeats"
 #: A value that scenarios leave to the kernel.
 DEFAULT = "default"
 _LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu")
+#: Tables that name some keys of many. The kernel has its own value for the others.
+_OPEN = ("sysctl",)
 Path = tuple[str | int, ...]
 
 
@@ -53,7 +55,7 @@ class Use:
 def parameters_of(selected: Selected) -> list[Parameter]:
     """Return the parameters that are about a table: of the study's own tables those that do not exclude it."""
     own = selected.table.is_of_the_source
-    return [one for one in selected.study.parameters if selected.number in one.tables or (own and not one.tables)]
+    return [one for one in selected.study.parameters if one.is_about(selected.number, own=own)]
 
 
 def uses(selected: Selected) -> list[Use]:
@@ -72,7 +74,7 @@ def check(tables: Sequence[Selected]) -> None:
         for use in uses(selected):
             if not use.as_said:
                 raise _damaged(
-                    selected, f"{use.parameter.name} is said to be {use.choice.value}, and is {use.values[0]}"
+                    selected, f"{use.parameter.name} is said to be {use.choice.value}, and is {', '.join(use.values)}"
                 )
 
 
@@ -80,18 +82,19 @@ def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumpe
     choice = parameter.choice(selected.number)
     if not parameter.key:
         return Use(parameter, choice, (), as_said=True)
-    if parameter.key == REPEATS:
+    if parameter.key == (REPEATS,):
         return Use(parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats))
-    key = split_key(parameter.key) or ()
-    paths = [path for spread in _spread(key) for path in _paths(dumped[0], spread)]
-    if not paths:
-        raise _damaged(selected, f"its scenario has no key {parameter.key}, which parameter {parameter.name} names")
-    found = {_text(_at(one, path)): None for one in dumped for path in paths}
+    found: dict[str, None] = {}
+    as_said = True
+    for key in parameter.key:
+        paths = [path for form in spread(split_key(key) or ()) for path in _paths(dumped[0], form)]
+        if not paths:
+            raise _damaged(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
+        own = {_text(_at(one, path)): None for one in dumped for path in paths}
+        # What a table varies is not compared: the parameter's value need not even be possible there.
+        as_said &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
+        found |= own
     values = tuple(DEFAULT if text == "null" else text for text in found)
-    # What a table varies is not compared: the parameter's value need not even be possible there.
-    as_said = len(found) > 1 or all(
-        _text(_canonical(selected, dumped[0], path, choice.value)) in found for path in paths
-    )
     return Use(parameter, choice, values, as_said)
 
 
@@ -106,8 +109,8 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json", by_alias=True)
 
 
-def _spread(key: Sequence[str | int]) -> list[Path]:
-    """The key as a resolved scenario has it, in each of the tables that may."""
+def spread(key: Sequence[str | int]) -> list[Path]:
+    """Return the key as a resolved scenario has it, in each of the tables that may."""
     if key and key[0] == "transport":
         return [(kind.table, "*", *key) for kind in NODE_KINDS.values() if kind.shares_transport]
     if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
@@ -123,12 +126,16 @@ def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:
         for name in values:
             if fnmatch.fnmatchcase(name, str(key[0])):
                 yield from _paths(values[name], key[1:], (*before, name))
+        if before and before[-1] in _OPEN and str(key[0]) not in values:
+            yield (*before, *key)
     elif isinstance(values, list) and str(key[0]).isdigit() and int(key[0]) < len(values):
         yield from _paths(values[int(key[0])], key[1:], (*before, int(key[0])))
 
 
 def _at(values: Any, path: Path) -> Any:
     for part in path:
+        if isinstance(values, dict) and part not in values:
+            return None
         values = values[part]
     return values
 
@@ -137,12 +144,14 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _canonical(selected: Selected, dumped: dict[str, Any], path: Path, value: str) -> Any:
+def _wanted(selected: Selected, dumped: dict[str, Any], path: Path, value: str) -> str:
     """Return the value as a resolved scenario writes it."""
+    if value == DEFAULT and _at(dumped, path[:-1]).get(path[-1]) is None:
+        return "null"
     changed = json.loads(json.dumps(dumped))
     _at(changed, path[:-1])[path[-1]] = None if value == DEFAULT else _literal(value)
     try:
-        return _at(_plain(Scenario.model_validate(changed)), path)
+        return _text(_at(_plain(Scenario.model_validate(changed)), path))
     except ValidationError as error:
         said = error.errors()[0]["msg"]
         raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({said})") from error

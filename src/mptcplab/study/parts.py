@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
 class Part(BaseModel):
@@ -34,17 +34,39 @@ class CellMap(Part):
 
 
 class Reason(Part):
-    """A mechanism, and in words how it was isolated.
+    """What a study's data says of a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
-    Both texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
+    ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
+    that did not show: the difference is unexplained, and declared. ``shown_by`` names the runs in which the mechanism
+    is changed. All texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
     """
 
-    reason: str
+    reason: str = ""
+    open: str = ""
     evidence: str = ""
+    shown_by: Part | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Reason:
+        if bool(self.reason) == bool(self.open):
+            raise ValueError("a difference has either a `reason` or an `open`, which says what was tried")
+        if self.open and self.shown_by is not None:
+            raise ValueError("`open` names no mechanism that shown_by could show")
+        return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it only says what was tried."""
+        return bool(self.open)
+
+    @property
+    def text(self) -> str:
+        """All that it says."""
+        return f"{self.reason or self.open} {self.evidence}".strip()
 
 
 class Because(Reason):
-    """The reason why cells differ from the published ones.
+    """The reason why cells differ from the published ones, or what was tried.
 
     ``rows`` and ``columns`` say which cells; left out, all. ``shown_by`` names the runs in which the mechanism is
     changed. They decide whether the reason is shown or only supposed (:mod:`mptcplab.study.evidence`).
@@ -59,10 +81,16 @@ class Because(Reason):
         return (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
 
 
+def is_explained(because: Reason | None) -> bool:
+    """Return whether a mechanism is named for a difference, not only what was tried."""
+    return because is not None and not because.is_open
+
+
 class ClaimEvidence(Part):
     """The runs in which the mechanism behind a failed claim is changed: the claim is judged again with their cells.
 
-    ``of``, ``to`` and ``rows`` are those of the claim unless given.
+    ``of``, ``to`` and ``rows`` are those of the claim unless given. ``of`` is a column of that table; what ``to`` names
+    and it does not have is of the claim's own table.
     """
 
     table: str
@@ -72,7 +100,7 @@ class ClaimEvidence(Part):
 
 
 class ClaimReason(Reason):
-    """The reason why a claim does not hold."""
+    """The reason why a claim does not hold, or what was tried."""
 
     shown_by: ClaimEvidence | None = None
 
@@ -126,23 +154,34 @@ class OtherChoice(Choice):
 class Parameter(Choice):
     """A free parameter of the test bed: what the study says of it and where, and what the scenarios set.
 
-    ``key`` is the scenario key, which may have wildcards; :mod:`mptcplab.study.parameters` compares it with the
-    resolved scenarios. Without ``key`` the parameter is something that no scenario key expresses. ``tables`` are the
-    tables that it is about, default all of the study's own.
+    ``key`` is the scenario key, or several that all have this value. Keys may have wildcards;
+    :mod:`mptcplab.study.parameters` compares them with the resolved scenarios. Without ``key`` the parameter is
+    something that no scenario key expresses. ``tables`` are the tables that it is about, default all of the study's
+    own.
     """
 
     name: str
     says: str = Field(description="what the study says of it, in our words; `nothing` if it does not")
     place: str = Field(description="where the study says it, or would: section, table, page")
-    key: str = ""
+    key: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     other: tuple[OtherChoice, ...] = ()
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _one_is_enough(cls, said: Any) -> Any:
+        return (said,) if isinstance(said, str) else said
 
     @property
     def choices(self) -> Iterator[Choice]:
         """The parameter's own value and the others."""
         yield self
         yield from self.other
+
+    def is_about(self, table: str, *, own: bool) -> bool:
+        """Return whether the table has this parameter. ``own``: the table is one of the study's own."""
+        named = {*self.tables, *(name for one in self.other for name in one.tables)}
+        return table in named or (own and not self.tables)
 
     def choice(self, table: str) -> Choice:
         """Return the value that the table is said to have."""

@@ -216,7 +216,7 @@ class Study(Part):
         reasons = [*table.because, *(one.because for one in self.claims if one.table == number and one.because)]
         yield table.note
         for because in reasons:
-            yield from (because.reason, because.evidence)
+            yield because.text
 
     def quotes(self, number: str) -> Iterator[Quote]:
         """Yield what texts of a table quote. :raises ValueError: for braces that are no quote."""
@@ -297,13 +297,17 @@ class Study(Part):
         if shown is None:
             return
         where = f"claim '{claim.text}', shown_by"
+        other, own = self.tables.get(shown.table), self.tables.get(claim.table)
+        if other is None:
+            raise ValueError(f"{where} names table {shown.table}, which the study does not have")
         of, to = shown.of or claim.of, claim.to if shown.to is None else shown.to
         rows = claim.rows if shown.rows is None else shown.rows
-        for column in (of, *to):
+        for number, column in ((shown.table, of), *((None, column) for column in to)):
             name, _, fixed = column.partition("@")
-            for row in (fixed,) if fixed else rows or ("",):
-                there = row or next(iter(self.tables[shown.table].all_rows)) if shown.table in self.tables else row
-                self._check_cell(where, shown.table, there, name)
+            # What it is divided by may be a column of the claim's own table.
+            is_own = number is None and name not in other.columns and own is not None and name in own.columns
+            for row in (fixed,) if fixed else rows or other.all_rows[:1]:
+                self._check_cell(where, claim.table if is_own else shown.table, row, name)
 
     def _check_parameter(self, parameter: Parameter) -> None:
         where = f"parameter '{parameter.name}'"

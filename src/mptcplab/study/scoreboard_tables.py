@@ -18,8 +18,8 @@ _MEANINGS = (
     "Values that a study prints, each counted once. They agree if the measured 95 % interval overlaps the tolerance "
     "and is narrower; they are too uncertain if it overlaps and is not narrower, as every single run is. Fitted: a "
     "parameter was fitted to them. Of those outside the tolerance, the reason is shown if the run that isolates it "
-    "lands within the tolerance or leaves at most half of the difference, else supposed. At half: how many agree with "
-    "half of the tolerance, too.",
+    "lands within the tolerance or leaves at most half of the difference, else supposed. Without a reason they are "
+    "unexplained, also where the table says what was tried. At half: how many agree with half of the tolerance, too.",
     "Same shape: columns that rise and fall as published, within the factor that their table prints. It is no verdict.",
     "Claims of a study: hold, do not hold (for a reason that is shown, that is supposed, or for no reason that is "
     "known), are not certain (an interval reaches over a bound), or were not judged, because their rows were not "

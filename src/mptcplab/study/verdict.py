@@ -5,8 +5,9 @@ A cell *agrees* when its interval overlaps the published value with its toleranc
 *too uncertain* when it overlaps and is not narrower (:mod:`mptcplab.study.tolerance`). A cell that a parameter was
 fitted to is *fitted*, wherever it lies. A cell outside the tolerance *differs*: the reason is *shown* if the run that
 the study's data names for it moves the value (:mod:`mptcplab.study.evidence`), else it is *supposed*. Without a reason
-the cell is *unexplained*, and makes the command fail. A cell without a value is *not measured*: its row is not among
-those of this run, or the run has no such metric, which needs a reason, too.
+the cell is *unexplained*; it makes the command fail if the data does not even declare it open, with what was tried. A
+cell without a value is *not measured*: its row is not among those of this run, or the run has no such metric, which
+needs a reason, too.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mptcplab.study.classes import AGREES, FITTED, OPEN, SHOWN, SUPPOSED, TOO_UN
 from mptcplab.study.evidence import CellEvidence, cell_evidence
 from mptcplab.study.load import Selected
 from mptcplab.study.measured import Measured
-from mptcplab.study.parts import Because, Parameter
+from mptcplab.study.parts import Because, Parameter, is_explained
 from mptcplab.study.schema import Published
 from mptcplab.study.source import Sources
 from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
@@ -29,7 +30,7 @@ from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
 
 @dataclass(frozen=True)
 class Cell:
-    """One published value and ours, if it was measured. ``because`` explains a difference.
+    """One published value and ours, if it was measured. ``because`` explains a difference, or declares it open.
 
     ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` says
     whether the interval lies outside the tolerance, ``is_mean_outside`` whether the mean does. ``fitted`` are the
@@ -62,15 +63,15 @@ class Cell:
         return None if self.measured is None else 100 * (self.measured.mean / self.published.mean - 1)
 
     @property
-    def is_open(self) -> bool:
-        """Whether something has to be explained, and is not."""
-        lacking = self.verdict == OPEN and self.row_is_there and self.because is None
-        return self.verdict == UNEXPLAINED or lacking
-
-    @property
     def counted_as(self) -> str:
         """The class that the scoreboard counts it in: what lacks without a reason is unexplained."""
-        return UNEXPLAINED if self.is_open else self.verdict
+        lacking = self.verdict == OPEN and self.row_is_there
+        return UNEXPLAINED if lacking and not is_explained(self.because) else self.verdict
+
+    @property
+    def is_undeclared(self) -> bool:
+        """Whether something has to be explained, and the study's data says nothing about it."""
+        return self.counted_as == UNEXPLAINED and self.because is None
 
 
 def judge_cells(selected: Selected, measured: Measured, sources: Sources = MappingProxyType({})) -> list[Cell]:
@@ -124,14 +125,14 @@ def _verdict(
     where = position(value, published.mean, tolerance)
     if where != OUTSIDE:
         return AGREES if where == WITHIN else TOO_UNCERTAIN
-    if because is None:
+    if not is_explained(because):
         return UNEXPLAINED
     return SHOWN if evidence is not None and evidence.is_shown else SUPPOSED
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
-    """Return whether nothing is left without a reason: no value that differs or is missing, no claim that fails.
+    """Return whether the data says something of each value that differs or is missing, and each claim that fails.
 
-    A reason that is only supposed suffices: the scoreboard counts it by itself.
+    A reason that is only supposed suffices, and so does what is declared open: the scoreboard counts both.
     """
-    return not any(cell.is_open for cell in cells) and all(one.counted_as != UNEXPLAINED for one in claims)
+    return not any(one.is_undeclared for one in cells) and not any(one.is_undeclared for one in claims)

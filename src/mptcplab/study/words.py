@@ -28,20 +28,16 @@ ORIGINS = {
 
 
 def reasons_of(judged: Judged) -> Marks:
-    """Return the reasons that are needed, by the number that they are called by."""
+    """Return the reasons that are needed, and what was tried, by the number that they are called by."""
     found: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
     found += [one.why for one in judged.claims if one.why is not None]
-    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(map(reason_text, found)), start=1)}
-
-
-def reason_text(because: Reason) -> str:
-    """Return all that a reason says. The same words are the same reason, whichever cells and claims it is about."""
-    return f"{because.reason} {because.evidence}".strip()
+    # The same words are the same reason, whichever cells and claims it is about.
+    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(one.text for one in found), start=1)}
 
 
 def mark_of(because: Reason | None, marks: Marks) -> str:
     """Return the number of a reason, behind a verdict."""
-    return f" {marks[reason_text(because)]}" if because is not None else ""
+    return f" {marks[because.text]}" if because is not None else ""
 
 
 def verdict_text(cell: Cell) -> str:

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""Which keys the scenarios of a study set, in the file, in what it extends and in its sweep; and which nobody names.
+
+The other direction than :mod:`mptcplab.study.parameters`, which goes from the study's table of parameters to scenarios.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mptcplab.scenario.document import dotted, read, split_key
+from mptcplab.scenario.links import Direction
+from mptcplab.scenario.preset import Topology, expand
+from mptcplab.study.load import Selected
+from mptcplab.study.parameters import spread
+from mptcplab.study.parts import Parameter
+
+Key = tuple[str, ...]
+Names = Mapping[str, tuple[str, ...]]
+
+#: Keys that are no parameter of a test bed, as resolved scenarios have them, and why.
+NO_PARAMETERS = {
+    "title": "words",
+    "question": "words",
+    "seed": "the number of the first run; another one gives another sample of the same",
+    "topology.preset": "which nodes there are: `test_bed` of the study says it in words",
+    "hosts.*": "a node without keys of its own",
+    "routers.*": "a node without keys of its own",
+    "links.*.between": "which nodes a link joins: `test_bed` says it in words",
+    "workloads.*.from": "which host sends: TCP's and MPTCP's own ones, where there are several",
+    "workloads.*.to": "which host receives; a study's test bed has one per sender",
+}
+
+#: Keys that decide results also where no scenario sets them: every study says which value they have.
+ALWAYS = ("kernel", "phases", "record.interval", "repeats", "transport.path_manager", "transport.protocol")
+
+
+@dataclass(frozen=True)
+class SetKey:
+    """A key that the scenario of one table sets, as a resolved scenario has it, and as it is written."""
+
+    key: Key
+    written: str
+
+
+def unnamed(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> list[str]:
+    """``TABLE: KEY`` for what a scenario of ``tables`` sets, and none of ``parameters`` is about."""
+    lacking = {(number, key.written) for (number, key), about in namers(tables, parameters).items() if not about}
+    return [f"{number}: {written}" for number, written in sorted(lacking)]
+
+
+def namers(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> dict[tuple[str, SetKey], list[Parameter]]:
+    """Return for every key that a table's scenario sets, or that every study has to name, what names it.
+
+    A table of the study's own needs a parameter that is about this table. For evidence and questions of ours, which
+    change what the study's own tables have, a parameter of the study is enough.
+    """
+    patterns = [
+        (one, [tuple(map(str, form)) for text in one.key for form in spread(split_key(text) or ())])
+        for one in parameters
+    ]
+    found = {}
+    for selected in tables:
+        own = selected.table.is_of_the_source
+        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, own=own)]
+        for key in (*keys_of(selected.scenario), *(always(selected.scenario) if own else ())):
+            if allowance(key.key) is None:
+                found[selected.number, key] = [one for one, its in about if _is_among(key.key, its)]
+    return found
+
+
+def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
+    """Whether one of ``patterns`` is the key, or a table or list that it is in."""
+    return any(len(one) <= len(key) and all(map(fnmatch.fnmatchcase, key, one)) for one in patterns)
+
+
+@cache
+def always(file: Path) -> tuple[SetKey, ...]:
+    """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
+    names = _names(read(file).tables)
+    return tuple(SetKey(key, text) for text in ALWAYS for key in _resolved(tuple(text.split(".")), names))
+
+
+@cache
+def keys_of(file: Path) -> tuple[SetKey, ...]:
+    """Every key that a scenario sets: itself, in what it extends, and in its sweep."""
+    tables = dict(read(file).tables)
+    sweep = dict(tables.pop("sweep", {}))
+    names = _names(tables)
+    written = [(dotted(key), key) for key, _ in _leaves(tables)]
+    for axis in (sweep, *sweep.pop("zip", [])):
+        for text, values in axis.items():
+            path = tuple(map(str, split_key(text) or ()))
+            written += [(text, path + below) for value in values for below, _ in _leaves(value)]
+    found = {SetKey(whole, text): None for text, key in written for whole in _resolved(key, names)}
+    return tuple(found)
+
+
+def allowance(key: Key) -> str | None:
+    """Return the pattern of :data:`NO_PARAMETERS` that the key is among."""
+    for pattern in NO_PARAMETERS:
+        parts = pattern.split(".")
+        if len(key) == len(parts) and all(map(fnmatch.fnmatchcase, key, parts)):
+            return pattern
+    return None
+
+
+def _leaves(value: Any, before: Key = ()) -> Iterator[tuple[Key, Any]]:
+    """Yield keys and values. An array, also one of tables, is a value."""
+    if isinstance(value, dict) and (value or not before):
+        for name, below in value.items():
+            yield from _leaves(below, (*before, name))
+    else:
+        yield before, value
+
+
+def _names(tables: Mapping[str, Any]) -> Names:
+    """Return what hosts, routers, links and workloads a scenario has."""
+    made = expand(Topology.model_validate(tables["topology"])) if "topology" in tables else {}
+    return {kind: (*made.get(kind, {}), *tables.get(kind, {})) for kind in ("hosts", "routers", "links", "workloads")}
+
+
+def _resolved(key: Key, names: Names) -> Iterator[Key]:
+    """Yield the keys of a resolved scenario that a written one is about: of every host, of both directions."""
+    if key[0] == "transport":
+        yield from _resolved(("hosts", "*", *key), names)
+    elif len(key) > 2 and key[0] == "links" and key[2] in Direction.model_fields:
+        for direction in ("forward", "backward"):
+            yield from _resolved((*key[:2], direction, *key[2:]), names)
+    elif key[0] in names:
+        alike = [name for name in names[key[0]] if fnmatch.fnmatchcase(name, key[1])]
+        yield from ((key[0], name, *key[2:]) for name in alike)
+    else:
+        yield key
