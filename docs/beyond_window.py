@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many runs dropped data beyond the connection's window: ``python -m docs.beyond_window FOLDER...``.
+"""Count the runs that dropped data beyond the connection's window: ``python -m docs.beyond_window FOLDER...``.
 
 Mainline's sender has a fault with which it transmits beyond the window that its peer granted
 (kernel/upstream/README.md); the peer drops that data and counts it (``MPTcpExtNoDSSInWindow``). Each FOLDER is one that

@@ -39,7 +39,7 @@ class Complaint:
 
     @property
     def signature(self) -> frozenset[str]:
-        """What tells it from others: the functions of a data race, or a warning's place in the source; else empty."""
+        """Identifies a data race by its functions and a warning by its place in the source; empty for all else."""
         race, warning = _RACE.search(self.title), _WARNING.search(self.title)
         if race:
             return frozenset(_CLONE.sub("", name) for name in race.groups() if name)

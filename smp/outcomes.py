@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What runs of ``python -m smp --record`` found: an entry each in outcomes.json, and the table of them."""
+"""The outcomes of runs of ``python -m smp --record``: an entry each in outcomes.json, and the table of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parent / "outcomes.json"
-#: Where in a function, on which CPU and in which task: it tells two reports of one kind apart, and is not for a table.
+#: The place in a function, the CPU and the task, which differ between two reports of one kind.
 _INSTANCE = re.compile(r"\+0x[\da-f]+/0x[\da-f]+|, CPU#\d+: \S+")
 _HEAD = (
     "kernel",
@@ -43,7 +43,7 @@ class Outcome:
     changes: int
     """Of congestion controls and schedulers, on sockets that sent."""
     complaints: dict[str, int]
-    """How often each was made, but for those that are mainline's own."""
+    """The number of reports by title, without those that are mainline's own."""
     known: int
     """Complaints that are listed as mainline's own in known.toml."""
     stuck: int
@@ -54,7 +54,7 @@ class Outcome:
         """Its row of the table."""
         found = [f"{count} × `{title}`" for title, count in self.complaints.items()]
         found += [f"{self.stuck} programs did not end"] if self.stuck else []
-        found += [f"{self.known} of mainline's, listed" if self.known else ""] if not self.is_plain else []
+        found += [f"{self.known} of mainline's, listed"] if self.known else []
         cells = (
             f"{self.kernel}, {self.variant}{', plain' if self.is_plain else ''}",
             self.seed,
@@ -64,7 +64,7 @@ class Outcome:
             f"{self.mptcp_connections:,}",
             f"{self.joins:,}",
             f"{self.changes:,}",
-            "; ".join(filter(None, found)) or "none",
+            "; ".join(found) or "none",
         )
         return "| " + " | ".join(map(str, cells)) + " |"
 

@@ -66,7 +66,9 @@ def test_what_was_tried_stands_beside_it() -> None:
     judged = _declared()
     tried = "Another queue moves nothing (Table e: 92.0 ± 2.5 Mbit/s)."
     marks = reasons_of(judged)
-    mark = marks[_cell(judged).because.text]  # type: ignore[union-attr]
+    because = _cell(judged).because
+    assert because is not None
+    mark = marks[because.text]
     assert f"{mark} Unexplained: {tried}" in list(notes_of(judged, marks))
     assert any(note.endswith("Unexplained: Nothing was tried for a claim.") for note in notes_of(judged, marks))
     document = study_document(judged)

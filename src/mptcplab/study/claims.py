@@ -74,7 +74,7 @@ class ClaimVerdict:
 
     @property
     def is_undeclared(self) -> bool:
-        """Whether the claim does not hold, and the study's data says nothing about it."""
+        """True if the claim does not hold and the study's data has neither a reason nor an `open` for it."""
         return self.counted_as == UNEXPLAINED and self.claim.because is None
 
     @property

@@ -34,7 +34,7 @@ class CellMap(Part):
 
 
 class Reason(Part):
-    """What a study's data says of a difference: a mechanism, or what was tried in vain; and the runs, in words.
+    """The entry of a study's data for a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
     ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
     that did not show: the difference is unexplained, and declared. ``shown_by`` names the runs in which the mechanism
@@ -56,7 +56,7 @@ class Reason(Part):
 
     @property
     def is_open(self) -> bool:
-        """Whether it only says what was tried."""
+        """True if it names no mechanism, only what was tried."""
         return bool(self.open)
 
     @property

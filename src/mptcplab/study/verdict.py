@@ -70,7 +70,7 @@ class Cell:
 
     @property
     def is_undeclared(self) -> bool:
-        """Whether something has to be explained, and the study's data says nothing about it."""
+        """True if a difference needs a reason and the study's data has neither that nor an `open` for it."""
         return self.counted_as == UNEXPLAINED and self.because is None
 
 
