@@ -25,13 +25,13 @@ _READING_MS = 1000
 _SEEDS = 20
 _SWEEP = """
 title = "Two lines: delay and loss of the second line"
-topology = { preset = "disjoint-lines" }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "10 ms" }
+topology = { preset = "disjoint-paths" }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "10 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "0.1 s" }
 record.interval = "10 ms"
-sweep."links.line2.delay" = ["5 ms", "10 ms", "20 ms", "50 ms", "100 ms"]
-sweep."links.line2.loss" = ["0 %", "0.1 %", "0.5 %", "1 %", "2 %"]
+sweep."links.link2.delay" = ["5 ms", "10 ms", "20 ms", "50 ms", "100 ms"]
+sweep."links.link2.loss" = ["0 %", "0.1 %", "0.5 %", "1 %", "2 %"]
 """
 
 

@@ -64,9 +64,9 @@ def _text(value: Value) -> str:
         text = f"{value.median:g}"
     else:
         text = f"{value.median:g} ({value.least:g} to {value.largest:g})"
-    told = [f"n = {value.n}"] if value.n is not None else []
-    told += [value.note] if value.note else []
-    return f"{text}, {', '.join(told)}" if told else text
+    described = [f"n = {value.n}"] if value.n is not None else []
+    described += [value.note] if value.note else []
+    return f"{text}, {', '.join(described)}" if described else text
 
 
 def algorithm_table(found: Sequence[Machine]) -> str:

@@ -22,10 +22,10 @@ def two_lines(kind: str, duration: str) -> str:
     quantum = f'read_quantum = "{_QUANTUM}"' if kind == "flow" else ""
     return f"""
 title = "Two lines"
-topology = {{ preset = "disjoint-lines", lines = 2 }}
-[links.line1]
+topology = {{ preset = "disjoint-paths", paths = 2 }}
+[links.link1]
 rate = "100 Mbit/s"
-[links.line2]
+[links.link2]
 rate = "100 Mbit/s"
 [workloads.load]
 kind = "{kind}"
@@ -70,7 +70,7 @@ def one_line(
     quantum: str = _QUANTUM,
     protocol: str = "tcp",
 ) -> str:
-    """A transfer over a chain of routers; ``line1`` is the bottleneck."""
+    """A transfer over a chain of routers; ``link1`` is the bottleneck."""
     text = _line(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
     return text.replace('protocol = "tcp"', f'protocol = "{protocol}"')
 
@@ -88,9 +88,9 @@ def unshaped(duration: str, *, delay: str, quantum: str) -> str:
 def _line(link: str, duration: str, *, routers: int, connections: int, quantum: str) -> str:
     return f"""
 title = "One line"
-topology = {{ preset = "line", routers = {routers} }}
+topology = {{ preset = "chain", routers = {routers} }}
 transport.protocol = "tcp"
-[links.line1]
+[links.link1]
 {link}
 [workloads.load]
 kind = "flow"

@@ -90,18 +90,18 @@ def _mixed(extent: Extent) -> str:
 def estimate_factors(file: Path) -> list[float]:
     """Estimated by real remaining time, whenever a run of the sweep in ``file`` ends in its middle eight tenths."""
     started = time.monotonic()
-    told: list[tuple[float, float]] = []
+    described: list[tuple[float, float]] = []
     command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(file.parent / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
         ended = started
         for line in process.stderr:
             if found := _LEFT.search(line):
-                told.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
+                described.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
             if line.startswith(("done ", "there ", "failed ")):
                 ended = time.monotonic()
     if process.returncode:
         raise RuntimeError(f"the sweep ended with status {process.returncode}")
     span = ended - started
-    middle = [(at, left) for at, left in told if 0.1 * span <= at - started <= 0.9 * span]
+    middle = [(at, left) for at, left in described if 0.1 * span <= at - started <= 0.9 * span]
     return [left / (ended - at) for at, left in middle]

@@ -30,7 +30,7 @@ _SHORTEST = 1.0
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """What one target went through."""
 
     name: str
@@ -63,7 +63,7 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _search(name: str, seconds: float, out: Path) -> Searched:
+def _search(name: str, seconds: float, out: Path) -> SearchResult:
     """Until the time is over, beginning anew when libFuzzer has ended over something that it found."""
     corpus, findings = out / "corpus" / name, out / "findings" / name
     for folder in (corpus, findings):
@@ -76,7 +76,7 @@ def _search(name: str, seconds: float, out: Path) -> Searched:
     while (left := seconds - (time.monotonic() - started)) > _SHORTEST:
         executions += _once(name, corpus, findings, left)
     new = sorted(file for file in set(findings.iterdir()) - before if file.suffix != ".txt")
-    return Searched(name, time.monotonic() - started, executions, tuple(new))
+    return SearchResult(name, time.monotonic() - started, executions, tuple(new))
 
 
 def _once(name: str, corpus: Path, findings: Path, seconds: float) -> int:

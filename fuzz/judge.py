@@ -53,8 +53,8 @@ def _fault(error: LabError) -> str | None:
 
 def signature(error: BaseException) -> str:
     """What kind it is and where it came from: the same for the same defect."""
-    told = error.__cause__ if isinstance(error.__cause__, LabError) else error
-    frames = traceback.extract_tb(told.__traceback__)
+    described = error.__cause__ if isinstance(error.__cause__, LabError) else error
+    frames = traceback.extract_tb(described.__traceback__)
     ours = [frame for frame in frames if "mptcplab" in Path(frame.filename).parts] or frames
     place = ours[-1]
     return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"

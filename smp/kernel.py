@@ -20,7 +20,7 @@ from typing import TextIO
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.config import lost_options, parse_config
-from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, Inputs, load_inputs
+from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, KernelInputs, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
@@ -41,18 +41,18 @@ _EXPECTED_STEPS = 1150
 _MAKE = ("make", "ARCH=x86_64", "RUSTC=absent", "PAHOLE=absent")
 
 
-def inputs_of(variant: str, *, plain: bool = False) -> Inputs:
+def inputs_of(variant: str, *, plain: bool = False) -> KernelInputs:
     """Return everything of ours that goes into the kernel."""
     lab = load_inputs(DEFAULT_VERSION)
     fragment = "\n".join((_CONFIG / f"{name}.config").read_text() for name in ("guest", variant))
     patches = tuple(patch for patch in lab.patches if not PurePath(patch.name).match(MACHINE_PATCHES))
-    return Inputs(fragment, () if plain else patches, () if plain else lab.overlay)
+    return KernelInputs(fragment, () if plain else patches, () if plain else lab.overlay)
 
 
 @dataclass
 class _Build:
     source: Source
-    inputs: Inputs
+    inputs: KernelInputs
     jobs: int
     work: Path
     log: TextIO

@@ -143,7 +143,7 @@ def _with_reference(runs: Sequence[Run]) -> list[Run]:
 
 
 def _line2(run: Run) -> str:
-    loss, delay = setting(run, "links.line2.forward.loss"), setting(run, "links.line2.delay")
+    loss, delay = setting(run, "links.link2.forward.loss"), setting(run, "links.link2.delay")
     return f"{loss}, {2 * int(delay.split()[0])} ms"
 
 
@@ -170,8 +170,8 @@ def _left(run: Run) -> float:
 SUBJECTS = (
     Subject(
         "rfc6356-best-path",
-        "loss and round-trip time of line2 (line1: 0.2 %, 40 ms)",
-        "goodput / that of TCP on line1",
+        "loss and round-trip time of link2 (link1: 0.2 %, 40 ms)",
+        "goodput / that of TCP on link1",
         _line2,
         lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
         expected.best_path,
@@ -188,8 +188,8 @@ SUBJECTS = (
     ),
     Subject(
         "rfc6356-congested-path",
-        "TCP flows on line2 (on line1: 1)",
-        "share of MPTCP's data on line2",
+        "TCP flows on link2 (on link1: 1)",
+        "share of MPTCP's data on link2",
         lambda run: setting(run, "workloads.tcp2.connections"),
         lambda run: _share(run, "access2"),
         expected.congested_path,

@@ -56,7 +56,7 @@ def table(head: Row, rows: Sequence[Row]) -> str:
 #: Of balia-responsiveness: when the TCP flows come, when they have no more to send, and what counts as settled.
 JOIN_S, LEAVE_S = 20, 50
 BEFORE, SHARED, END_S = (10, 20), (35, 50), 250
-LINE1, LINE2 = "access1>line1", "access2>exit"
+LINE1, LINE2 = "access1>link1", "access2>exit"
 
 
 def moves(recording: Recording) -> dict[str, float]:
@@ -67,8 +67,8 @@ def moves(recording: Recording) -> dict[str, float]:
     away = rates.until(LINE2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
     back = rates.until(LINE2, LEAVE_S, 0.9 * before)
     if away is None or back is None:
-        raise ValueError(f"{recording.folder} ends before the rate of line2 is what it was")
-    found = {"away": away, "line1": rates.mean(LINE1, *SHARED) / 1e6, "line2": shared / 1e6}
+        raise ValueError(f"{recording.folder} ends before the rate of link2 is what it was")
+    found = {"away": away, "link1": rates.mean(LINE1, *SHARED) / 1e6, "link2": shared / 1e6}
     return found | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
 
 
@@ -77,7 +77,7 @@ SMALL, FULL = 5, 30
 
 
 def growth_s(recording: Recording) -> float:
-    """Time that the window of line2 takes from the last sample with at most :data:`SMALL` to the first with FULL.
+    """Time that the window of link2 takes from the last sample with at most :data:`SMALL` to the first with FULL.
 
     Counted after :data:`LEAVE_S`; not a number if it was not that small then.
     """
@@ -90,7 +90,7 @@ def growth_s(recording: Recording) -> float:
 
 
 def backlog(folder: Path) -> str:
-    """Return the rate of MPTCP on line1, which is its own, before and after TCP flows have appeared on line2.
+    """Return the rate of MPTCP on link1, which is its own, before and after TCP flows have appeared on link2.
 
     A second table has the kernel as a further setting. Segments that were dropped beyond the connection's window stand
     there one number per run, in the order of the seeds.
@@ -114,7 +114,7 @@ def responsiveness(found: Points, axes: Axes) -> str:
     for (control,), recordings in found.items():
         runs = [moves(recording) for recording in recordings]
         cells = [said((run[key] for run in runs), digits) for key, digits in
-                 (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
+                 (("away", 1), ("link2", 2), ("tcp", 2), ("link1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
         rows.append((control, *cells, str(len(runs))))
         curves = [path_rates(recording, "multipath").by_path[LINE2][:END_S] / 1e6 for recording in recordings]
         for curve in curves:
@@ -122,9 +122,9 @@ def responsiveness(found: Points, axes: Axes) -> str:
         axes.plot(np.arange(END_S) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
     axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
     axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this line", fontsize=9)
-    axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
-    head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
-            "line1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
+    axes.set(xlabel="time (s)", ylabel="MPTCP on link2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
+    head = ("control", "moved away after (s)", "link2 then (Mbit/s)", "each TCP flow (Mbit/s)",
+            "link1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
 
 
@@ -148,7 +148,7 @@ def friendliness(found: Points, axes: Axes) -> str:
         total = [one + two for one, two in zip(*lines, strict=True)]
         rows.append((control, *(said(values, 2) for values in (*lines, total, first, second)), str(len(own))))
         bars.append([mean_interval(values) for values in (*lines, first, second)])
-    names = ("MPTCP on line1", "MPTCP on line2", "TCP flow on line1", "each TCP flow on line2")
+    names = ("MPTCP on link1", "MPTCP on link2", "TCP flow on link1", "each TCP flow on link2")
     for place, (name, heights) in enumerate(zip(names, zip(*bars, strict=True), strict=True)):
         at = np.arange(len(bars)) + 0.2 * (place - 1.5)
         means, errors = [bar.mean for bar in heights], [bar.half_width or 0 for bar in heights]
@@ -157,7 +157,7 @@ def friendliness(found: Points, axes: Axes) -> str:
         axes.hlines(fluid, at - 0.09, at + 0.09, color="black", label="fluid model" if place == 3 else "")
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="payload (Mbit/s)")
-    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2", "n")
+    head = ("control", "MPTCP on link1", "MPTCP on link2", "MPTCP in all", "TCP on link1", "each TCP on link2", "n")
     return table(head, rows)
 
 
@@ -200,14 +200,14 @@ def equal(found: Points, axes: Axes) -> str:
             cells += [said(values) for values in delays]
             for line, values in enumerate(delays):
                 at = place + 0.2 * (line + 2 * (stretch[0] > 40) - 1.5)
-                label = f"line{line + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
+                label = f"link{line + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
                 bar = mean_interval(values)
                 colour = COLOURS[line + 2 * (stretch[0] > 40)]
                 axes.bar(at, bar.mean, 0.19, yerr=bar.half_width, color=colour, label=label, error_kw={"linewidth": 1})
         rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
-    head = ("control", "line1 alone (ms)", "line2 alone (ms)", "line1 shared (ms)", "line2 shared (ms)",
+    head = ("control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
 
@@ -223,8 +223,8 @@ def latecomer(folder: Path) -> str:
     head = (
         "TCP flow from",
         "its least RTT (ms)",
-        "line1 (ms)",
-        "line2 (ms)",
+        "link1 (ms)",
+        "link2 (ms)",
         "MPTCP (Mbit/s)",
         "TCP flow (Mbit/s)",
         "n",
@@ -260,7 +260,7 @@ def table_of(name: str, folder: Path) -> str:
 
 def friendliness_expected() -> str:
     """What the fluid model says of balia-friendliness."""
-    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2")
+    head = ("control", "MPTCP on link1", "MPTCP on link2", "MPTCP in all", "TCP on link1", "each TCP on link2")
     rows = [
         (control, *(f"{value:.2f}" for value in (first, second, first + second, alone, shared)))
         for control, (first, second, alone, shared) in FLUID.items()

@@ -18,9 +18,9 @@ _CASES = {
 _SCENARIO = """
 title = "What capturing changes"
 repeats = 6
-topology = {{ preset = "disjoint-lines" }}
-links.line1 = {{ rate = "{first}", delay = "10 ms" }}
-links.line2 = {{ rate = "{second}", delay = "20 ms", loss = "{loss}" }}
+topology = {{ preset = "disjoint-paths" }}
+links.link1 = {{ rate = "{first}", delay = "10 ms" }}
+links.link2 = {{ rate = "{second}", delay = "20 ms", loss = "{loss}" }}
 workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "10 s" }}
 """
 _CAPTURES = 'record.captures=[{ node = "client" }, { node = "server" }]'

@@ -18,7 +18,7 @@ from docs.making.pages import table_of as markdown
 from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.cli.common import default_jobs
 from mptcplab.kernel.build import build_kernel
-from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study.load import select
@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 
-Rows = Mapping[str, Measured]
+Rows = Mapping[str, WorkloadMeasurement]
 Value = Callable[[Rows], float]
 Variants = Mapping[str, tuple[str, ...]]
 """Settings by the title of their column."""
@@ -57,12 +57,12 @@ def goodput(workload: str) -> Value:
 
 def duration(workload: str) -> Value:
     """Return what measures how long ``workload`` took, in s."""
-    return lambda rows: rows[workload].figures["duration_s"]
+    return lambda rows: rows[workload].metrics["duration_s"]
 
 
 def figure(workload: str, name: str) -> Value:
     """Return what measures one of :data:`mptcplab.metrics.registry.METRICS`."""
-    return lambda rows: rows[workload].figures[name]
+    return lambda rows: rows[workload].metrics[name]
 
 
 def ratio(workload: str, other: str, *, flows: int = 1) -> Value:
@@ -121,8 +121,8 @@ def _best_path(title: str, protocol: str, control: str) -> Case:
         (
             f"transport.protocol={protocol}",
             f"transport.congestion_control={control}",
-            "links.line2.forward.loss=0.2 %",
-            "links.line2.delay=20 ms",
+            "links.link2.forward.loss=0.2 %",
+            "links.link2.delay=20 ms",
             "workloads.bulk.duration=40 s",
         ),
         goodput("bulk"),
@@ -154,13 +154,13 @@ OF_HZ = (
         EXAMPLES / "behaviour" / "rfc6356-shared-bottleneck.toml",
         (
             "workloads.tcp.connections=1",
-            "topology.lines=2",
+            "topology.paths=2",
             "hosts.client.transport.congestion_control=lia",
         ),
         ratio("mptcp", "tcp"),
     ),
     Case(
-        "congested path, 4 TCP flows on line2: OLIA's share there",
+        "congested path, 4 TCP flows on link2: OLIA's share there",
         "part",
         EXAMPLES / "behaviour" / "rfc6356-congested-path.toml",
         ("workloads.tcp2.connections=4", "hosts.client.transport.congestion_control=olia"),

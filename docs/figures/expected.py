@@ -29,7 +29,7 @@ def _rates(kinds: Sequence[Users], capacities: Mapping[str, float]) -> tuple[Rat
 
 @cache
 def best_path(place: str, control: str) -> Pair:
-    """Goodput in terms of TCP's on line1."""
+    """Goodput in terms of TCP's on link1."""
     if control not in ALGORITHMS:
         return None, None
     loss, rtt_ms = (float(part.split()[0]) for part in place.split(","))
@@ -55,15 +55,15 @@ def shared_bottleneck(place: str, control: str) -> Pair:
 
 @cache
 def congested_path(place: str, control: str) -> Pair:
-    """Share of line2."""
+    """Share of link2."""
     if control not in ALGORITHMS:
         return None, None
     kinds = (
-        Users(1, ALGORITHMS[control], (path("line1"), path("line2"))),
-        Users(1, "uncoupled", (path("line1"),)),
-        Users(int(place), "uncoupled", (path("line2"),)),
+        Users(1, ALGORITHMS[control], (path("link1"), path("link2"))),
+        Users(1, "uncoupled", (path("link1"),)),
+        Users(int(place), "uncoupled", (path("link2"),)),
     )
-    found = _rates(kinds, {"line1": 10, "line2": 10})
+    found = _rates(kinds, {"link1": 10, "link2": 10})
     shares = [None if rates is None else rates[0][1] / sum(rates[0]) for rates in found]
     return shares[0], shares[1]
 

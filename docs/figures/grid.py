@@ -87,7 +87,7 @@ def value(metric: str = "goodput_mbps") -> Name:
     """Return what prints mean and half width (95 %) of one of METRICS."""
 
     def printed(result: ResultRow) -> str:
-        interval = result.figures.get(metric)
+        interval = result.metrics.get(metric)
         return "" if interval is None else interval_text(interval)
 
     return printed

@@ -30,7 +30,7 @@ def _beside(head: str, row: Name) -> Grid:
 def _by_scheduler(result: ResultRow) -> str:
     """Of best-path-schedulers.toml: the control on which scheduler; TCP has none."""
     if result.settings[_PROTOCOL_KEY] == "tcp":
-        return "TCP on line1"
+        return "TCP on link1"
     return f"`{result.settings[_CONTROL]}`, `{result.settings['transport.scheduler']}`"
 
 
@@ -49,9 +49,9 @@ GRIDS = {
     ),
     "olia-best-paths": Grid(
         ["loss on line 1"],
-        [setting("links.line1.forward.loss")],
+        [setting("links.link1.forward.loss")],
         option(_SYSCTL, {0: "l / rtt²", 1: "l² / rtt"}),
-        {": Mbit/s": value(), ": over line 1 %": share("line1")},
+        {": Mbit/s": value(), ": over line 1 %": share("link1")},
     ),
     "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
     "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
@@ -62,13 +62,13 @@ GRIDS = {
         _GOODPUT,
     ),
     "best-path-schedulers": Grid(
-        ["loss and delay of line2"],
-        [joined(setting("links.line2.forward.loss"), setting("links.line2.delay"))],
+        ["loss and delay of link2"],
+        [joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))],
         _by_scheduler,
         _GOODPUT,
     ),
     "jitter": Grid(
-        ["jitter"], [setting("links.line1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
+        ["jitter"], [setting("links.link1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
     ),
     "read-quantum": Grid(
         ["`read_quantum`"],
@@ -84,7 +84,7 @@ GRIDS = {
     ),
     "phases-rate": Grid(
         ["rate of each line", "protocol"],
-        [setting("links.line*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
+        [setting("links.link*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,
     ),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = ROOT / "examples" / "two-lines.toml"
+SCENARIO = ROOT / "examples" / "two-paths.toml"
 HOST, DEVICE = "client", "access1"
 KERNELS = ("7.2", "6.12")
 DEFAULT = "the kernel's default"

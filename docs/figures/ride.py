@@ -49,7 +49,7 @@ def _arrived(samples: pl.DataFrame) -> dict[int, list[float]]:
     """Mbit/s by line and second, of one run's samples at the client. Between two samples data comes evenly."""
     arrived = {line: [0.0] * _SECONDS for line in (1, 2)}
     for (path, *_), subflow in samples.sort("time_ns").group_by("path", "local", "remote"):
-        of_line = arrived[1 if "line1" in str(path) else 2]
+        of_line = arrived[1 if "link1" in str(path) else 2]
         time_s, received = 0.0, 0
         for now_ns, total in subflow.select("time_ns", "bytes_received").iter_rows():
             middle = int((time_s + now_ns / 1e9) / 2)
@@ -89,7 +89,7 @@ def main(results: Path, modem: Path, traces: Path, file: Path) -> None:
             mine = samples.filter(
                 pl.col("transport.protocol") == protocol,
                 pl.col("transport.scheduler") == scheduler,
-                pl.col("workloads.*.via") == "line1",
+                pl.col("workloads.*.via") == "link1",
             )
             _panel(axes, title, both if protocol == "mptcp" else offered[1], _arrived(mine))
         _panel(panels[-1], _LAST, both, _arrived(_samples(modem)))

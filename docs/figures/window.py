@@ -31,9 +31,9 @@ def _both(folder: Path) -> dict[str, Name]:
 
 def best_path(folder: Path) -> str:
     """Goal 1 of RFC 6356 by scheduler and kernel: goodput, and what was dropped."""
-    line2 = joined(setting("links.line2.forward.loss"), setting("links.line2.delay"))
-    head = ["loss and delay of line2", "control"]
-    return Grid(head, [line2, code("transport.congestion_control")], _scheduler, _both(folder)).table_of(folder)
+    link2 = joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))
+    head = ["loss and delay of link2", "control"]
+    return Grid(head, [link2, code("transport.congestion_control")], _scheduler, _both(folder)).table_of(folder)
 
 
 def clean_paths(folder: Path) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Numbers in prose that come from a table, and claims about tables, checked against what the tables say now.
 
-    OLIA takes 0.81<!-- = [balia-friendliness: MPTCP on line2 @ olia] --> Mbit/s
+    OLIA takes 0.81<!-- = [balia-friendliness: MPTCP on link2 @ olia] --> Mbit/s
     <!-- holds [back after (s) @ reno] < [back after (s) @ balia] -->
 
 ``[TABLE: COLUMN @ ROW]`` is a cell; without ``TABLE:`` it is one of the last table above. ``*`` and ``A | B`` stand for

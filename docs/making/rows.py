@@ -64,7 +64,7 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     if title not in _TITLES:
         raise ValueError(f"{column!r} is no column of a table")
     name = _TITLES[title]
-    found = row.get(name) or row["figures"].get(name)
+    found = row.get(name) or row["metrics"].get(name)
     return "" if found is None else _value(found)
 
 

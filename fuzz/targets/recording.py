@@ -26,9 +26,9 @@ from mptcplab.results import open_results
 _SCENARIO = """
 title = "Fuzz"
 repeats = 2
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "30 ms" }
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 sweep."transport.protocol" = ["mptcp"]
 """

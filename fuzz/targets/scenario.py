@@ -30,8 +30,8 @@ class ScenarioTarget:
         """Our examples, and the files that tests want refused."""
         for file in (*_ROOT.glob("examples/*.toml"), *_ROOT.glob("tests/unit/bad/*.toml")):
             yield file.read_bytes()
-        example = (_ROOT / "examples/two-lines.toml").read_bytes()
-        yield example + _SETTINGS + b"links.line1.rate=5 Mbit/s\ntransport.protocol=tcp"
+        example = (_ROOT / "examples/two-paths.toml").read_bytes()
+        yield example + _SETTINGS + b"links.link1.rate=5 Mbit/s\ntransport.protocol=tcp"
         yield example + _SETTINGS + b'transport.tcp_rmem=["4 KiB", "1 MiB", "2 MiB"]\nseed=4'
 
     def read(self, data: bytes) -> None:

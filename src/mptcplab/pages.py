@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mptcplab.metrics.rows import RunResult
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 from mptcplab.report.files import write_text
 from mptcplab.report.html import to_html
 from mptcplab.report.html_build import experiment
@@ -22,14 +22,14 @@ def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
 
     :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
     """
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
+    with reporting_damage(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
         if study_folders(folder):
             return scoreboard_report(folder, known=known)
         page = study_report(folder, known=known)
         if page is not None:
             return page
     results = open_every(folder)
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
+    with reporting_damage(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
         one = experiment(results.of_experiment())
         return Report(one.title, (one,))
 

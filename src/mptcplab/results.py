@@ -3,7 +3,7 @@
 
     from mptcplab.results import open_results
 
-    results = open_results("results/two-lines")
+    results = open_results("results/two-paths")
     results.runs          # one line per run and workload: settings, seed, goodput, shares, warnings
     results.subflows      # every sample of every subflow, with the settings of its run as columns
     results.table         # the rows of the experiment's table: means and their intervals
@@ -25,11 +25,11 @@ import polars as pl
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import BASIC, columns
 from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
 
 if TYPE_CHECKING:
@@ -121,11 +121,11 @@ class Results:
 
     def of_experiment(self) -> Results:
         """The runs that results.json is about, in its order; of several with the same settings and seed the newest."""
-        with damage_told(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
+        with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
             return _chosen(self)
 
     def _samples(self, name: str, *, with_path: bool = False) -> pl.DataFrame:
-        with damage_told(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
+        with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
             return self._joined(name, with_path=with_path)
 
     def _joined(self, name: str, *, with_path: bool) -> pl.DataFrame:
@@ -251,27 +251,27 @@ def _labels(result: RunResult) -> dict[str, Any]:
     return {"run": result.identity, **dict(result.settings), "seed": result.seed}
 
 
-def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
+def _run_row(result: RunResult, measured: WorkloadMeasurement) -> dict[str, Any]:
     sockets = measured.sockets
     return {
         **_labels(result),
         "workload": measured.workload,
-        **{name: measured.figures.get(name) for name in BASIC},
+        **{name: measured.metrics.get(name) for name in BASIC},
         "mptcp": sockets.use.text,
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
         "kernel": result.kernel,
         "hz": result.hz,
         "warnings": "; ".join(measured.warnings),
-        **{name: measured.figures[name] for name in columns([measured.figures], hidden=True)},
+        **{name: measured.metrics[name] for name in columns([measured.metrics], hidden=True)},
         **{f"share {path}": share for path, share in sockets.shares.items()},
     }
 
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals: dict[str, float | None] = {}
-    for name in dict.fromkeys((*BASIC, *row.figures)):
-        value = row.figures.get(name)
+    for name in dict.fromkeys((*BASIC, *row.metrics)):
+        value = row.metrics.get(name)
         ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
         intervals[name] = value.mean if value is not None else None
         intervals[f"{name}_low"], intervals[f"{name}_high"] = ends

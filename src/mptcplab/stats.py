@@ -55,9 +55,9 @@ class Interval:
         return {"mean": self.mean, "ci95_half_width": self.half_width, "n": self.n}
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Interval:
+    def of(cls, described: Mapping[str, Any]) -> Interval:
         """Return it as :meth:`to_json` has it, whatever else is told."""
-        return cls(told["mean"], told["ci95_half_width"], told["n"])
+        return cls(described["mean"], described["ci95_half_width"], described["n"])
 
     def is_within(self, share: float) -> bool:
         """Whether the half width is at most ``share`` of the mean's size. Never for a single value."""

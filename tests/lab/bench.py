@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mptcplab.campaign.lab import Done, Lab, Stop
+from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import Engines, labels
 from mptcplab.engine.protocol import Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE
@@ -45,7 +45,7 @@ def note(name: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Lived:
+class LabOutput:
     """What a hand-made plan left."""
 
     folder: Path
@@ -91,7 +91,7 @@ class Bench:
         """A lab with its results in ``out``, a folder of the test's own if it is no absolute path."""
         return Lab(Engines(DEFAULT_ENGINE, self.engines), self.folder / out, stop=Stop(), fresh=fresh)
 
-    def try_all(self, experiment: Experiment, *, out: str = "results", fresh: bool = False) -> list[Done]:
+    def try_all(self, experiment: Experiment, *, out: str = "results", fresh: bool = False) -> list[CompletedRun]:
         """All runs of an experiment, also the failed ones, executed for this test alone."""
         return self.lab(out, fresh=fresh).execute(experiment.runs, jobs=1, progress=lambda _: None)
 
@@ -142,13 +142,13 @@ class Bench:
         plan = compile_plan(experiment.points[0].scenario, seed=1)
         return replace(plan, programs=tuple(programs), counters=(*plan.counters, *counters), sampled=())
 
-    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> Lived:
+    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> LabOutput:
         """Execute a plan; what it leaves stays in a new folder."""
         folder = self.folder / f"plan{len(list(self.folder.glob('plan*')))}"
         folder.mkdir()
         engine = replace(self.engines[version], stall_seconds=stall_seconds)
         outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
-        return Lived(folder, outcome)
+        return LabOutput(folder, outcome)
 
     def fail(self, plan: Plan, *, stall_seconds: float = 10.0) -> LabError:
         """The error that a plan ends with."""

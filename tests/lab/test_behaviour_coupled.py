@@ -40,14 +40,14 @@ def _goodput(rows: Rows, workload: str) -> float:
 
 
 def _best_path(bench: Bench, protocol: str, control: str, *, delay: str = "20 ms") -> float:
-    """Goodput where both lines have the same loss, and ``line2`` this delay; ``line1`` has 20 ms."""
+    """Goodput where both lines have the same loss, and ``link2`` this delay; ``link1`` has 20 ms."""
     rows = _run(
         bench,
         "rfc6356-best-path",
         f"transport.protocol={protocol}",
         f"transport.congestion_control={control}",
-        "links.line2.forward.loss=0.2 %",
-        f"links.line2.delay={delay}",
+        "links.link2.forward.loss=0.2 %",
+        f"links.link2.delay={delay}",
         "workloads.bulk.duration=40 s",
     )
     assert rows["bulk"].congestion == control
@@ -76,7 +76,7 @@ def test_not_worse_than_tcp_beside_a_longer_path(bench: Bench) -> None:
 
 
 def _shared(bench: Bench, control: str, *overrides: str, subflows: int, seeds: int = 1) -> Rows:
-    settings = (f"{CONTROL}={control}", f"topology.lines={subflows}", "workloads.tcp.connections=2")
+    settings = (f"{CONTROL}={control}", f"topology.paths={subflows}", "workloads.tcp.connections=2")
     return _run(bench, "rfc6356-shared-bottleneck", *settings, *overrides, seeds=seeds)
 
 
@@ -93,9 +93,9 @@ def test_one_subflow_is_reno(bench: Bench, control: str) -> None:
 
 _IDLE = """
 title = "An idle backup beside a line that loses packets"
-topology.preset = "disjoint-lines"
-links.line1 = { rate = "100 Mbit/s", delay = "20 ms", forward.loss = "0.5 %" }
-links.line2 = { rate = "100 Mbit/s", delay = "20 ms" }
+topology.preset = "disjoint-paths"
+links.link1 = { rate = "100 Mbit/s", delay = "20 ms", forward.loss = "0.5 %" }
+links.link2 = { rate = "100 Mbit/s", delay = "20 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "40 s" }
 transport.scheduler = "minrtt"
 """
@@ -116,9 +116,9 @@ def test_idle_backup_does_not_slow_the_path_in_use(bench: Bench, control: str) -
 
 _SHORT_QUEUES = """
 title = "Two lines whose queues hold less than a slow start sends too much"
-topology.preset = "disjoint-lines"
-links.line1 = { rate = "10 Mbit/s", delay = "1 ms", queue = "20 packets" }
-links.line2 = { rate = "10 Mbit/s", delay = "25 ms", queue = "29 packets" }
+topology.preset = "disjoint-paths"
+links.link1 = { rate = "10 Mbit/s", delay = "1 ms", queue = "20 packets" }
+links.link2 = { rate = "10 Mbit/s", delay = "25 ms", queue = "29 packets" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "16 MiB" }
 transport.scheduler = "minrtt"
 """
@@ -166,7 +166,7 @@ def test_eight_subflows_are_one_flow_beside_one_of_tcp(bench: Bench) -> None:
 
 
 def test_load_moves_off_the_congested_path(bench: Bench) -> None:
-    """One TCP flow on line1, four on line2. Share of line2 in the fluid model: uncoupled 29 %, LIA 15 %, OLIA less."""
+    """One TCP flow on link1, four on link2. Share of link2 in the fluid model: uncoupled 29 %, LIA 15 %, OLIA less."""
     share = {}
     for control in ("reno", "lia", "olia", "balia"):
         # Two minutes: of 40 s a single run of LIA may give 21 %, where the mean of eight is 16 %.

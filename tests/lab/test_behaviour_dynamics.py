@@ -12,7 +12,7 @@ from statistics import mean
 
 import pytest
 
-from mptcplab.metrics.dynamics import Waiting, path_rates, path_waiting
+from mptcplab.metrics.dynamics import QueueingSummary, path_rates, path_waiting
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
 
@@ -33,7 +33,7 @@ def _record(bench: Bench, name: str, *overrides: str, repeats: int) -> dict[tupl
 
 
 def _back_s(recording: Recording) -> float:
-    """From the end of the TCP flows, at 40 s, until line2 carries 90 % of what it can; infinity if never in the run."""
+    """From the end of the TCP flows, at 40 s, until link2 carries 90 % of what it can; infinity if never in the run."""
     back = path_rates(recording, "multipath").until("access2>exit", 40, 0.9 * LINE_BPS)
     return math.inf if back is None else back
 
@@ -65,14 +65,14 @@ def test_friendliness(bench: Bench) -> None:
     for (control,), runs in found.items():
         on_line2[control] = mean(path_rates(run, "multipath").mean("access2>exit2", 20, 60) for run in runs) / 1e6
         tcp_on_line2[control] = mean(path_rates(run, "tcp2").mean("access4>exit4", 20, 60) for run in runs) / 2e6
-    print("MPTCP on line2 (Mbit/s):", on_line2, "each TCP flow there:", tcp_on_line2)
+    print("MPTCP on link2 (Mbit/s):", on_line2, "each TCP flow there:", tcp_on_line2)
     for control in ("lia", "olia", "balia"):
         # Fluid, of the line: reno 33 %, LIA 19 %, BALIA 15 %, OLIA 2 %.
         assert on_line2[control] < 0.8 * on_line2["reno"]
         assert tcp_on_line2[control] > tcp_on_line2["reno"]
 
 
-def _waiting(bench: Bench, control: str, subflows: int) -> dict[str, Waiting]:
+def _waiting(bench: Bench, control: str, subflows: int) -> dict[str, QueueingSummary]:
     overrides = (f"transport.congestion_control={control}", f"transport.limits.subflows={subflows}")
     found = _record(bench, "wvegas-queue", *overrides, "workloads.multipath.duration=20 s", repeats=1)
     waiting = path_waiting(found[()][0], "multipath", 8, 20)
@@ -101,7 +101,7 @@ def test_wvegas_makes_congestion_equal(bench: Bench) -> None:
     ((run,),) = _record(bench, "wvegas-equal-congestion", control, *shorter, repeats=1).values()
     alone, beside = (path_waiting(run, "multipath", *stretch) for stretch in ((8, 20), (35, 60)))
     delays_ms = {
-        name: [1e3 * waiting[path].delay_s for path in ("access1>line1", "access2>exit")]
+        name: [1e3 * waiting[path].delay_s for path in ("access1>link1", "access2>exit")]
         for name, waiting in (("alone", alone), ("beside", beside))
     }
     own, tcp = path_rates(run, "multipath"), path_rates(run, "tcp")
@@ -109,8 +109,8 @@ def test_wvegas_makes_congestion_equal(bench: Bench) -> None:
     print("queueing delay (ms):", delays_ms, "rates (Mbit/s):", rates)
     for name, expected in (("alone", 5.0), ("beside", 10.0)):
         # A packet takes 1.5 and 0.8 ms; the TCP flow finds a queue and takes it for delay, so it keeps a little more.
-        # Windows slow-start back after draining, and line2 came out with 13.3 ms beside TCP.
+        # Windows slow-start back after draining, and link2 came out with 13.3 ms beside TCP.
         assert delays_ms[name] == pytest.approx([expected + 1.1] * 2, abs=2.6)
     # One seed came out at 9.2 beside 13.6 Mbit/s since windows slow-start back after draining; before, they were alike.
     assert rates[0] + rates[1] == pytest.approx(rates[2], rel=0.4)
-    assert rates[0] > 7, "line1 is full"
+    assert rates[0] > 7, "link1 is full"

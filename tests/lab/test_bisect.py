@@ -19,9 +19,9 @@ SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "bisect.sh"
 SCENARIO = """
 title = "two lines"
 repeats = 3
-topology.preset = "disjoint-lines"
-links.line1 = { rate = "RATE", delay = "10 ms", queue = "30 packets" }
-links.line2 = { rate = "20 Mbit/s", delay = "40 ms", queue = "30 packets" }
+topology.preset = "disjoint-paths"
+links.link1 = { rate = "RATE", delay = "10 ms", queue = "30 packets" }
+links.link2 = { rate = "20 Mbit/s", delay = "40 ms", queue = "30 packets" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "3 MB" }
 """
 

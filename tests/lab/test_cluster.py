@@ -255,7 +255,7 @@ def test_what_a_failed_run_left_comes_back(bench: Bench) -> None:
     """As with runs on this machine; only runs that a worker could not begin leave nothing."""
     text = """
 topology.preset = "direct"
-links.line1.rate = "1 Mbit/s"
+links.link1.rate = "1 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB", timeout = "2 s" }
 """
     out = bench.folder / "out"

@@ -23,10 +23,10 @@ GUIDE = (ROOT / "docs" / "first-scenario.md").read_text()
 _ONLY = {
     "8-passengers": {
         "protocol": ("transport.protocol", "mptcp"),
-        "via": ("workloads.*.via", "line1"),
+        "via": ("workloads.*.via", "link1"),
         "scheduler": ("transport.scheduler", "minrtt"),
     },
-    "9-repeats": {"line*.discipline": ("links.line*.discipline", "fq_codel")},
+    "9-repeats": {"link*.discipline": ("links.link*.discipline", "fq_codel")},
 }
 _NUMBER = re.compile(r"^[-+]?[0-9,]*[0-9.]+%?,?$")
 #: An address with its port, or the token of a connection: random, so they differ where numbers do.
@@ -84,7 +84,7 @@ def _cell(head: str, rows: list[dict[str, Any]]) -> str:
     if figure.startswith("share of"):
         return str(round(_share(row, figure.split()[2])))
     name = _FIGURES[figure]
-    value = row[name] if name in row else row["figures"][name]
+    value = row[name] if name in row else row["metrics"][name]
     return f"{value['mean']:.4g}"
 
 

@@ -179,7 +179,7 @@ def test_one_bad_run_does_not_stop_the_others(bench: Bench) -> None:
     experiment = bench.experiment(
         """
 topology.preset = "direct"
-links.line1.rate = "1 Mbit/s"
+links.link1.rate = "1 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "100 kB", timeout = "2 s" }
 sweep."workloads.bulk.size" = ["100 kB", "1 MB"]
 """

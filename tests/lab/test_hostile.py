@@ -23,7 +23,7 @@ import pytest
 
 from mptcplab.plan.model import Plan
 
-from .bench import CLI, Bench, Lived, alive, bare_plan, client, lab_processes, mptcplab, tree_hash, wait_until_gone
+from .bench import CLI, Bench, LabOutput, alive, bare_plan, client, lab_processes, mptcplab, tree_hash, wait_until_gone
 from .hostile import RUNS, SLOW, Command, assert_nothing_left, assert_resumes, labs, recorded, sentence, with_mounts
 
 CAPTURES = Path(__file__).parents[1] / "unit" / "captures"
@@ -97,9 +97,9 @@ def test_read_only_results(bench: Bench, whole: Path) -> None:
     done"""
     done = with_mounts(script, out, bench.write(RUNS))
     assert done.stdout.splitlines() == ["status 2", "status 2"], f"{done.stdout}\n{done.stderr}"
-    told = [line for line in done.stderr.splitlines() if line.startswith("mptcplab: ")]
-    assert len(told) == 2
-    assert all("read-only file system" in line for line in told), told
+    described = [line for line in done.stderr.splitlines() if line.startswith("mptcplab: ")]
+    assert len(described) == 2
+    assert all("read-only file system" in line for line in described), described
     assert tree_hash(out) == before
 
 
@@ -218,7 +218,7 @@ def _stepping(steps: int) -> Plan:
 
 def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
     """SIGSTOP for three times as long as a lab may stand still."""
-    lived: list[Lived | BaseException] = []
+    lived: list[LabOutput | BaseException] = []
 
     def live() -> None:
         try:
@@ -241,7 +241,7 @@ def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
         os.kill(pid, signal.SIGCONT)
     thread.join(60)
     (result,) = lived
-    assert isinstance(result, Lived), result
+    assert isinstance(result, LabOutput), result
     assert result.text("steps") == "begun\ndone\n"
 
 

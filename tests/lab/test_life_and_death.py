@@ -20,13 +20,13 @@ title = "long"
 repeats = 2
 
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "500 Mbit/s"
 
-[links.line2]
+[links.link2]
 rate = "500 Mbit/s"
 
 [workloads.bulk]

@@ -16,13 +16,13 @@ from .bench import Bench, note
 
 LINES = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "10 Mbit/s"
 delay = "10 ms"
 
@@ -52,7 +52,7 @@ def _counted(recording: Recording, node: str) -> dict[str, int]:
 
 
 def _seconds(row: ResultRow) -> float:
-    return row.figures["duration_s"].mean
+    return row.metrics["duration_s"].mean
 
 
 def _touched(recording: Recording, router: str) -> int:
@@ -200,7 +200,7 @@ def test_mptcp_finds_damage_by_its_checksum(bench: Bench) -> None:
     note("damage s", _seconds(row))
     assert server["DataCsumErr"] == server["MPFailTx"] == client["MPFailRx"] == 1
     assert client["MPRstRx"] == 1
-    assert row.shares["access1>line1"] > 0.9
+    assert row.shares["access1>link1"] > 0.9
     assert _touched(recording, "r2") >= 1
 
 
@@ -218,8 +218,8 @@ def test_tcp_and_mptcp_without_checksum_do_not_find_it(bench: Bench) -> None:
 @pytest.mark.parametrize("direction", ["upload", "download"])
 def test_subflows_pass_address_translation(bench: Bench, family: str, direction: str) -> None:
     """The server sees the routers' addresses; joins are authenticated by keys, and not by addresses."""
-    nat = ('routers.r1.nat=["line1"]', 'routers.r2.nat=["line2"]')
-    recording, row = _run(bench, *nat, f"family={family}", f"workloads.bulk.direction={direction}")
+    nat = ('routers.r1.nat=["link1"]', 'routers.r2.nat=["link2"]')
+    recording, row = _run(bench, *nat, f"family={family}", f"workloads.bulk.reverse={direction == 'download'}".lower())
     seen = recording.subflows.filter(pl.col("node") == "server")["remote"].unique().to_list()
     hosts = sorted(text.rpartition(":")[0].strip("[]") for text in seen)
     own = {"ipv4": ["10.0.2.1", "10.0.4.1"], "ipv6": ["fd00:6d70:7463:2::1", "fd00:6d70:7463:4::1"]}

@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.metrics.measure import Measured, measure, measure_workload
-from mptcplab.metrics.network import network_seen
+from mptcplab.metrics.measure import WorkloadMeasurement, measure, measure_workload
+from mptcplab.metrics.network import network_counters
 from mptcplab.plan.compile import ports
 from mptcplab.recording.record import Recording
 from mptcplab.workload.registry import KINDS
@@ -28,13 +28,13 @@ from .bench import Bench
 
 NETWORK = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "50 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "50 Mbit/s"
 delay = "20 ms"
 
@@ -43,13 +43,13 @@ interval = "100 ms"
 
 [[events]]
 at = "3 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 
 [[events]]
 at = "5 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 _TABLES = ("subflows", "connections")
 
@@ -70,7 +70,7 @@ class Whole:
 
     recording: Recording
     ports: dict[str, set[int]]
-    measured: dict[str, Measured]
+    measured: dict[str, WorkloadMeasurement]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFa
     return Whole(recording, found, _measured(recording))
 
 
-def _measured(recording: Recording) -> dict[str, Measured]:
+def _measured(recording: Recording) -> dict[str, WorkloadMeasurement]:
     return {one.workload: one for one in measure(recording)}
 
 
@@ -121,7 +121,7 @@ def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
-    network = network_seen(whole.recording)
+    network = network_counters(whole.recording)
     alone = measure_workload(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
@@ -133,10 +133,10 @@ def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, 
 
 REQUESTS_WAIT = """
 [topology]
-preset = "disjoint-lines"
-lines = 1
+preset = "disjoint-paths"
+paths = 1
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 
@@ -154,20 +154,20 @@ duration = "40 s"
 
 [[events]]
 at = "5 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 
 [[events]]
 at = "15 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 
 
 def test_a_request_beside_a_flow_has_the_gap_that_it_had(bench: Bench) -> None:
     """The line is down for 10 s, and TCP's timeout doubles. Only the flow's receiver tells its pauses itself."""
     (recording,) = bench.record(REQUESTS_WAIT, "transport.protocol=tcp")
-    gaps = {name: one.figures["gap_s"] for name, one in _measured(recording).items()}
+    gaps = {name: one.metrics["gap_s"] for name, one in _measured(recording).items()}
     print(gaps)
     assert set(gaps) == {"ask", "bulk"}
     assert all(9.9 < gap <= 21 for gap in gaps.values()), gaps
@@ -179,9 +179,9 @@ def test_a_gap_that_does_not_end_is_not_one_of_zero(bench: Bench) -> None:
     down = text[: text.rindex("[[events]]")]
     (recording,) = bench.record(down.replace("40 s", "20 s"))
     for one in _measured(recording).values():
-        print(one.workload, one.figures)
-        assert one.figures["lost_percent"] == pytest.approx(75, abs=1)
-        assert "gap_s" not in one.figures
+        print(one.workload, one.metrics)
+        assert one.metrics["lost_percent"] == pytest.approx(75, abs=1)
+        assert "gap_s" not in one.metrics
     (brief,) = bench.record(text.replace("15 s", "5.5 s").replace("40 s", "20 s"))
     for one in _measured(brief).values():
-        assert 0.5 <= one.figures["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"
+        assert 0.5 <= one.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"

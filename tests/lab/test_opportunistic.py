@@ -16,11 +16,11 @@ from .test_schedulers import LINES, show
 
 #: Figure 4 of the paper (Raiciu et al., NSDI 2012): Wi-Fi beside 3G, whose queue takes 2 s.
 PATHS = (
-    "links.line1.rate=8 Mbit/s",
-    "links.line1.queue=80 ms",
-    "links.line2.rate=2 Mbit/s",
-    "links.line2.delay=75 ms",
-    "links.line2.queue=2 s",
+    "links.link1.rate=8 Mbit/s",
+    "links.link1.queue=80 ms",
+    "links.link2.rate=2 Mbit/s",
+    "links.link2.delay=75 ms",
+    "links.link2.queue=2 s",
     "workloads.bulk.duration=30 s",
     "transport.congestion_control=lia",
     'transport.tcp_wmem=["4 KiB", "8 MiB", "8 MiB"]',

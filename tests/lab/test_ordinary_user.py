@@ -23,9 +23,9 @@ NOBODY = 65534
 PREFIX = "mptcplab-user-"
 SCENARIO = """
 title = "as an ordinary user"
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from .bench import mptcplab
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
-TWO_LINES = PLUGINS.parents[1] / "examples" / "two-lines.toml"
+TWO_LINES = PLUGINS.parents[1] / "examples" / "two-paths.toml"
 
 
 def test_run_of_a_kind_from_elsewhere(tmp_path: Path) -> None:

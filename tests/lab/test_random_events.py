@@ -43,13 +43,13 @@ CONTROLS = ("cubic", "lia", "olia", "balia", "wvegas")
 
 SCENARIO = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "4 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "2 Mbit/s"
 delay = "30 ms"
 
@@ -63,7 +63,7 @@ congestion_control = "{control}"
 kind = "flow"
 from = "client"
 to = "server"
-direction = "{direction}"
+reverse = {reverse}
 {goal}
 checksum = true
 timeout = "{timeout} ms"
@@ -91,8 +91,8 @@ def _transfer(
     bench: Bench, made: Schedule, seed: int, *overrides: str, opportunistic: int = 0, **keys: str
 ) -> Recording:
     """A connection through this schedule, in one direction or the other, of which every byte arrives."""
-    direction = "upload" if seed % 2 else "download"
-    text = _scenario(made, opportunistic=opportunistic, direction=direction, **keys)
+    reverse = "false" if seed % 2 else "true"
+    text = _scenario(made, opportunistic=opportunistic, reverse=reverse, **keys)
     (recording,) = bench.record(text, *overrides, seed=seed)
     ends = _ends(recording)
     assert ends["client"]["bytes"] == ends["server"]["bytes"], f"seed {seed}: {ends}"
@@ -217,9 +217,7 @@ def test_survives_changes_of_scheduler(bench: Bench, version: str) -> None:
     for seed in range(1, SEEDS + 1):
         made = schedule(seed, events=EVENTS, kinds=KINDS["kernel"])
         lasts_s = made.end_ms / 1e3 + 1
-        text = _scenario(
-            made, opportunistic=3, manager="kernel", scheduler="default", control="lia", direction="upload"
-        )
+        text = _scenario(made, opportunistic=3, manager="kernel", scheduler="default", control="lia", reverse="false")
         argv = ("python3", "-IS", "-c", CHANGER, str(seed), str(lasts_s), "default", *OURS)
         programs = [
             server("receiver", "python3", "-IS", "-c", RECEIVER),
@@ -247,14 +245,15 @@ def test_survives_changes_of_scheduler(bench: Bench, version: str) -> None:
 )
 def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> None:
     events = "\n".join(
-        f'[[events]]\nat = "{3 + number} s"\nwhat = "down"\nhow = "{how}"\nlink = "access{number}"' for number in (1, 2)
+        f'[[events]]\nat = "{3 + number} s"\ntype = "down"\nmode = "{how}"\nlink = "access{number}"'
+        for number in (1, 2)
     )
     text = SCENARIO.format(
         manager=manager,
         scheduler="default",
         opportunistic=0,
         control="cubic",
-        direction="upload",
+        reverse="false",
         goal='size = "100 MB"',
         timeout=1000 * (5 + NEVER_LONGER_S),
         events=events,

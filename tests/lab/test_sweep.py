@@ -19,13 +19,13 @@ title = "short"
 repeats = 20
 
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 loss = "1 %"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 
 [workloads.bulk]
@@ -136,7 +136,7 @@ def test_estimate_of_the_time_left(bench: Bench) -> None:
 def test_repeat_until_narrow(bench: Bench) -> None:
     """TCP over a line without loss is done after three runs; the lossy line takes more. Seeds are the first ones."""
     text = SHORT.replace("repeats = 20", 'repeats = { until = "5 %", most = 8 }').replace("100 ms", "500 ms")
-    text = text.replace('"transport.protocol" = ["tcp", "mptcp"]', '"links.line1.loss" = ["0 %", "3 %"]')
+    text = text.replace('"transport.protocol" = ["tcp", "mptcp"]', '"links.link1.loss" = ["0 %", "3 %"]')
     text += '[transport]\nprotocol = "tcp"\n'
     file, out = bench.write(text), bench.folder / "results"
     said = mptcplab("run", file, "--out", out)

@@ -24,7 +24,7 @@ class Clamp(NodeBase):
     table = "clamps"
     forwards = True
     packages: ClassVar[Mapping[str, str]] = {"nft": "nftables", "cat": "coreutils"}
-    example: ClassVar[Mapping[str, Any]] = {"mss": 1200, "out": ["line2"]}
+    example: ClassVar[Mapping[str, Any]] = {"mss": 1200, "out": ["link2"]}
 
     mss: Whole = Field(ge=88, le=65535, description="the largest segment", examples=[1200])
     out: tuple[LinkName, ...] = Field(default=(), description="only connections that leave by these links")

@@ -13,9 +13,9 @@ from typing import ClassVar
 from pydantic import Field
 
 from mptcplab.fields import Part, Whole, fault
-from mptcplab.network.behaviour import Behaviour, Driven, Seen, Words
+from mptcplab.network.behaviour import Behaviour, EffectCounter, VariableKey, Words
 from mptcplab.network.captions import Table
-from mptcplab.network.disciplines.base import Discipline, Shaped
+from mptcplab.network.disciplines.base import Discipline, Shaping
 from mptcplab.units import Rate
 
 _BURST = 20_000
@@ -33,10 +33,12 @@ class Police(Behaviour[PoliceKeys]):
     name = "police"
     model = PoliceKeys
     smallest: ClassVar = {"police": "5 Mbit/s"}
-    driven: ClassVar = {
-        "police": Driven(Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, from_start=True)
+    variable: ClassVar = {
+        "police": VariableKey(
+            Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, from_start=True
+        )
     }
-    seen = (Seen("clsact", "drops", "packets that came too fast"),)
+    seen = (EffectCounter("clsact", "drops", "packets that came too fast"),)
 
     def check(self, keys: PoliceKeys) -> None:
         """See the base class."""
@@ -67,7 +69,7 @@ class Sfq(Discipline[SfqParameters]):
     name = "sfq"
     parameters = SfqParameters
 
-    def below(self, shaped: Shaped, rate: Rate, told: SfqParameters, frame: int) -> Iterator[Words]:
+    def below(self, shaped: Shaping, rate: Rate, described: SfqParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
-        mixed = () if told.perturb is None else ("perturb", str(told.perturb))
+        mixed = () if described.perturb is None else ("perturb", str(described.perturb))
         yield ("sfq", "limit", str(max(1, shaped.held_bytes(rate, frame) // frame)), *mixed)

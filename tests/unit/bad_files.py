@@ -42,7 +42,7 @@ def summary(file: Path, error: ScenarioError) -> str:
     return ": ".join(part for part in (place, error.key, error.kind) if part)
 
 
-def told(file: Path, error: ScenarioError) -> str:
+def described(file: Path, error: ScenarioError) -> str:
     """Message and hint as :data:`MESSAGES` has them, with the folder cut off."""
     text = f"{file.stem}\n  {error.message}\n  hint: {error.hint}\n"
     return text.replace(f"{BAD}/", "")
@@ -63,4 +63,4 @@ def _write_anew(file: Path) -> None:
 if __name__ == "__main__":
     for bad in FILES:
         _write_anew(bad)
-    MESSAGES.write_text("\n".join(told(bad, refusal(bad)) for bad in FILES if bad.stem in reviewed()))
+    MESSAGES.write_text("\n".join(described(bad, refusal(bad)) for bad in FILES if bad.stem in reviewed()))

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, Vantage
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
 from mptcplab.capture.summary import Summary, summarise
 
 CLIENT, SERVER = b"client!!", b"server!!"
-HERE, THERE = Vantage(0), Vantage(1)
+HERE, THERE = VantagePoint(0), VantagePoint(1)
 
 
 def token(key: bytes) -> bytes:
@@ -76,7 +76,7 @@ class Pipe:
     packets: list[Packet]
     ends: tuple[Endpoint, Endpoint] = (Endpoint("10.0.1.1", 40000), Endpoint("10.0.2.2", 5001))
     starts: tuple[int, int] = (1000, 9000)
-    vantages: tuple[Vantage, ...] = (HERE,)
+    vantages: tuple[VantagePoint, ...] = (HERE,)
     sent: list[int] = field(default_factory=lambda: [1, 1])
 
     def send(
@@ -87,7 +87,7 @@ class Pipe:
         *,
         at: int | None = None,
         length: int = 0,
-        vantages: Iterable[Vantage] | None = None,
+        vantages: Iterable[VantagePoint] | None = None,
     ) -> None:
         """A packet whose first payload byte is number ``at`` behind the SYN; new data without it."""
         if at is None:

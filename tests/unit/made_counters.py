@@ -22,11 +22,11 @@ def write_counters(folder: Path, manifest: Mapping[str, Any], counts: Counts | N
         (place / "tc.json").write_text(json.dumps(_disciplines(manifest, node["name"], counts)))
         (place / "link.json").write_text(json.dumps(_ports(manifest, node["name"], counts)))
         if "transport" in node:
-            told = [
+            described = [
                 {"address": one["address"], "id": number, **dict.fromkeys(one["flags"], True)}
                 for number, one in enumerate(node["endpoints"], start=1)
             ]
-            (place / "mptcp-endpoint.json").write_text(json.dumps(told))
+            (place / "mptcp-endpoint.json").write_text(json.dumps(described))
             (place / "mptcp-limits.json").write_text("add_addr_accepted 8 subflows 8 ")
         elif node.get("middlebox"):
             rules = [{"rule": {"table": "middlebox", "expr": [{"counter": {"packets": 7}}]}} for _ in node["middlebox"]]

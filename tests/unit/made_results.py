@@ -25,12 +25,12 @@ TWO_LINES = """
 title = "Two lines"
 question = "Does it add up?"
 repeats = 3
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "30 ms", loss = "0.1 %" }
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms", loss = "0.1 %" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 sweep."transport.protocol" = ["tcp", "mptcp"]
-sweep."links.line2.delay" = ["10 ms", "30 ms", "100 ms"]
+sweep."links.link2.delay" = ["10 ms", "30 ms", "100 ms"]
 """
 #: Instants of samples, in ms after time zero.
 STEPS = 20
@@ -91,7 +91,7 @@ def _counts(manifest: dict[str, Any]) -> Counts:
     sides = [(link, side) for link in manifest["links"] for side in ("forward", "backward")]
     counts = {}
     for link, side in sides:
-        lost = round(1000 * link[side]["chances"]["most"])
+        lost = round(1000 * link[side]["chances"]["high"])
         counts[link["name"], side] = {"packets": 1000 - lost, "bytes": 1_000_000, "drops": lost}
     return counts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.unit.made_results import make_results, write_run
 
-from mptcplab.campaign.lab import Done
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.pages import write_report
@@ -18,16 +18,16 @@ from mptcplab.report.table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.scenario.reference import reference
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import index_results
 from mptcplab.study.schema import Study
 
 NAME = "per_subflow_mbps"
 SCENARIO = """
 title = "Until it is certain"
-repeats = { until = "0.1 %", of = "NAME", least = 3, most = 8 }
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
+repeats = { until = "0.1 %", of = "NAME", min = 3, max = 8 }
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 sweep."transport.protocol" = ["mptcp", "tcp"]
 """
@@ -57,14 +57,14 @@ def runs_until_certain(folder: Path, of: str) -> list[int]:
     while todo:
         run = todo.pop(0)
         counts[rounds.points.index(run.point)] += 1
-        todo += rounds.after(Done(run, result=run_result(write_run(folder, run))))
+        todo += rounds.after(CompletedRun(run, result=run_result(write_run(folder, run))))
     return counts
 
 
 def of_study(results: list[RunResult]) -> float:
     """Its mean in a table of a study."""
     study = Study.model_validate({**STUDY, "tables": {"1": TABLE}})
-    measured = index_results(Selected(study, Path("made"), "1", study.tables["1"]), results)
+    measured = index_results(SelectedTable(study, Path("made"), "1", study.tables["1"]), results)
     return measured["mptcp", "each"].interval.mean
 
 
@@ -75,11 +75,11 @@ def main(folder: Path) -> None:
     table = result_table("t", results.rows)
     write_report(folder / "r", folder / "r.html")
     first = Recording(next((folder / "r" / "runs").iterdir()))
-    assert NAME in run_result(first).measured[0].figures
+    assert NAME in run_result(first).measured[0].metrics
     found = {
         "table": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
         "numeric": sorted(table.numeric),
-        "json": [row.to_json()["figures"][NAME] for row in results.rows],
+        "json": [row.to_json()["metrics"][NAME] for row in results.rows],
         "frame": results.runs[NAME].to_list(),
         "study": of_study([run.result for run in results.recorded]),
         "until": runs_until_certain(folder / "until", NAME),

@@ -16,7 +16,7 @@ from typing import Any
 from mptcplab.scenario.document import dotted, read, split_key
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.preset import Topology, expand
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.parameters import spread
 from mptcplab.study.parts import Parameter
 
@@ -48,13 +48,15 @@ class SetKey:
     written: str
 
 
-def unnamed(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> list[str]:
+def unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
     """``TABLE: KEY`` for what a scenario of ``tables`` sets, and none of ``parameters`` is about."""
     lacking = {(number, key.written) for (number, key), about in namers(tables, parameters).items() if not about}
     return [f"{number}: {written}" for number, written in sorted(lacking)]
 
 
-def namers(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> dict[tuple[str, SetKey], list[Parameter]]:
+def namers(
+    tables: Sequence[SelectedTable], parameters: Sequence[Parameter]
+) -> dict[tuple[str, SetKey], list[Parameter]]:
     """Return for every key that a table's scenario sets, or that every study has to name, what names it.
 
     A table of the study's own needs a parameter that is about this table. For evidence and questions of ours, which

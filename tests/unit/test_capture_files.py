@@ -21,7 +21,7 @@ from mptcplab.cli.main import main
 CAPTURES = Path(__file__).parent / "captures"
 
 
-class Said:
+class Output:
     """What a command printed, and its status."""
 
     def __init__(self, status: object, out: str, err: str) -> None:
@@ -34,14 +34,14 @@ class Command:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch, self._capsys = monkeypatch, capsys
 
-    def __call__(self, *arguments: object) -> Said:
+    def __call__(self, *arguments: object) -> Output:
         self._monkeypatch.setattr(sys, "argv", ["mptcplab", "capture", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
         captured = self._capsys.readouterr()
         assert "Traceback" not in captured.err, captured.err
         code = ended.value.code
-        return Said(0 if code is None else code, captured.out, captured.err)
+        return Output(0 if code is None else code, captured.out, captured.err)
 
     def document(self, *files: object) -> dict[str, Any]:
         """Its JSON, the only thing that it prints."""

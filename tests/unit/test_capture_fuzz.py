@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, capable, dss, join_answer, join_syn, option
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import Endpoint, Packet, Vantage
+from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 from mptcplab.errors import InputError
@@ -49,7 +49,7 @@ PACKETS = st.builds(
     flags=st.sampled_from([0x02, 0x10, 0x11, 0x12, 0x14, 0x00]),
     length=st.sampled_from([0, 0, 1, 10, 1448, 65535]),
     options=OPTIONS,
-    vantage=st.sampled_from([Vantage(0), Vantage(1), Vantage(0, "1")]),
+    vantage=st.sampled_from([VantagePoint(0), VantagePoint(1), VantagePoint(0, "1")]),
 )
 SAMPLE = (Path(__file__).parent / "captures" / "any-sll2.pcap").read_bytes()[:6000]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, HERE, Pipe, analyse, dss, first_data
 
-from mptcplab.capture.packet import ACK, Endpoint, Packet, Vantage
+from mptcplab.capture.packet import ACK, Endpoint, Packet, VantagePoint
 
 DATA = first_data(CLIENT)
 #: What happens to each chunk of data: its subflow, its length, whether TCP sends it again, whether it is reinjected.
@@ -33,7 +33,7 @@ def test_against_a_model(
 ) -> None:
     """Any schedule over three subflows from any sequence numbers, in one file or two, whole or without handshakes."""
     packets: list[Packet] = []
-    vantages = (HERE, Vantage(0, "1")) if twice else (HERE,)
+    vantages = (HERE, VantagePoint(0, "1")) if twice else (HERE,)
     ends = [(Endpoint(f"10.0.{n}.1", 40000 + n), Endpoint(f"10.0.{n}.2", 5001)) for n in range(3)]
     pipes = [Pipe(packets, end, starts=(sequence, sequence // 2), vantages=vantages) for end in ends]
     pipes[0].open_capable()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mptcplab.capture.points import Thinned
+from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, unwrap
 
 SPANS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 12)), max_size=40)
@@ -37,8 +37,8 @@ def test_an_interval_set_is_a_set(spans: list[tuple[int, int]]) -> None:
     for start, length in spans:
         added = set(range(start, start + length))
         fresh = intervals.add(start, start + length)
-        told = [number for begin, end in fresh for number in range(begin, end)]
-        assert told == sorted(added - model), "what is new, in order, each once"
+        described = [number for begin, end in fresh for number in range(begin, end)]
+        assert described == sorted(added - model), "what is new, in order, each once"
         model |= added
         assert intervals.total == len(model)
         kept = list(intervals)
@@ -81,7 +81,7 @@ def test_a_copy_is_independent() -> None:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(-(10**9), 10**9)), max_size=300), st.integers(1, 40))
 def test_thinned_points_are_few_and_real(points: list[tuple[int, int]], most: int) -> None:
-    thinned = Thinned(most)
+    thinned = ThinnedPoints(most)
     for x, y in points:
         thinned.add(x, y)
     kept = thinned.points
@@ -94,7 +94,7 @@ def test_thinned_points_are_few_and_real(points: list[tuple[int, int]], most: in
 
 def test_thinning_keeps_the_shape() -> None:
     """A million points of a straight line: the kept ones lie on all of it, no gap wider than some percent."""
-    thinned = Thinned(1000)
+    thinned = ThinnedPoints(1000)
     for number in range(200_000):
         thinned.add(number * 5000, number * 1448)
     xs = sorted(x for x, _ in thinned.points)

@@ -24,9 +24,9 @@ GOOD = """
 title = "two lines"
 question = "Which?"
 repeats = 3
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "iperf3", from = "client", to = "server", duration = "1 s" }
 sweep."transport.protocol" = ["tcp", "mptcp"]
 """
@@ -39,14 +39,14 @@ def scenario(tmp_path: Path) -> Path:
     return file
 
 
-class Said:
+class Output:
     """What a command printed, and its status."""
 
     def __init__(self, status: object, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Said:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Output:
     """``mptcplab`` in this process."""
     monkeypatch.setattr(sys, "argv", ["mptcplab", *map(str, arguments)])
     with pytest.raises(SystemExit) as ended:
@@ -54,7 +54,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *ar
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err, captured.err
     code = ended.value.code
-    return Said(0 if code is None else code, captured.out, captured.err)
+    return Output(0 if code is None else code, captured.out, captured.err)
 
 
 def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
@@ -64,7 +64,7 @@ def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "Which?" in said.out
 
 
-@pytest.mark.parametrize("name", ["unequal-lines", "train", "failure", "call"])
+@pytest.mark.parametrize("name", ["unequal-paths", "train", "failure", "call"])
 def test_show_prints_its_first_point_as_a_scenario(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
@@ -102,7 +102,7 @@ def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         (("show", "/no/such/file.toml"), "file.toml"),
         (("run", "/no/such/file.toml"), "file.toml"),
         (("plan", "FILE", "--point", "3"), "no point '3': the sweep has 2"),
-        (("run", "FILE", "--set", "links.line9.rate=1 Mbit/s"), "line9"),
+        (("run", "FILE", "--set", "links.link9.rate=1 Mbit/s"), "link9"),
         (("run", "FILE", "--repeats", "0"), "--repeats"),
         (("run", "FILE", "--jobs", "0"), "--jobs"),
         (("run", "FILE", "--seed", "-1"), "--seed"),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mptcplab.cli.main import main
-from mptcplab.metrics.compare import Key, Paired, Side, compare, paired_rows
+from mptcplab.metrics.compare import Key, PairedDifference, Side, compare, paired_rows
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.paired import paired_notes
@@ -23,14 +23,14 @@ def _row(settings: dict[str, str], values: dict[int, float], *, workload: str = 
     return ResultRow(
         settings=settings,
         workload=workload,
-        figures={
+        metrics={
             "goodput_mbps": mean_interval(goodputs),
             "duration_s": mean_interval([1.0] * len(goodputs)),
             "retransmitted_percent": mean_interval([0.0] * len(goodputs)),
         },
         mptcp="2 subflows",
         counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
-        shares={"line1": 1.0},
+        shares={"link1": 1.0},
         congestion="cubic",
         scheduler="default",
         kernel="7.2.1-test",
@@ -63,7 +63,7 @@ def _said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
 SLOWER = {seed: value - 0.5 - 0.01 * (seed % 3) for seed, value in A.items()}
-POINTS = [{"links.line1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
+POINTS = [{"links.link1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
 
 
 def test_rows_are_matched_and_told_apart(
@@ -80,10 +80,10 @@ def test_rows_are_matched_and_told_apart(
     assert found["rows"][1]["difference"] == pytest.approx(-0.51)
     assert found["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
     assert found["rows"][1]["ci95_half_width"] < 0.02, "in pairs, what seeds have in common does not count"
-    assert (found["only_a"], found["only_b"]) == (["links.line1.delay = 3 ms, bulk"], [])
+    assert (found["only_a"], found["only_b"]) == (["links.link1.delay = 3 ms, bulk"], [])
     status, out, _ = _said(capsys, monkeypatch, a, b)
     assert status == 0
-    assert "Only in A: links.line1.delay = 3 ms, bulk." in out
+    assert "Only in A: links.link1.delay = 3 ms, bulk." in out
     assert "Identical: different runs, equal values with every seed." in out
 
 
@@ -257,9 +257,9 @@ def test_many_rows_make_each_test_stricter() -> None:
     assert mixed.matches[0].verdict == "differ"
 
 
-def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[Paired]:
+def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[PairedDifference]:
     return paired_rows(
-        [_row({"transport.protocol": protocol, "links.line1.delay": delay}, values) for protocol, delay, values in rows]
+        [_row({"transport.protocol": protocol, "links.link1.delay": delay}, values) for protocol, delay, values in rows]
     )
 
 
@@ -275,7 +275,7 @@ def test_paired_differences_of_a_sweep() -> None:
     assert pairs[0].percent == pytest.approx(100)
     assert pairs[3].difference.mean == pytest.approx(-0.51)
     notes = paired_notes(pairs)
-    assert notes[0] == "MPTCP - TCP, line1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
+    assert notes[0] == "MPTCP - TCP, link1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
     assert len(notes) == 2
 
 

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.slow
 
 SCENARIO = """
 title = "two lines"
-topology = { preset = "disjoint-lines" }
-links.line1.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths" }
+links.link1.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 PROGRAM = Path(sys.executable).parent / "mptcplab"
@@ -89,7 +89,7 @@ def test_scenario_files(folder: Path) -> None:
 def test_keys_of_set(folder: Path) -> None:
     """bash hands ``a=b`` over as three words, and takes only what follows the sign."""
     before = ("mptcplab", "run", "two.toml", "--set")
-    assert "links.line1.forward.rate=" in ask_bash(folder, *before, "links.line1.")
+    assert "links.link1.forward.rate=" in ask_bash(folder, *before, "links.link1.")
     assert ask_bash(folder, *before, "hosts.client.transport.prot") == ["hosts.client.transport.protocol="]
     assert ask_bash(folder, *before, "hosts.client.transport.protocol", "=", "") == ["mptcp", "tcp"]
     assert ask_bash(folder, *before, "hosts.client.transport.protocol", "=", "m") == ["mptcp"]

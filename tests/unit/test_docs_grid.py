@@ -20,10 +20,10 @@ def _row(control: str, sysctl: str, goodput: float, workload: str = "bulk") -> R
     return ResultRow(
         {_CONTROL: control, _SYSCTL: sysctl},
         workload,
-        figures={"goodput_mbps": Interval(goodput, 0.5, 3), "duration_s": Interval(10.0, 0.0, 3)},
+        metrics={"goodput_mbps": Interval(goodput, 0.5, 3), "duration_s": Interval(10.0, 0.0, 3)},
         mptcp="2 subflows",
         counts=(),
-        shares={"access1>line1": 0.25, "access2>line10": 0.75},
+        shares={"access1>link1": 0.25, "access2>line10": 0.75},
         congestion=control,
         scheduler="default",
         kernel="7.2",
@@ -53,7 +53,7 @@ def test_workloads_that_are_not_named_are_left_out(monkeypatch: pytest.MonkeyPat
         ["control"],
         [grid.setting(_CONTROL, {"lia": "LIA"})],
         grid.workload({"bulk": "one"}),
-        {", Mbit/s": grid.value(), ", %": grid.share("line1"), ", lost": grid.value("lost_percent")},
+        {", Mbit/s": grid.value(), ", %": grid.share("link1"), ", lost": grid.value("lost_percent")},
     )
     rows = (_row("lia", "{}", 1.0), _row("lia", "{}", 2.0, "other"))
     assert _table(monkeypatch, made, *rows) == [

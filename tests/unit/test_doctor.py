@@ -20,7 +20,7 @@ import pytest
 from mptcplab.cli.main import main
 from mptcplab.doctor import Finding, Level, Report, host, kernel, programs, python
 from mptcplab.doctor.examine import _together
-from mptcplab.doctor.packages import System, this_system
+from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.engine import tools
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
@@ -28,7 +28,7 @@ from mptcplab.kernel.build import TOOLS
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.workload.registry import KINDS
 
-DEBIAN = System("debian", "Debian")
+DEBIAN = Distribution("debian", "Debian")
 
 
 def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
@@ -81,14 +81,14 @@ def test_every_kind_may_name_packages() -> None:
     ("system", "wanted", "command"),
     [
         (DEBIAN, ["iperf3", "iproute2", "iperf3"], "sudo apt-get install iperf3 iproute2"),
-        (System("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
-        (System("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
-        (System("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
-        (System("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
-        (System("", "Plan 9"), ["bc"], "install what Debian calls bc"),
+        (Distribution("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
+        (Distribution("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
+        (Distribution("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
+        (Distribution("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
+        (Distribution("", "Plan 9"), ["bc"], "install what Debian calls bc"),
     ],
 )
-def test_commands_of_distributions(system: System, wanted: list[str], command: str) -> None:
+def test_commands_of_distributions(system: Distribution, wanted: list[str], command: str) -> None:
     assert system.install(wanted) == command
 
 
@@ -123,7 +123,7 @@ def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     found = by_subject(programs.look_at_build(DEBIAN))
     assert set(found) == {"flex", "dpkg-deb"}
     assert {finding.level for finding in found.values()} == {Level.MISSING}, "a kernel may be built already"
-    elsewhere = by_subject(programs.look_at_build(System("fedora", "Fedora")))
+    elsewhere = by_subject(programs.look_at_build(Distribution("fedora", "Fedora")))
     assert set(elsewhere) == {"flex", "kernel source"}
     assert "--source" in elsewhere["kernel source"].command
 

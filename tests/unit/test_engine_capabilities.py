@@ -23,25 +23,25 @@ def _plan(name: str, *overrides: str) -> Plan:
 
 
 def test_plans_say_what_they_do_to_packets() -> None:
-    assert _plan("two-lines").features == ("netem", "tbf")
-    assert _plan("two-lines", "links.line1.discipline=cake").features == ("cake", "netem", "tbf")
+    assert _plan("two-paths").features == ("netem", "tbf")
+    assert _plan("two-paths", "links.link1.discipline=cake").features == ("cake", "netem", "tbf")
     assert "nft" in _plan("middlebox", "routers.r*.middlebox.strip=['mp_join']").features
-    rate_later = _plan("two-lines", "events=[{at = '1 s', link = 'line1', what = 'change', loss = '1 %'}]")
+    rate_later = _plan("two-paths", "events=[{at = '1 s', link = 'link1', type = 'change', loss = '1 %'}]")
     assert "netem" in rate_later.features
 
 
 def test_the_lab_can_do_everything() -> None:
     assert not Virtual.capabilities.has_limits
-    Virtual.capabilities.check(_plan("two-lines", "links.line1.discipline=cake"), kernel="6.12", name="virtual")
+    Virtual.capabilities.check(_plan("two-paths", "links.link1.discipline=cake"), kernel="6.12", name="virtual")
 
 
 def test_what_shapes_nothing_takes_no_shaped_links() -> None:
     with pytest.raises(InputError, match=r"the engine 'real' cannot do to packets what .*: netem, tbf"):
-        REAL.check(_plan("two-lines"), kernel=None, name="real")
+        REAL.check(_plan("two-paths"), kernel=None, name="real")
 
 
 def test_a_kernel_that_is_there_is_not_chosen() -> None:
-    plan = replace(_plan("two-lines"), setup=())
+    plan = replace(_plan("two-paths"), setup=())
     REAL.check(plan, kernel=None, name="real")
     with pytest.raises(InputError, match=r"runs the kernel that is there, and the scenario asks for 6\.12"):
         REAL.check(plan, kernel="6.12", name="real")

@@ -26,9 +26,9 @@ from mptcplab.workload.context import FLOW
 SCENARIO = """
 title = "two lines"
 repeats = 2
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 
@@ -124,7 +124,7 @@ def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:
     kernel = build(tmp_path)
     first, second = _runs(tmp_path)
     again, _ = _runs(tmp_path, f"# a comment\n{SCENARIO}")
-    (faster, *_) = _runs(tmp_path, SCENARIO.replace('line2.rate = "10 M', 'line2.rate = "11 M'))
+    (faster, *_) = _runs(tmp_path, SCENARIO.replace('link2.rate = "10 M', 'link2.rate = "11 M'))
     assert _name(first, kernel) == _name(again, kernel), "a comment changes nothing"
     names = {
         "itself": _name(first, kernel),

@@ -20,7 +20,7 @@ def _record(store: Store, *, error: BaseException | None = None, said: str = "wo
     with store.new_folder(RUN) as folder:
         (folder / "out").mkdir()
         (folder / "out" / "bulk.client.out").write_text(said)
-        (folder / "out" / f"{PREFIX}client-line1.out").write_bytes(b"packets")
+        (folder / "out" / f"{PREFIX}client-link1.out").write_bytes(b"packets")
         (folder / "guest.json").write_text("{}")
         if error is not None:
             raise error
@@ -36,7 +36,7 @@ def test_what_a_failed_run_left_stays_until_it_succeeds(tmp_path: Path) -> None:
         with pytest.raises(LabError) as error:
             _record(store, error=LabError("it did not end", hint="look"), said=said)
         assert error.value.hint == f"look\n  what it left: {failed}"
-        assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-line1.pcap"}
+        assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-link1.pcap"}
         assert (failed / "error.txt").read_text() == "it did not end\n"
         assert (failed / "out" / "bulk.client.out").read_text() == said, "that of the last attempt"
     assert not store.place(RUN).exists()

@@ -46,7 +46,7 @@ def test_running_past_the_end_is_noticed() -> None:
     assert "long after the plan's end" in said
 
 
-class _Stopped:
+class _StalledMachine:
     """A machine at one virtual time, which ends at its fourth look."""
 
     def __init__(self, *, stopped: bool) -> None:
@@ -77,4 +77,4 @@ def test_only_time_in_which_a_lab_could_run_counts(
     ticks = iter(clock)
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
     watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
-    assert watch(_Stopped(stopped=stopped), watchdog, 0.25, None) is None  # type: ignore[arg-type]
+    assert watch(_StalledMachine(stopped=stopped), watchdog, 0.25, None) is None  # type: ignore[arg-type]

@@ -33,7 +33,7 @@ MEASURED = {
 TRANSFER = """
 title = "t"
 topology.preset = "direct"
-links.line1 = { rate = "100 Mbit/s", delay = "50 ms" }
+links.link1 = { rate = "100 Mbit/s", delay = "50 ms" }
 transport.protocol = "tcp"
 [workloads.bulk]
 kind = "flow"
@@ -59,14 +59,14 @@ def _seconds(folder: Path, goal: str, *settings: str) -> tuple[float, float]:
 def test_loss_and_round_trips_limit_a_transfer(tmp_path: Path) -> None:
     """1 % at 100 ms leaves CUBIC about 12 segments per round trip, and Mathis the same: 1.4 of 100 Mbit/s."""
     timed = 'duration = "60 s"'
-    clean, lossy = (_seconds(tmp_path, timed, *loss) for loss in ((), ("links.line1.forward.loss=1 %",)))
+    clean, lossy = (_seconds(tmp_path, timed, *loss) for loss in ((), ("links.link1.forward.loss=1 %",)))
     assert clean[0] > 5 * lossy[0]
     assert clean[1] == lossy[1] == 60
-    backward = _seconds(tmp_path, timed, "links.line1.backward.loss=1 %")
+    backward = _seconds(tmp_path, timed, "links.link1.backward.loss=1 %")
     assert backward == clean, "acknowledgements may get lost"
     sized = 'size = "10 MB"'
     assert 0.8 <= _seconds(tmp_path, sized)[1] < 1.2
-    assert 30 < _seconds(tmp_path, sized, "links.line1.forward.loss=1 %")[1] < 120
+    assert 30 < _seconds(tmp_path, sized, "links.link1.forward.loss=1 %")[1] < 120
 
 
 def test_transfers_beside_each_other_share_a_link(tmp_path: Path) -> None:

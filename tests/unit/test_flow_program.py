@@ -240,11 +240,11 @@ def test_a_receiver_tells_its_longest_pause(lab: Lab) -> None:
     interval = ("--interval-ms", "50")
     run = lab.run("--seconds", "0.2", *interval, server=interval)
     assert not any("pause_ns" in event for event in of(run.client, "interval")), "a sender does not wait for data"
-    told = [event for event in of(run.server, "interval") if "pause_ns" in event]
-    assert told
+    described = [event for event in of(run.server, "interval") if "pause_ns" in event]
+    assert described
     first = of(run.server, "end")[0]["first_ns"]
     assert all(
-        first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in told
+        first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in described
     )
 
 

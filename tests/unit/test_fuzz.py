@@ -32,7 +32,7 @@ JSON = st.recursive(
         st.integers(-2, 3),
         st.floats(),
         st.text(max_size=5),
-        st.sampled_from(["flow", "tcp", "client", "10 ms", "99 Mbit/s", "line1"]),
+        st.sampled_from(["flow", "tcp", "client", "10 ms", "99 Mbit/s", "link1"]),
     ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
     max_leaves=4,

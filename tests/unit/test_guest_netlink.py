@@ -92,7 +92,7 @@ def test_a_refusal_is_an_error_without_a_system_calls_number(answers: Answers) -
 
 def test_interfaces_come_and_go(answers: Answers) -> None:
     def link(kind: int, flags: int) -> tuple[int, bytes]:
-        name = attribute(3, b"line1\0")
+        name = attribute(3, b"link1\0")
         return kind, bytes(4) + (7).to_bytes(4, "little") + flags.to_bytes(4, "little") + bytes(4) + name
 
     def address(kind: int) -> tuple[int, bytes]:
@@ -103,10 +103,10 @@ def test_interfaces_come_and_go(answers: Answers) -> None:
         *there, packet(address(21)), packet(address(20), link(16, 0)), packet(link(16, 0x40)), packet(link(17, 0x40))
     )
     interfaces = Interfaces()
-    found = [interfaces.usable("line1", "10.0.0.1")]
+    found = [interfaces.usable("link1", "10.0.0.1")]
     for _ in range(4):
         interfaces.read()
-        found.append(interfaces.usable("line1", "10.0.0.1"))
+        found.append(interfaces.usable("link1", "10.0.0.1"))
     assert found == [True, False, False, True, False]
 
 
@@ -118,7 +118,7 @@ def test_a_family_is_found_with_its_group(answers: Answers) -> None:
     family = Family("mptcp_pm", "events")
     assert (family.command(9), family.command(9)) == (0, errno.ENOENT)
     assert kernel.sent[-20:].hex(" ", 4) == "14000000 1c000500 01000000 00000000 09010000"
-    assert [(command, bytes(told[1])) for command, told in family.read()] == [(10, b"x")]
+    assert [(command, bytes(described[1])) for command, described in family.read()] == [(10, b"x")]
     answers(packet(REFUSED))
     with pytest.raises(OSError, match="no netlink family mptcp_pm"):
         Family("mptcp_pm", "events")
@@ -133,7 +133,7 @@ def test_a_queue_is_sampled(answers: Answers, monkeypatch: pytest.MonkeyPatch) -
         packet((36, bytes(20) + attribute(1, b"tbf\0") + attribute(7, attribute(1, b"x") + attribute(3, numbers))))
     )
     monkeypatch.setattr("mptcplab.guest.queues.if_nametoindex", lambda _: 7)
-    place = {"node": "r", "device": "line1", "link": "line1", "direction": "forward"}
+    place = {"node": "r", "device": "link1", "link": "link1", "direction": "forward"}
     (row,) = QueueSampler([{**place, "handle": 2}]).sample(5)
     assert row == {"time_ns": 5, **place, "bytes": 4542, "packets": 3, "drops": 17}
     assert kernel.sent.hex(" ", 4) == (

@@ -138,10 +138,10 @@ def test_the_kernels_log_is_kept_for_a_complaint_only(monkeypatch: pytest.Monkey
 
 
 def test_looks_come_early_and_then_at_the_interval() -> None:
-    looks = timeline._Looks(1_000_000_000)
+    looks = timeline._SamplingTimes(1_000_000_000)
     found = [looks.due(now * 10_000_000) for now in range(301)]
     assert [due // 10_000_000 for due in found if due is not None] == [1, 2, 4, 8, 16, 32, 64, 100, 200, 300]
-    assert timeline._Looks(None).due(10**18) is None
+    assert timeline._SamplingTimes(None).due(10**18) is None
 
 
 def test_error_without_a_number_is_not_blamed_on_the_results_folder(capfd: pytest.CaptureFixture[str]) -> None:

@@ -144,7 +144,7 @@ def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
 
 def test_show_in_a_file_is_plain() -> None:
     """A whole command with tables."""
-    example = Path(__file__).resolve().parents[2] / "examples" / "two-lines.toml"
+    example = Path(__file__).resolve().parents[2] / "examples" / "two-paths.toml"
     done = subprocess.run([*CLI, "show", str(example)], capture_output=True, text=True, check=True, timeout=60)
     assert "\x1b" not in done.stdout
     seen = _on_terminal(*CLI, "show", str(example), NO_COLOR="1")

@@ -29,9 +29,9 @@ from mptcplab.scenario.load import load
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[str, ...]] = {
     "init-default": (),
-    "init-unequal": ("--line", "50 Mbit/s, 10 ms", "--line", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
-    "init-iperf3": ("--lines", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
-    "init-transfer": ("--line", "1 Gbit/s,1ms", "--lines", "1", "--workload", "transfer", "--compare", "mptcp"),
+    "init-unequal": ("--path", "50 Mbit/s, 10 ms", "--path", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
+    "init-iperf3": ("--paths", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
+    "init-transfer": ("--path", "1 Gbit/s,1ms", "--paths", "1", "--workload", "transfer", "--compare", "mptcp"),
 }
 
 
@@ -73,28 +73,28 @@ def test_says_what_next_and_keeps_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "s.toml"
-    assert init(monkeypatch, file, "--lines", "1") == 0
+    assert init(monkeypatch, file, "--paths", "1") == 0
     assert f"mptcplab run {file}" in capsys.readouterr().out
     first = file.read_text()
-    assert init(monkeypatch, file, "--lines", "2") == 2
+    assert init(monkeypatch, file, "--paths", "2") == 2
     said = capsys.readouterr().err
     assert said == f"mptcplab: {file}: is there already\n  hint: name another file, or replace it with --force\n"
     assert file.read_text() == first
-    assert init(monkeypatch, file, "--lines", "2", "--force") == 0
-    assert "lines = 2" in file.read_text()
+    assert init(monkeypatch, file, "--paths", "2", "--force") == 0
+    assert "paths = 2" in file.read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--line", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
-        (("--line", "100 Mbit/s, 10"), '"10": a time needs a unit'),
-        (("--line", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
-        (("--line", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
-        (("--line", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
-        (("--lines", "3", "--line", "1 Mbit/s", "--line", "2 Mbit/s"), "2 lines are described, but 3 are asked for"),
-        (("--lines", "17"), "17"),
+        (("--path", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
+        (("--path", "100 Mbit/s, 10"), '"10": a time needs a unit'),
+        (("--path", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
+        (("--path", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
+        (("--path", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
+        (("--paths", "3", "--path", "1 Mbit/s", "--path", "2 Mbit/s"), "2 paths are described, but 3 are asked for"),
+        (("--paths", "17"), "17"),
         (("--workload", "transfer", "--duration", "5 s"), "a transfer has no duration"),
         (("--size", "1 GB", "--duration", "5 s"), "a duration and a size cannot both end the workload"),
         (("--workload", "iperf3", "--duration", "1.5 s"), '"1.5 s" is not a whole number of seconds'),
@@ -120,7 +120,7 @@ def test_place_that_cannot_be_written(
 ) -> None:
     (tmp_path / "folder").mkdir()
     for force in ((), ("--force",)):
-        assert init(monkeypatch, tmp_path / place, "--lines", "1", *force) == 2
+        assert init(monkeypatch, tmp_path / place, "--paths", "1", *force) == 2
         assert "hint: " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
@@ -140,7 +140,7 @@ _LINES = st.one_of(
 )
 _FLAGS: dict[str, st.SearchStrategy[str]] = {
     "--title": st.text(max_size=20),
-    "--lines": st.integers(-1, 20).map(str),
+    "--paths": st.integers(-1, 20).map(str),
     "--workload": st.sampled_from(["flow", "iperf3", "transfer"]),
     "--duration": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["ms", "s", "min", "h"])),
     "--size": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["B", "MB", "GiB"])),
@@ -154,7 +154,7 @@ _VALIDATOR = Draft7Validator(scenario_schema())
 def _arguments(draw: st.DrawFn) -> list[str]:
     words: list[str] = []
     for _ in range(draw(st.integers(0, 3))):
-        words += [f"--line={draw(_LINES)}"]
+        words += [f"--path={draw(_LINES)}"]
     for flag in draw(st.lists(st.sampled_from(sorted(_FLAGS)), unique=True)):
         words.append(f"{flag}={draw(_FLAGS[flag])}")
     return words
@@ -216,11 +216,11 @@ class Terminal:
 def test_questions_on_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "asked.toml")
     for question, answer in (
-        ("How many lines", "two"),
+        ("How many paths", "two"),
         ('"two" is not a whole number from 1 to 16', "2"),
-        ("Line 1", "100 MB/s"),
+        ("Path 1", "100 MB/s"),
         ("'MB/s' is not a unit of a rate (rates are in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
-        ("Line 2", "20 Mbit/s, 30 ms, 0.1 %"),
+        ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
         ("What transfers data", "torrent"),
         ("is not a workload", "iperf3"),
         ("For how long", "1.5 s"),
@@ -236,7 +236,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
     assert (len(experiment.points), experiment.repeats) == (2, 3)
-    assert experiment.title == "Two different lines, TCP against MPTCP"
+    assert experiment.title == "Two different paths, TCP against MPTCP"
 
 
 @pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["end of input", "Ctrl-C"])

@@ -18,9 +18,9 @@ from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import build
 from mptcplab.kernel.build import build_environment, build_kernel, first_errors, kept_tree
 from mptcplab.kernel.cache import list_kernels
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 
 PATCH = b"--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+new\n"
 FRAGMENT = "CONFIG_NET=y\nCONFIG_ODD=y\n"
@@ -66,7 +66,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-INPUTS = Inputs(
+INPUTS = KernelInputs(
     fragment=FRAGMENT,
     patches=(NamedFile("0001-x.patch", PATCH),),
     overlay=(NamedFile("net/mptcp/lia.c", b"int x;"),),
@@ -262,12 +262,12 @@ def test_a_given_patch_that_does_not_fit_is_named(tree: Path, tmp_path: Path) ->
         build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS, patches=[patch])
 
 
-def _with_variant(_version: str, *, variant: str) -> Inputs:
+def _with_variant(_version: str, *, variant: str) -> KernelInputs:
     return replace(INPUTS, fragment=f"{INPUTS.fragment}CONFIG_LOCALVERSION={variant}\n")
 
 
 def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    silent = Silent()
+    silent = SilentProgress()
     silent.stage("a")
     silent.count(1, 2)
     silent.warn("b")

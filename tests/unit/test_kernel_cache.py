@@ -17,9 +17,9 @@ from mptcplab.kernel.cache import (
     list_kernels,
     source_record,
 )
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 
-INPUTS = Inputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
+INPUTS = KernelInputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
 NOON = "2026-01-01T12:00:00+00:00"
 
 
@@ -116,7 +116,7 @@ def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
 
 def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64)
-    changed = Inputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
+    changed = KernelInputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
     with pytest.raises(MissingError, match="other patches or options"):
         find_kernel(cache=tmp_path, inputs=changed)
 

@@ -16,7 +16,7 @@ from mptcplab.kernel.data import (
     DEFAULT_HZ,
     FIXES,
     HZ_CHOICES,
-    Inputs,
+    KernelInputs,
     NamedFile,
     build_options,
     load_inputs,
@@ -25,7 +25,7 @@ from mptcplab.kernel.data import (
     with_patches,
 )
 
-BASE = Inputs(
+BASE = KernelInputs(
     fragment="CONFIG_NET=y\n",
     patches=(NamedFile("0001-a.patch", b"a"), NamedFile("0002-b.patch", b"b")),
     overlay=(NamedFile("net/mptcp/lia.c", b"int x;"),),
@@ -46,7 +46,7 @@ KEY = BASE.key(source_sha256="s", compiler="gcc 12")
         replace(BASE, overlay=(NamedFile("net/mptcp/olia.c", b"int x;"),)),
     ],
 )
-def test_key_changes_with_each_of_our_inputs(changed: Inputs) -> None:
+def test_key_changes_with_each_of_our_inputs(changed: KernelInputs) -> None:
     assert changed.digest != BASE.digest
     assert changed.key(source_sha256="s", compiler="gcc 12") != KEY
 

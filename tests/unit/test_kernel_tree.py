@@ -18,12 +18,12 @@ from mptcplab.kernel.build import build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, list_kernels
 from mptcplab.kernel.data import NamedFile
 from mptcplab.kernel.process import CommandKilledError
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 
 LIA, HEADER = "net/mptcp/lia.c", "net/mptcp/lia.h"
 
 
-class Told(Silent):
+class Told(SilentProgress):
     """What a build says while it works."""
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ Builder = Callable[..., tuple[KernelBuild, Told]]
 def build(tree: Path, tmp_path: Path) -> Builder:  # noqa: F811
     def once(*files: tuple[str, str], keep: bool = False) -> tuple[KernelBuild, Told]:
         inputs = replace(INPUTS, overlay=tuple(NamedFile(name, text.encode()) for name, text in files))
-        told = Told()
-        kernel = build_kernel(source=tree, cache=tmp_path / "cache", inputs=inputs, keep_tree=keep, progress=told)
-        return kernel, told
+        described = Told()
+        kernel = build_kernel(source=tree, cache=tmp_path / "cache", inputs=inputs, keep_tree=keep, progress=described)
+        return kernel, described
 
     return once
 
@@ -67,14 +67,14 @@ def test_only_what_changed_is_written(build: Builder, tmp_path: Path) -> None:
     for name in (LIA, HEADER, "file", "Makefile"):
         contents["files"][name][1] = 10**9
     known.write_text(json.dumps(contents))
-    second, told = build((LIA, "int b;"), (HEADER, "int h;"))
+    second, described = build((LIA, "int b;"), (HEADER, "int h;"))
     assert second.key != first.key
     assert the_tree(second, tmp_path) == place
     assert (place / LIA).read_text() == "int b;"
     assert (place / LIA).stat().st_mtime_ns > 10**9
     assert {(place / name).stat().st_mtime_ns for name in (HEADER, "file", "Makefile")} == {10**9}
-    assert "configuring" not in told.stages
-    assert not any("unpacking" in stage for stage in told.stages)
+    assert "configuring" not in described.stages
+    assert not any("unpacking" in stage for stage in described.stages)
     assert len(list_kernels(tmp_path / "cache")) == 2
 
 
@@ -88,8 +88,8 @@ def test_files_that_went_away_are_deleted(build: Builder, tmp_path: Path) -> Non
 
 def test_other_options_of_ours_are_configured_again(build: Builder) -> None:
     build(("net/mptcp/Kconfig.lab", "config A"), keep=True)
-    _, told = build(("net/mptcp/Kconfig.lab", "config B"))
-    assert "configuring" in told.stages
+    _, described = build(("net/mptcp/Kconfig.lab", "config B"))
+    assert "configuring" in described.stages
 
 
 def test_other_patches_need_another_tree(build: Builder, tree: Path, tmp_path: Path) -> None:  # noqa: F811
@@ -119,8 +119,8 @@ def test_a_mistake_in_our_file_leaves_the_tree_in_order(build: Builder, tmp_path
     with pytest.raises(LabError, match="build failed"):
         build((LIA, "int b"))
     (place / "fail").unlink()
-    _, told = build((LIA, "int b;"))
-    assert not any("unpacking" in stage for stage in told.stages)
+    _, described = build((LIA, "int b;"))
+    assert not any("unpacking" in stage for stage in described.stages)
     assert (place / LIA).read_text() == "int b;"
 
 
@@ -133,8 +133,8 @@ def test_a_first_build_that_fails_leaves_a_tree_to_go_on_in(build: Builder, tree
     contents = json.loads(place.with_name(f"{place.name}.json").read_text())
     del contents["files"]["fail"]
     place.with_name(f"{place.name}.json").write_text(json.dumps(contents))
-    _, told = build((LIA, "int a;"), keep=True)
-    assert not any("unpacking" in stage for stage in told.stages)
+    _, described = build((LIA, "int a;"), keep=True)
+    assert not any("unpacking" in stage for stage in described.stages)
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), CommandKilledError("make was ended by signal 9", hint="make")])
@@ -152,8 +152,8 @@ def test_a_build_that_was_ended_leaves_no_tree_to_trust(
         patched.setattr(steps, "run_logged", ended)
         with pytest.raises(type(end) if isinstance(end, KeyboardInterrupt) else LabError):
             build((LIA, "int b;"))
-    _, told = build((LIA, "int b;"))
-    assert any("unpacking" in stage for stage in told.stages)
+    _, described = build((LIA, "int b;"))
+    assert any("unpacking" in stage for stage in described.stages)
     assert not (place / "half.o").exists()
     assert (place / LIA).read_text() == "int b;"
 
@@ -164,12 +164,12 @@ def test_warnings_of_files_left_alone_stay_known(build: Builder) -> None:
     usual = make.read_text()
     noisy = usual.replace("a.c:1: warning: odd", f"{LIA}:3: warning: odd")
     make.write_text(noisy.replace("  CC      init/main.o", "  CC      net/mptcp/lia.o"))
-    first, told = build((LIA, "int a;"), keep=True)
-    assert told.warnings[-1:] == [f"{LIA}:3: warning: odd"]
+    first, described = build((LIA, "int a;"), keep=True)
+    assert described.warnings[-1:] == [f"{LIA}:3: warning: odd"]
     make.write_text(usual.replace('echo "a.c:1: warning: odd"', "true"))
-    second, told = build((LIA, "int a;"), (HEADER, "int h;"))
+    second, described = build((LIA, "int a;"), (HEADER, "int h;"))
     assert json.loads((second.path / "entry.json").read_text())["warnings"] == [f"{LIA}:3: warning: odd"]
     make.write_text(usual.replace("  CC      init/main.o", "  CC      net/mptcp/lia.o").replace("warning:", "note:"))
-    third, told = build((LIA, "int b;"))
+    third, described = build((LIA, "int b;"))
     assert json.loads((third.path / "entry.json").read_text())["warnings"] == []
     assert first.tree == second.tree == third.tree

@@ -56,7 +56,7 @@ _HOLE = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
-class Said:
+class Output:
     """A call that tells something; holes stand for what is filled in. None: the text is made elsewhere."""
 
     place: str
@@ -122,7 +122,7 @@ def _scopes(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, list[ast.expr
             yield function, values
 
 
-def _calls(file: Path) -> Iterator[Said]:
+def _calls(file: Path) -> Iterator[Output]:
     seen: set[tuple[int, int]] = set()
     for function, scope in sorted(
         _scopes(ast.parse(file.read_text())), key=lambda pair: isinstance(pair[0], ast.Module)
@@ -134,7 +134,7 @@ def _calls(file: Path) -> Iterator[Said]:
                 yield from found
 
 
-def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Said]:
+def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Output]:
     name = _name(call)
     hints = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
     if name in _FAULTS and len(call.args) >= 2:
@@ -150,7 +150,7 @@ def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Itera
     for number, text in enumerate(texts):
         hint = hints[0] if hints and number == 0 else None
         for branch in _local(hint, scope) if hint is not None else [None]:
-            yield Said(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
+            yield Output(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
 
 
 ALL = [said for file in sorted(SOURCE.rglob("*.py")) for said in _calls(file)]
@@ -225,5 +225,5 @@ def test_apostrophes_and_words() -> None:
     ],
 )
 def test_what_click_says(error: click.ClickException, message: str, hint: str) -> None:
-    told = explain_usage(error)
-    assert (told.message, told.hint) == (message, hint)
+    described = explain_usage(error)
+    assert (described.message, described.hint) == (message, hint)

@@ -23,9 +23,9 @@ from mptcplab.recording.record import Recording
 
 ADDRESSES = {
     "10.0.1.1": {"node": "client", "link": "access1"},
-    "10.0.2.2": {"node": "server", "link": "line1"},
+    "10.0.2.2": {"node": "server", "link": "link1"},
     "10.0.3.1": {"node": "client", "link": "access2"},
-    "10.0.4.2": {"node": "server", "link": "line2"},
+    "10.0.4.2": {"node": "server", "link": "link2"},
 }
 PATHS = (("10.0.1.1:4000", "10.0.2.2:5001"), ("10.0.3.1:4001", "10.0.4.2:5001"))
 
@@ -81,7 +81,7 @@ class Made:
         limits = {"subflows": 8, "add_addr_accepted": 8}
         transport = {"protocol": "mptcp" if self.asked else "tcp", "limits": limits}
         host = {"kind": "host", "transport": transport, "endpoints": []}
-        flow = {"kind": "flow", "direction": "upload", "checksum": True, **self.wanted}
+        flow = {"kind": "flow", "reverse": False, "checksum": True, **self.wanted}
         return manifest(
             {"bulk": flow},
             nodes=[{"name": name, **host} for name in ("client", "server")],
@@ -125,7 +125,7 @@ def test_goodput_shares_and_use(tmp_path: Path) -> None:
     # From the first SYN at 0 to the last byte at 2 s.
     assert measured.goodput_bps == 16e6
     assert measured.duration_s == 2
-    assert measured.sockets.shares == {"access1>line1": 0.75, "access2>line2": 0.25}
+    assert measured.sockets.shares == {"access1>link1": 0.75, "access2>link2": 0.25}
     assert measured.sockets.use.text == "2 subflows"
     assert measured.sockets.retransmitted_bytes == 40_000
     assert measured.sockets.congestion == ("cubic",), "the sender's, not the receiver's"
@@ -149,7 +149,7 @@ def test_goodput_shares_and_use(tmp_path: Path) -> None:
 def test_what_the_sender_sent(tmp_path: Path, spans: tuple[tuple[int, int | None], ...], mbps: float | None) -> None:
     """4 MB that the sender wrote in 1.6 s, and the receiver had 2 s after the SYN."""
     (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000), spans=spans).write())
-    assert measured.figures.get("sent_mbps") == (None if mbps is None else pytest.approx(mbps))
+    assert measured.metrics.get("sent_mbps") == (None if mbps is None else pytest.approx(mbps))
     assert measured.goodput_bps == 16e6, "goodput is read at the receiver"
 
 
@@ -163,8 +163,8 @@ def test_plain_tcp_says_no(tmp_path: Path) -> None:
     [
         ({}, (1_000_000,), "1 subflow", "only one subflow carried data"),
         ({}, (1_000_000, 0), "1 of 2 subflows", "only one subflow carried data"),
-        ({}, (1_000_000, 0), "1 of 2 subflows", "access2>line2 carried less than 1 %"),
-        ({}, (1_000_000, 5_000), "2 subflows", "access2>line2 carried less than 1 %"),
+        ({}, (1_000_000, 0), "1 of 2 subflows", "access2>link2 carried less than 1 %"),
+        ({}, (1_000_000, 5_000), "2 subflows", "access2>link2 carried less than 1 %"),
         ({"fallback": True}, (1_000_000,), "fell back", "1 of 1 connections fell back to TCP"),
         ({"mptcp": False, "asked": True}, (1_000_000,), "no", "1 of 1 connections are plain TCP"),
         ({}, (), "no", "no connection was seen carrying data"),
@@ -201,7 +201,7 @@ def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
     assert first.goodput_mbps.mean == pytest.approx(8.008)
     # Student's t for 2 degrees of freedom is 4.3027; the standard error of 8.004, 8.008, 8.012 is 0.004 / sqrt(3).
     assert first.goodput_mbps.half_width == pytest.approx(4.302653 * 0.004 / 3**0.5, rel=1e-5)
-    assert first.figures["retransmitted_percent"].mean == pytest.approx(1, rel=0.001)
+    assert first.metrics["retransmitted_percent"].mean == pytest.approx(1, rel=0.001)
     document = first.to_json()
     assert json.loads(json.dumps(document)) == document
     assert document["goodput_mbps"]["n"] == 3
@@ -209,20 +209,20 @@ def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
 
 def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
     recordings = [Made(tmp_path / f"{n}", (1_000_000, 1_000_000), seed=n).write() for n in range(3)]
-    told = [
-        ("10 of 90 connections fell back to TCP", "the subflow by access1>line1 carried less than 1 % of the data"),
-        ("8 of 112 connections fell back to TCP", "the subflow by access2>line2 carried less than 1 % of the data"),
+    described = [
+        ("10 of 90 connections fell back to TCP", "the subflow by access1>link1 carried less than 1 % of the data"),
+        ("8 of 112 connections fell back to TCP", "the subflow by access2>link2 carried less than 1 % of the data"),
         ("10 of 90 connections fell back to TCP",),
     ]
     results = [
         replace(one, measured=(replace(one.measured[0], warnings=warnings),))
-        for one, warnings in zip(map(run_result, recordings), told, strict=True)
+        for one, warnings in zip(map(run_result, recordings), described, strict=True)
     ]
     (row,) = rows_of(results)
     assert row.warnings == (
         "10 of 90 connections fell back to TCP (the same with other numbers in other runs)",
-        "the subflow by access1>line1 carried less than 1 % of the data",
-        "the subflow by access2>line2 carried less than 1 % of the data",
+        "the subflow by access1>link1 carried less than 1 % of the data",
+        "the subflow by access2>link2 carried less than 1 % of the data",
     )
 
 
@@ -275,9 +275,9 @@ def test_groups_of_subflows() -> None:
 @pytest.mark.parametrize(
     ("local", "remote", "name"),
     [
-        ("10.0.2.2:5001", "10.0.1.1:4000", "access1>line1"),
-        ("10.0.2.2:5001", "10.0.2.2:4000", "line1"),
-        ("10.0.2.2:5001", "[fd00::9]:4000", "fd00::9>line1"),
+        ("10.0.2.2:5001", "10.0.1.1:4000", "access1>link1"),
+        ("10.0.2.2:5001", "10.0.2.2:4000", "link1"),
+        ("10.0.2.2:5001", "[fd00::9]:4000", "fd00::9>link1"),
     ],
 )
 def test_path_names(local: str, remote: str, name: str) -> None:
@@ -312,13 +312,13 @@ def test_opportunistic_counters() -> None:
 # -- what the sockets really used
 
 
-def seen(congestion: tuple[str, str], scheduler: str = "", *, told: bool = True) -> dict[str, Any]:
+def seen(congestion: tuple[str, str], scheduler: str = "", *, described: bool = True) -> dict[str, Any]:
     """What the guest noted of two subflows."""
     sockets = [
         {"local": local, "remote": remote, "congestion": [name], "scheduler": [scheduler] if scheduler else []}
         for (local, remote), name in zip(PATHS, congestion, strict=True)
     ]
-    return {"schedulers_told": told, "sockets": sockets}
+    return {"schedulers_told": described, "sockets": sockets}
 
 
 def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted=wanted).write())
     assert measured.sockets.congestion == ("cubic", "lia")
     assert measured.scheduler == "redundant"
-    assert measured.warnings == ("lia was asked for, but the subflow by access2>line2 used cubic",)
+    assert measured.warnings == ("lia was asked for, but the subflow by access2>link2 used cubic",)
 
 
 def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
-    found = seen(("cubic", "cubic"), told=False)
+    found = seen(("cubic", "cubic"), described=False)
     (measured,) = measure(
         Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
     )

@@ -15,33 +15,33 @@ from tests.unit.made_manifest import manifest
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
 from mptcplab.workload.emodel import mean_opinion_score, r_factor
-from mptcplab.workload.messages import Message, call_figures, delay_figures, messages, stream_figures
+from mptcplab.workload.messages import Message, call_metrics, delay_metrics, messages, stream_metrics
 from mptcplab.workload.registry import read
 
 TEN = [Message(number, delay) for number, delay in enumerate([20, 22, 20, 30, 80, 20, 20, 20, 40, 20])]
 
 
 def test_delay_jitter_and_loss() -> None:
-    figures = delay_figures(TEN, sent=16)
+    figures = delay_metrics(TEN, sent=16)
     assert figures["lost_percent"] == pytest.approx(37.5)
     assert figures["delay_mean_ms"] == pytest.approx(29.2)
     assert (figures["delay_p50_ms"], figures["delay_p95_ms"], figures["delay_max_ms"]) == (20, 80, 80)
     assert figures["jitter_ms"] == pytest.approx((2 + 2 + 10 + 50 + 60 + 0 + 0 + 20 + 20) / 9)
-    assert delay_figures([], sent=3) == {"lost_percent": 100}
-    assert delay_figures([], sent=0) == {}
+    assert delay_metrics([], sent=3) == {"lost_percent": 100}
+    assert delay_metrics([], sent=0) == {}
 
 
 def test_late_is_later_than_the_deadline() -> None:
-    assert stream_figures(TEN, 10, 30)["late_percent"] == pytest.approx(20), "80 and 40 ms, but not 30"
+    assert stream_metrics(TEN, 10, 30)["late_percent"] == pytest.approx(20), "80 and 40 ms, but not 30"
 
 
 def test_a_call_is_played_from_its_first_packet_on() -> None:
     """20 ms and a buffer of 15 ms: what takes more than 35 ms is late. From mouth to ear 35 + 20 ms."""
-    figures = call_figures(TEN, 10, playout_ms=15, interval_ms=20)
+    figures = call_metrics(TEN, 10, playout_ms=15, interval_ms=20)
     assert figures["late_percent"] == pytest.approx(20)
     assert figures["r_factor"] == pytest.approx(r_factor(55, 20))
     assert figures["mos"] == pytest.approx(mean_opinion_score(r_factor(55, 20)))
-    assert "mos" not in call_figures([], 10, 15, 20), "nobody has heard anything"
+    assert "mos" not in call_metrics([], 10, 15, 20), "nobody has heard anything"
 
 
 def test_copies_count_once() -> None:
@@ -87,7 +87,7 @@ def _recording(folder: Path, described: dict[str, Any], client: list[dict[str, A
 
 def test_reading_a_stream(tmp_path: Path) -> None:
     """Ten messages of 100 B in 1 s, of which eight arrived, the last one late."""
-    described = {"kind": "stream", "duration": "1 s", "deadline": "50 ms", "direction": "upload"}
+    described = {"kind": "stream", "duration": "1 s", "deadline": "50 ms", "reverse": False}
     client = [{"event": "end", "first_ns": 1000, "messages": 10}]
     packets = {"event": "packets", "seq": [*range(8)], "delay_ns": [20_000_000] * 7 + [60_000_000]}
     server = [packets, {"event": "end", "bytes": 800, "messages": 8, "last_ns": 900_001_000}]
@@ -96,16 +96,16 @@ def test_reading_a_stream(tmp_path: Path) -> None:
     )
     assert reading.duration_s == 1, "the last message's turn belongs to it"
     assert reading.goodput_bps == 6400
-    assert reading.figures["late_percent"] == pytest.approx(10)
-    assert reading.figures["lost_percent"] == pytest.approx(20)
+    assert reading.metrics["late_percent"] == pytest.approx(10)
+    assert reading.metrics["lost_percent"] == pytest.approx(20)
 
 
 def test_reading_cross_traffic_of_which_nothing_arrived(tmp_path: Path) -> None:
-    described = {"kind": "udp", "duration": "1 s", "direction": "upload", "from": "client", "to": "server"}
+    described = {"kind": "udp", "duration": "1 s", "reverse": False, "from": "client", "to": "server"}
     client = [{"event": "end", "first_ns": 1000, "messages": 10}]
     server = [{"event": "end", "bytes": 0, "messages": 0, "last_ns": None, "delay_sum_ns": 0}]
     reading = read(_recording(tmp_path, described, client, server), "it", described)
-    assert (reading.goodput_bps, dict(reading.figures)) == (0, {"lost_percent": 100})
+    assert (reading.goodput_bps, dict(reading.metrics)) == (0, {"lost_percent": 100})
 
 
 def test_reading_flows(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_reading_flows(tmp_path: Path) -> None:
     reading = read(_recording(tmp_path, described, answers, []), "it", described)
     assert reading.duration_s == pytest.approx(2.5)
     assert reading.goodput_bps == pytest.approx(8 * 3000 / 2.5)
-    assert reading.figures["flows"] == 3
-    assert (reading.figures["completion_p50_s"], reading.figures["completion_p99_s"]) == (0.1, 0.5)
+    assert reading.metrics["flows"] == 3
+    assert (reading.metrics["completion_p50_s"], reading.metrics["completion_p99_s"]) == (0.1, 0.5)
 
 
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:

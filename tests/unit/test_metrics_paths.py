@@ -50,9 +50,9 @@ def test_aggregation_benefit_grows_with_goodput(paths: list[float], one: float, 
 LINES = """
 title = "two lines"
 {family}
-topology = {{ preset = "disjoint-lines" }}
-links.line1 = {{ rate = "10 Mbit/s", overhead = "24 B" }}
-links.line2 = {{ rate = "20 Mbit/s" }}
+topology = {{ preset = "disjoint-paths" }}
+links.link1 = {{ rate = "10 Mbit/s", overhead = "24 B" }}
+links.link2 = {{ rate = "20 Mbit/s" }}
 {links}
 workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "1 s" }}
 """
@@ -62,7 +62,7 @@ topology = { preset = "shared-bottleneck" }
 links.bottleneck = { rate = "10 Mbit/s" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
-PATHS = ("access1>line1", "access2>line2")
+PATHS = ("access1>link1", "access2>link2")
 
 
 def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
@@ -76,17 +76,17 @@ def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -
     """Of a full frame of 1514 bytes, 1448 are payload; of IPv6's, 1428."""
     text = LINES.format(family="", links="")
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
-    back = ("line1>access1", "line2>access2")
-    download = text.replace('duration = "1 s"', 'duration = "1 s", direction = "download"')
+    back = ("link1>access1", "link2>access2")
+    download = text.replace('duration = "1 s"', 'duration = "1 s", reverse = true')
     assert _capacities(tmp_path, download, *back) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
     text = LINES.format(family='family = "ipv6"', links='links.access2 = { rate = "5 Mbit/s" }')
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1428 / 1538, 5e6 * 1428 / 1514])
 
 
 def test_capacities_that_cannot_be_told(tmp_path: Path) -> None:
-    unlimited = LINES.format(family="", links="").replace('links.line2 = { rate = "20 Mbit/s" }', "")
+    unlimited = LINES.format(family="", links="").replace('links.link2 = { rate = "20 Mbit/s" }', "")
     assert _capacities(tmp_path, unlimited, *PATHS) is None
-    assert _capacities(tmp_path, LINES.format(family="", links=""), "elsewhere>line1") is None
+    assert _capacities(tmp_path, LINES.format(family="", links=""), "elsewhere>link1") is None
 
 
 def test_a_shared_bottleneck_is_one_capacity(tmp_path: Path) -> None:

@@ -59,13 +59,13 @@ def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
     assert gap_s(CUT, 10, CUT.end_s) == pytest.approx(4.1), "from the last growth at 10.0 s to the first at 14.1 s"
     assert gap_s(CUT, 12, 13) == pytest.approx(4.1), "the same pause, however much of it the stretch has"
     assert gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
-    told = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
-    assert gap_s(told, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
-    assert gap_s(told, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
+    described = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
+    assert gap_s(described, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
+    assert gap_s(described, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
-    found = recoveries(CUT, [Instant(14, False, "line1"), Instant(10, True, "line1"), Instant(13, False, "line9")])
+    found = recoveries(CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")])
     assert [one.at.time_s for one in found] == [10, 14], "what was restored without a failure has nothing to return to"
     assert [one.level_bps for one in found] == pytest.approx([7200, 7200])
     assert found[0].recovery_s is None, "not back before the restoration"
@@ -141,7 +141,7 @@ def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
 def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> None:
     """Both directions of a link are one failure, and a change of another link is none."""
     instants = [4 * _NS, 6 * _NS, 6 * _NS, 4 * _NS]
-    links = ["line1", "line1", "line2", "line1"]
+    links = ["link1", "link1", "link2", "link1"]
     recording = _recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
     (ends,) = ends_of(recording)
     failure, repair = workload_recoveries(recording, ends)
@@ -155,8 +155,8 @@ def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> No
     rows: list[samples.Row] = []
     for second, total in enumerate([0, 1000, 2000, 2000, 2000, 3000]):
         row = {"time_ns": second * _NS, "node": "client", "conn": 0, "total": total}
-        told = {"pause_ns": _NS // 10, "pause_at_ns": second * _NS}
-        rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(told if second else {})}]
+        described = {"pause_ns": _NS // 10, "pause_at_ns": second * _NS}
+        rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(described if second else {})}]
     samples.write(rows, tmp_path / "connections.parquet")
     kinds = {"ask": "requests", "bulk": "flow"}
     workloads = {name: {"kind": kind} for name, kind in kinds.items()}

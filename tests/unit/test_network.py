@@ -10,7 +10,7 @@ import pytest
 
 from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.disciplines.registry import DISCIPLINES
-from mptcplab.network.registry import BEHAVIOURS, DRIVEN, OWNERS
+from mptcplab.network.registry import BEHAVIOURS, OWNERS, VARIABLE_KEYS
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.report.link_words import direction_words
 from mptcplab.scenario.events import Event
@@ -29,11 +29,11 @@ def test_its_smallest_example_shows_it(one: Behaviour[Any]) -> None:
     assert direction_words([direction.model_dump(mode="json")]) != direction_words([{}])
 
 
-@pytest.mark.parametrize("key", DRIVEN)
+@pytest.mark.parametrize("key", VARIABLE_KEYS)
 def test_what_events_change(key: str) -> None:
     """An event has the key, and only the number that it stands for becomes another one."""
-    value = str(DRIVEN[key].quantity(2_000_000))
-    event = Event.model_validate({"at": "1 s", "what": "change", "link": "line1", key: value})
+    value = str(VARIABLE_KEYS[key].quantity(2_000_000))
+    event = Event.model_validate({"at": "1 s", "type": "change", "link": "link1", key: value})
     before = Direction.model_validate({"rate": "1 Mbit/s", "delay": "10 ms"})
     changed = event.changed(before)
     assert str(getattr(changed, key)) == value
@@ -44,15 +44,15 @@ def test_what_events_change(key: str) -> None:
     assert [words[0] for words in old] == [words[0] for words in new]
 
 
-@pytest.mark.parametrize(("key", "column"), [(key, name) for key, one in DRIVEN.items() for name in one.columns])
+@pytest.mark.parametrize(("key", "column"), [(key, name) for key, one in VARIABLE_KEYS.items() for name in one.columns])
 def test_what_traces_drive(key: str, column: str) -> None:
     """Each column, beside one that bounds it, gives the direction what it says."""
-    bound = DRIVEN[key].within
+    bound = VARIABLE_KEYS[key].within
     head, large = f"time_s,{column}", ""
     if bound is not None:
-        head, large = f"{head},{next(iter(DRIVEN[bound].columns))}", ",9000"
+        head, large = f"{head},{next(iter(VARIABLE_KEYS[bound].columns))}", ",9000"
     values = [80_000_000, 90_000_000]
-    rows = [f"{at},{Decimal(value) / DRIVEN[key].columns[column]:f}{large}" for at, value in enumerate(values)]
+    rows = [f"{at},{Decimal(value) / VARIABLE_KEYS[key].columns[column]:f}{large}" for at, value in enumerate(values)]
     series = parse("\n".join([head, *rows]).encode(), window_ns=10**8)
     assert series.values(key) == values
     direction = Direction.model_validate({"rate": "1 Mbit/s"})

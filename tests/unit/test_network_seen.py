@@ -15,9 +15,9 @@ from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.campaign.contract import contract
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.links import DirectionSeen
-from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.network import network_seen, network_warnings, unused_links
+from mptcplab.metrics.links import DirectionCounters
+from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.metrics.network import network_counters, network_warnings, unused_links
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.pages import write_report
 from mptcplab.plan.compile import ports
@@ -29,11 +29,11 @@ from mptcplab.scenario.network import Network
 
 SCENARIO = """
 title = "two lines"
-topology = { preset = "disjoint-lines" }
-links.line1 = { rate = "10 Mbit/s", delay = "10 ms", loss = "1 %" }
+topology = { preset = "disjoint-paths" }
+links.link1 = { rate = "10 Mbit/s", delay = "10 ms", loss = "1 %" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
-FORWARD = ("line1", "forward")
+FORWARD = ("link1", "forward")
 
 
 def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None) -> Recording:
@@ -42,9 +42,9 @@ def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None)
     file = folder / "scenario.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    told = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), ports(scenario))}))
-    write_counters(folder, told, counts)
-    (folder / "manifest.json").write_text(json.dumps(told))
+    described = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), ports(scenario))}))
+    write_counters(folder, described, counts)
+    (folder / "manifest.json").write_text(json.dumps(described))
     return Recording(folder)
 
 
@@ -53,12 +53,12 @@ def _events(folder: Path, *events: tuple[str, str, str]) -> None:
     samples.write(rows, folder / "events.parquet")
 
 
-def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionSeen:
-    return next(one for one in network_seen(recording).directions if (one.link, one.direction) == place)
+def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCounters:
+    return next(one for one in network_counters(recording).directions if (one.link, one.direction) == place)
 
 
 def _said(recording: Recording) -> list[str]:
-    return list(network_warnings(network_seen(recording)))
+    return list(network_warnings(network_counters(recording)))
 
 
 def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
     leaf = {"ecn_mark": 4, "tins": [{"ecn_mark": 1}, {"ecn_mark": 2}]}
     count = {"packets": 960, "bytes": 9600, "drops": 30, "below": 18, "qlen": 10, "leaf": leaf}
     rows = [
-        {"time_ns": time, "link": "line1", "direction": "forward", "bytes": held, "packets": held // 1000, "drops": 0}
+        {"time_ns": time, "link": "link1", "direction": "forward", "bytes": held, "packets": held // 1000, "drops": 0}
         for time, held in ((1, 3000), (2, 7000), (3, 0))
     ]
     samples.write(rows, tmp_path / "queues.parquet")
@@ -84,17 +84,17 @@ def test_where_directions_are_shaped(tmp_path: Path) -> None:
     """A router shapes what it sends, and what a host has sent to it; what changes later is shaped from the start."""
     text = (
         SCENARIO
-        + 'events = [{ at = "0.5 s", what = "change", link = "access2", direction = "backward", loss = "9 %" }]'
+        + 'events = [{ at = "0.5 s", type = "change", link = "access2", direction = "backward", loss = "9 %" }]'
     )
     links = {link["name"]: link for link in _recording(tmp_path, text).manifest["links"]}
-    assert links["line1"]["forward"]["shaped_at"] == ["r1", "line1"]
-    assert links["line1"]["backward"]["shaped_at"] == ["r1", "ifb.2"]
+    assert links["link1"]["forward"]["shaped_at"] == ["r1", "link1"]
+    assert links["link1"]["backward"]["shaped_at"] == ["r1", "ifb.2"]
     assert [links["access2"][side]["shaped_at"] for side in ("forward", "backward")] == [None, ["r2", "access2"]]
-    assert links["access2"]["backward"]["chances"] == {"least": 0.0, "most": 0.09, "bursts": None}
+    assert links["access2"]["backward"]["chances"] == {"low": 0.0, "high": 0.09, "bursts": None}
 
 
 CHAIN = '{ p = "1 %", r = "9 %", 1-h = "50 %", 1-k = "10 %" }'
-MORE = '[[events]]\nat = "0.5 s"\nwhat = "change"\nlink = "line1"\n'
+MORE = '[[events]]\nat = "0.5 s"\ntype = "change"\nlink = "link1"\n'
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_chances_of_loss_are_those_of_all_behaviours(
 ) -> None:
     (tmp_path / "loss.csv").write_text("time_s,loss_percent\n0,5\n0.5,3\n1,4\n")
     text = SCENARIO.replace('delay = "10 ms", loss = "1 %"', keys) + events
-    (line1,) = (link for link in _recording(tmp_path, text).manifest["links"] if link["name"] == "line1")
-    assert line1["forward"]["chances"] == {"least": least, "most": most, "bursts": bursts}
+    (link1,) = (link for link in _recording(tmp_path, text).manifest["links"] if link["name"] == "link1")
+    assert link1["forward"]["chances"] == {"low": least, "high": most, "bursts": bursts}
 
 
 @pytest.mark.parametrize(
@@ -136,14 +136,14 @@ def test_losses_that_chance_does_not_make(tmp_path: Path, loss: str, drops: int,
     text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
     recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
     said = _said(recording)
-    assert [f"line1 forward lost {drops} of 10000 packets" in one for one in said] == [True] * is_told, said
+    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in said] == [True] * is_told, said
 
 
 def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
     recording = _recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
-    _events(tmp_path, ("down", "line1", "silent"), ("up", "line1", ""))
+    _events(tmp_path, ("down", "link1", "silent"), ("up", "link1", ""))
     assert len(_said(recording)) == 1, "packets that vanish silently never reach the queue"
-    _events(tmp_path, ("down", "line1", "carrier"), ("up", "line1", ""))
+    _events(tmp_path, ("down", "link1", "carrier"), ("up", "link1", ""))
     assert _said(recording) == []
     assert _seen(recording).unknown == "its interface was down, which empties queues without counting"
 
@@ -152,8 +152,8 @@ def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Pat
 def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     recording = _recording(tmp_path)
     file = tmp_path / "counters" / "server" / "mptcp-endpoint.json"
-    asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "line2"}
-    (of_server,) = (one for one in network_seen(recording).endpoints if one.host == "server")
+    asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "link2"}
+    (of_server,) = (one for one in network_counters(recording).endpoints if one.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
     assert _said(recording) == []
@@ -162,7 +162,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     assert _said(recording) == [f"{differs} signal"]
     file.write_text("[]")
     assert _said(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
-    _events(tmp_path, ("address-removed", "line2", ""))
+    _events(tmp_path, ("address-removed", "link2", ""))
     assert _said(recording) == [], "it went with its address"
     (file.parent / "mptcp-limits.json").write_text('[{"add_addr_accepted": 8, "subflows": 2}]')
     assert "without at most 8 subflows and with at most 2 subflows" in _said(recording)[0]
@@ -170,7 +170,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
 
 def test_middleboxes(tmp_path: Path) -> None:
     text = SCENARIO + 'routers.r1.middlebox = { strip = ["mp_join"], drop = ["add_addr"], damage = "1 %" }'
-    boxes = network_seen(_recording(tmp_path, text)).boxes
+    boxes = network_counters(_recording(tmp_path, text)).boxes
     assert [(box.router, box.verb, box.option, box.packets) for box in boxes if box.router == "r1"] == [
         ("r1", "drop", "add_addr", 7),
         ("r1", "strip", "mp_join", 7),
@@ -180,21 +180,21 @@ def test_middleboxes(tmp_path: Path) -> None:
 
 def _unused(recording: Recording, shares: Sequence[str]) -> list[str]:
     (ends,) = ends_of(recording)
-    return list(unused_links(recording, ends, dict.fromkeys(shares, 1.0), network_seen(recording)))
+    return list(unused_links(recording, ends, dict.fromkeys(shares, 1.0), network_counters(recording)))
 
 
-BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("line1", "forward"): {"bytes": 10**6}}
+BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): {"bytes": 10**6}}
 
 
 def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
     recording = _recording(tmp_path / "a", counts=BUSY)
-    said = "MPTCP was in use, but no data went by access2 of client and line2 of server"
-    assert _unused(recording, ["access1>line1"]) == [said]
-    assert _unused(recording, ["access1>line1", "access2>line2"]) == [], "a subflow that is there tells by itself"
+    said = "MPTCP was in use, but no data went by access2 of client and link2 of server"
+    assert _unused(recording, ["access1>link1"]) == [said]
+    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "a subflow that is there tells by itself"
     _events(tmp_path / "a", ("down", "access2", "silent"))
-    assert _unused(recording, ["access1>line1"]) == [], "the other end of the way cannot carry anything either"
-    second = {("access2", "forward"): {"bytes": 10**5}, ("line2", "forward"): {"bytes": 10**5}}
-    assert _unused(_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>line1"]) == []
+    assert _unused(recording, ["access1>link1"]) == [], "the other end of the way cannot carry anything either"
+    second = {("access2", "forward"): {"bytes": 10**5}, ("link2", "forward"): {"bytes": 10**5}}
+    assert _unused(_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>link1"]) == []
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
 )
 def test_links_that_are_not_meant_for_data(tmp_path: Path, transport: str) -> None:
     text = SCENARIO + f"hosts.client.transport = {{ {transport} }}"
-    assert _unused(_recording(tmp_path, text, counts=BUSY), ["access1>line1"]) == []
+    assert _unused(_recording(tmp_path, text, counts=BUSY), ["access1>link1"]) == []
 
 
 def test_results_have_it(tmp_path: Path) -> None:
@@ -217,10 +217,10 @@ def test_results_have_it(tmp_path: Path) -> None:
     results = open_results(tmp_path / "r")
     document = network_document([run.result for run in results.recorded])
     assert len(document["links"]) == 6 * 4 * 2
-    line2 = [row for row in document["links"] if (row["link"], row["direction"]) == ("line2", "forward")]
-    assert [row["lost"] for row in line2] == [{"mean": 10, "ci95_half_width": 0, "n": 3, "values": [10, 10, 10]}] * 6
-    assert [row["asked_loss_percent"] for row in line2] == [[1, 1]] * 6
-    assert all(row["seeds"] == [1, 2, 3] and not row["seeds_outside_99.9_percent"] for row in line2)
+    link2 = [row for row in document["links"] if (row["link"], row["direction"]) == ("link2", "forward")]
+    assert [row["lost"] for row in link2] == [{"mean": 10, "ci95_half_width": 0, "n": 3, "values": [10, 10, 10]}] * 6
+    assert [row["asked_loss_percent"] for row in link2] == [[1, 1]] * 6
+    assert all(row["seeds"] == [1, 2, 3] and not row["seeds_outside_99.9_percent"] for row in link2)
     hosts = [(row["settings"]["transport.protocol"], row["host"]) for row in document["endpoints"]]
     assert hosts == [("mptcp", "client"), ("mptcp", "server")] * 3, "TCP has none"
     write_report(tmp_path / "r", tmp_path / "r.html")
@@ -234,9 +234,9 @@ def test_a_loss_that_is_not_as_asked_for_is_a_warning_of_its_rows(tmp_path: Path
     make_results(tmp_path / "r")
     some = sorted((tmp_path / "r" / "runs").iterdir())[0]
     file = some / "counters" / "r2" / "tc.json"
-    told = json.loads(file.read_text())
-    told[0] |= {"drops": 500}
-    file.write_text(json.dumps(told))
+    described = json.loads(file.read_text())
+    described[0] |= {"drops": 500}
+    file.write_text(json.dumps(described))
     results = open_results(tmp_path / "r")
     (run,) = (run for run in results.recorded if run.recording.folder.name == some.name)
     assert [len(_of_links(one)) for one in run.result.measured] == [1]
@@ -245,7 +245,7 @@ def test_a_loss_that_is_not_as_asked_for_is_a_warning_of_its_rows(tmp_path: Path
     assert any("at random" in warning for row in results.rows for warning in row.warnings)
 
 
-def _of_links(one: Measured) -> list[str]:
+def _of_links(one: WorkloadMeasurement) -> list[str]:
     return [warning for warning in one.warnings if "at random" in warning]
 
 

@@ -26,7 +26,7 @@ from mptcplab.scenario.schema import Scenario
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
 CLAMP = PLUGINS / "clamp.toml"
-LINKS = {"line1": {"between": ["client", "it"]}, "line2": {"between": ["it", "server"]}}
+LINKS = {"link1": {"between": ["client", "it"]}, "link2": {"between": ["it", "server"]}}
 
 
 def resolved(kind: str) -> Scenario:
@@ -55,7 +55,7 @@ def test_example(kind: str) -> None:
 def test_only_what_a_node_does_beside_its_kind_has_words() -> None:
     router = NODE_KINDS["router"]
     assert router.words({"nat": [], "middlebox": {"strip": []}}) == ""
-    assert router.words(router.example) == "NAT at line2; strips mp_join"
+    assert router.words(router.example) == "NAT at link2; strips mp_join"
 
 
 def test_who_forwards_has_no_sockets_and_shapes() -> None:
@@ -79,7 +79,7 @@ class _Speaking(Router):
 
 def test_a_router_may_have_sockets_of_its_own() -> None:
     it = _Speaking.model_validate(
-        {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "line2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
+        {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "link2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
     )
     context = Network(resolved("router")).around("it")
     forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
@@ -90,7 +90,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
         "ip rule add from 10.0.1.2 table 100 priority 100",
         "ip rule add from 10.0.2.1 table 101 priority 101",
     ]
-    endpoint = "ip mptcp endpoint add 10.0.2.1 dev line2"
+    endpoint = "ip mptcp endpoint add 10.0.2.1 dev link2"
     assert " ".join(list(it.endpoints(context))[-1].argv) == f"{endpoint} subflow"
     (again,) = it.readdress(context, context.ports[1], add=True)
     assert " ".join(again.argv) == f"{endpoint} id 1 subflow"
@@ -181,7 +181,7 @@ def test_picture_of_a_plugin() -> None:
     ("change", "place", "message"),
     [
         ("mss = 500", "mss = 5", "clamps.tunnel.mss = 5: is out of range"),
-        ("mss = 500", 'mss = 500\nout = ["line3"]', 'clamps.tunnel.out[0] = "line3": there is no link'),
+        ("mss = 500", 'mss = 500\nout = ["link3"]', 'clamps.tunnel.out[0] = "link3": there is no link'),
         ('"tunnel", "server"', '"client", "server"', "clamps.tunnel: has one link, so that nothing goes through it"),
         ("[hosts.server]", "[hosts.server]\n[hosts.tunnel]", "clamps.tunnel: is also a host"),
         ('to = "server"', 'to = "tunnel"', 'workloads.early.to = "tunnel": is a clamp'),
@@ -200,7 +200,7 @@ def test_mistakes_at_a_plugin(tmp_path: Path, change: str, place: str, message: 
 
 def test_a_plugin_that_is_not_used_changes_no_run() -> None:
     """Identities hold the whole resolved scenario."""
-    file = PLUGINS.parents[1] / "examples" / "two-lines.toml"
+    file = PLUGINS.parents[1] / "examples" / "two-paths.toml"
     script = (
         "from pathlib import Path; from mptcplab.scenario.load import load\n"
         f"print(load(Path({str(file)!r})).points[0].scenario.model_dump_json(by_alias=True))"

@@ -12,7 +12,7 @@ FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 
 
 def _plan(**router: object) -> Plan:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
     tables["routers"]["r1"] = router
     return compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}), seed=1)
 
@@ -30,16 +30,16 @@ def test_routers_only_forward_by_default() -> None:
 
 
 def test_translation() -> None:
-    assert _rules(nat=["line1"]) == ['add rule inet nat out oifname { "line1" } masquerade']
-    assert _rules(nat=["line1", "access1"]) == ['add rule inet nat out oifname { "line1", "access1" } masquerade']
+    assert _rules(nat=["link1"]) == ['add rule inet nat out oifname { "link1" } masquerade']
+    assert _rules(nat=["link1", "access1"]) == ['add rule inet nat out oifname { "link1", "access1" } masquerade']
 
 
 def test_what_a_middlebox_does() -> None:
     reset = "reset tcp option mptcp"
     begin = "add rule inet middlebox out"
     assert _rules(middlebox={"strip": ["all"]}) == [f"{begin} tcp option mptcp exists counter {reset} {reset} {reset}"]
-    assert _rules(middlebox={"strip": ["mp_join"], "out": ["line1"]}) == [
-        f'{begin} oifname {{ "line1" }} tcp option mptcp subtype 1 counter {reset}'
+    assert _rules(middlebox={"strip": ["mp_join"], "out": ["link1"]}) == [
+        f'{begin} oifname {{ "link1" }} tcp option mptcp subtype 1 counter {reset}'
     ]
     assert _rules(middlebox={"drop": ["mp_capable", "add_addr"]}) == [
         f"{begin} tcp option mptcp subtype 0 counter drop",
@@ -56,5 +56,5 @@ def test_what_a_middlebox_does() -> None:
 
 
 def test_what_it_touched_is_counted() -> None:
-    counted = [(counter.node, counter.argv) for counter in _plan(nat=["line1"]).counters if counter.name == "nft.json"]
+    counted = [(counter.node, counter.argv) for counter in _plan(nat=["link1"]).counters if counter.name == "nft.json"]
     assert counted == [("r1", ("nft", "-j", "list", "ruleset"))]

@@ -15,7 +15,7 @@ from mptcplab.scenario.schema import Scenario
 
 def plan_of(*, protocol: str = "mptcp", transport: dict[str, Any] | None = None, **workload: Any) -> Plan:
     """Two lines with one workload from client to server."""
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
     for host in tables["hosts"].values():
         host["transport"] = {"protocol": protocol, **(transport or {})}
     bulk = {"kind": "flow", "from": "client", "to": "server", "size": "1 MB", **workload}

@@ -20,7 +20,7 @@ from mptcplab.scenario.load import load
 
 SCENARIO = """
 title = "captures"
-topology = { preset = "disjoint-lines" }
+topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }
 """
 SAID = "tcpdump: listening on a\n%d packets captured\n%d packets received by filter\n%d packets dropped by kernel\n"
@@ -35,7 +35,7 @@ def plan(tmp_path: Path, captures: str) -> Plan:
 def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
     programs = plan(tmp_path, '[{ node = "client", link = "access2" }, { node = "r1" }]').programs
     names = [program.name for program in programs if program.name.startswith("capture.")]
-    assert names == ["capture.client-access2", "capture.r1-access1", "capture.r1-line1"]
+    assert names == ["capture.client-access2", "capture.r1-access1", "capture.r1-link1"]
     assert {program.role for program in programs[:3]} == {"server"}
     assert [program.node for program in programs[:3]] == ["client", "r1", "r1"]
     assert "tcpdump -i access2 -n -p -s 128 " in programs[0].argv[-1]
@@ -47,7 +47,7 @@ def test_no_capture_no_change(tmp_path: Path) -> None:
 
 
 def test_filter_and_length(tmp_path: Path) -> None:
-    chosen = """[{ node = "server", link = "line1", snaplen = "256 KiB", filter = "tcp and not host '10.0.0.1'" }]"""
+    chosen = """[{ node = "server", link = "link1", snaplen = "256 KiB", filter = "tcp and not host '10.0.0.1'" }]"""
     line = plan(tmp_path, chosen).programs[0].argv[-1]
     assert " -s 262144 " in line
     assert """'tcp and not host '"'"'10.0.0.1'"'"''""" in line, "one word for the shell"

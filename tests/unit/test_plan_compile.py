@@ -30,9 +30,9 @@ WORKLOADS: dict[str, Any] = {
 }
 PRESETS: list[dict[str, Any]] = [
     {"preset": "direct"},
-    {"preset": "line", "routers": 4},
-    {"preset": "disjoint-lines", "lines": 3},
-    {"preset": "shared-bottleneck", "lines": 2},
+    {"preset": "chain", "routers": 4},
+    {"preset": "disjoint-paths", "paths": 3},
+    {"preset": "shared-bottleneck", "paths": 2},
 ]
 
 

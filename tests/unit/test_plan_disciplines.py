@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mptcplab.network.behaviours.burst_loss import BurstLoss
 from mptcplab.network.behaviours.delay import DelayKeys, spread_of
-from mptcplab.network.tables import FOLDER, SCALE, Spread, table_command
+from mptcplab.network.tables import FOLDER, SCALE, DelayDistribution, table_command
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.plan.links import change_commands, shaping_commands
@@ -73,7 +73,7 @@ def test_netem(keys: dict[str, object], netem: str) -> None:
             "red limit 100000 min 8333 max 25000 avpkt 1000 burst 13 probability 0.02 bandwidth 8000000bit",
         ),
         (
-            {"discipline": "red", "aqm": {"least": "10 ms", "most": "50 ms", "probability": "10 %", "ecn": True}},
+            {"discipline": "red", "aqm": {"min": "10 ms", "max": "50 ms", "probability": "10 %", "ecn": True}},
             "red limit 100000 min 10000 max 50000 avpkt 1000 burst 23 probability 0.1 bandwidth 8000000bit ecn",
         ),
     ],
@@ -106,19 +106,19 @@ def test_changeable_directions_have_a_netem_from_the_start() -> None:
 
 
 def _network(**direction: object) -> Network:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
-    tables["links"]["line1"] |= {"forward": direction}
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables["links"]["link1"] |= {"forward": direction}
     return Network(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}))
 
 
 def test_change_says_the_same_as_add() -> None:
     """With the values that it was set up with, a change differs from the set-up by its verb only."""
     network = _network(rate="8 Mbit/s", queue="10 packets", discipline="codel", loss="1 %")
-    made = [" ".join(c.argv) for c in shaping_commands(network, {("line1", "forward")}) if c.argv[0] == "tc"]
-    direction = network.scenario.links["line1"].forward
-    changed = [" ".join(c.argv) for c in change_commands(network, "line1", "forward", direction)]
+    made = [" ".join(c.argv) for c in shaping_commands(network, {("link1", "forward")}) if c.argv[0] == "tc"]
+    direction = network.scenario.links["link1"].forward
+    changed = [" ".join(c.argv) for c in change_commands(network, "link1", "forward", direction)]
     assert [text.replace("qdisc change", "qdisc add") for text in changed] == made
-    assert all(command.node == "r1" for command in change_commands(network, "line1", "forward", direction))
+    assert all(command.node == "r1" for command in change_commands(network, "link1", "forward", direction))
 
 
 chances = st.integers(min_value=1, max_value=10**9 - 1)
@@ -140,13 +140,13 @@ def test_mean_loss_lies_between_the_states(p: int, r: int, bad: int, good: int) 
     assert min(bad, good) <= chain.mean_loss * 10**9 <= max(bad, good)
 
 
-def _spread(**keys: object) -> Spread:
+def _spread(**keys: object) -> DelayDistribution:
     found = spread_of(DelayKeys.model_validate(keys))
     assert found is not None
     return found
 
 
-def _drawn_ns(spread: Spread) -> list[float]:
+def _drawn_ns(spread: DelayDistribution) -> list[float]:
     """Every delay that netem may draw, as often as it stands in the table."""
     values = [value for count, value in spread.entries for _ in range(count)]
     assert all(-32768 <= value <= 32767 for value in values)
@@ -181,9 +181,9 @@ def test_reordered_share(share: int, delay: int) -> None:
 @pytest.mark.parametrize("keys", [{"delay": "20 ms", "reorder": "1 %"}, {"extra_delay": ["0 ms", "1 ms", "9 ms"]}])
 def test_the_file_has_the_entries(keys: dict[str, object], tmp_path: Path) -> None:
     spread = _spread(**keys)
-    line = table_command("line1", "forward", spread).argv[-1].replace(FOLDER, str(tmp_path))
+    line = table_command("link1", "forward", spread).argv[-1].replace(FOLDER, str(tmp_path))
     subprocess.run(["sh", "-c", line], check=True)
-    written = [int(word) for word in (tmp_path / "line1-forward.dist").read_text().split()]
+    written = [int(word) for word in (tmp_path / "link1-forward.dist").read_text().split()]
     assert written == [value for count, value in spread.entries for _ in range(count)]
 
 

@@ -128,7 +128,7 @@ def test_sender_shapes_itself_if_asked_to() -> None:
 def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
     direction = {"rate": "8 Mbit/s", "delay": "1 ms"}
     links: dict[str, dict[str, object]] = {
-        "line1": {"between": ["client", "server"], "forward": direction, "backward": direction}
+        "link1": {"between": ["client", "server"], "forward": direction, "backward": direction}
     }
     plan = plan_of(links, routers=())
     for node, text in shaping(plan):
@@ -136,7 +136,7 @@ def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
         assert "dev ifb.1 " in text or "clsact" in text or "ingress" in text
 
 
-@pytest.mark.parametrize("name", ["disjoint-lines", "shared-bottleneck", "line"])
+@pytest.mark.parametrize("name", ["disjoint-paths", "shared-bottleneck", "chain"])
 def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
     tables = preset.expand(preset.Topology.model_validate({"preset": name}))
     direction = {"rate": "8 Mbit/s", "delay": "1 ms", "loss": "1 %", "queue": "10 packets"}

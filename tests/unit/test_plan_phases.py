@@ -162,17 +162,17 @@ def test_changes_keep_the_offset(tmp_path: Path) -> None:
     """A change of the delay by an event, or of the rate, leaves the link's phase as it is."""
     (tmp_path / "s.toml").write_text(
         'title = "t"\ntopology = { preset = "direct" }\n'
-        '[links.line1]\nforward = { rate = "10 Mbit/s", delay = "20 ms" }\n'
+        '[links.link1]\nforward = { rate = "10 Mbit/s", delay = "20 ms" }\n'
         '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "10 s"\n'
         + "".join(
-            f'[[events]]\nat = "{at} s"\nwhat = "change"\nlink = "line1"\ndirection = "forward"\n{new}\n'
+            f'[[events]]\nat = "{at} s"\ntype = "change"\nlink = "link1"\ndirection = "forward"\n{new}\n'
             for at, new in ((1, 'rate = "1 Mbit/s"'), (2, 'delay = "50 ms"'), (3, 'delay = "0 ms"'))
         )
     )
     described = load(tmp_path / "s.toml").points[0].scenario
     seen = set()
     for seed in range(20):
-        offset = phases_of(described, seed).delays_ns["line1", "forward"]
+        offset = phases_of(described, seed).delays_ns["link1", "forward"]
         plan = compile_plan(described, seed=seed)
         texts = [" ".join(command.argv) for command in plan.setup if "netem" in command.argv]
         texts += [" ".join(event.commands[0].argv) for event in plan.events]
@@ -185,7 +185,7 @@ def test_changes_keep_the_offset(tmp_path: Path) -> None:
 
 
 def test_events_and_recording_stay_at_their_instants() -> None:
-    event = {"at": "3 s", "what": "down", "link": "line"}
+    event = {"at": "3 s", "type": "down", "link": "line"}
     for seed in range(5):
         plan = compile_plan(scenario(events=[event]), seed=seed)
         assert [one.at_ns for one in plan.events] == [3 * 10**9]

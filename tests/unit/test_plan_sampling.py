@@ -14,7 +14,7 @@ from mptcplab.scenario.load import load
 TEXT = """
 title = "t"
 topology.preset = "direct"
-links.line1 = { rate = "80 Mbit/s", delay = "10 ms" }
+links.link1 = { rate = "80 Mbit/s", delay = "10 ms" }
 [workloads.bulk]
 kind = "flow"
 from = "client"

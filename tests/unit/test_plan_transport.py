@@ -37,23 +37,23 @@ def plan_of(topology: dict[str, Any], **keys: Any) -> Plan:
     return compile_plan(scenario(topology, **keys), seed=1)
 
 
-LINES = {"preset": "disjoint-lines", "lines": 2}
+LINES = {"preset": "disjoint-paths", "paths": 2}
 
 
 # -- endpoints
 
 
 def test_disjoint_lines() -> None:
-    """The client joins from wherever its routes to an announced address begin; line1 is the first subflow's."""
-    plan = plan_of({"preset": "disjoint-lines", "lines": 3})
+    """The client joins from wherever its routes to an announced address begin; link1 is the first subflow's."""
+    plan = plan_of({"preset": "disjoint-paths", "paths": 3})
     assert endpoints(plan, "client") == ["10.0.1.1 dev access1 subflow"]
-    assert endpoints(plan, "server") == ["10.0.4.2 dev line2 signal", "10.0.6.2 dev line3 signal"]
+    assert endpoints(plan, "server") == ["10.0.4.2 dev link2 signal", "10.0.6.2 dev link3 signal"]
     for host in ("client", "server"):
         assert commands(plan, host, "ip", "mptcp", "limits", "set") == ["subflows 8 add_addr_accepted 8"]
 
 
 @pytest.mark.parametrize(
-    "topology", [{"preset": "direct"}, {"preset": "line"}, {"preset": "disjoint-lines", "lines": 1}]
+    "topology", [{"preset": "direct"}, {"preset": "chain"}, {"preset": "disjoint-paths", "paths": 1}]
 )
 def test_hosts_with_one_address_need_no_endpoints(topology: dict[str, Any]) -> None:
     plan = plan_of(topology)
@@ -61,7 +61,7 @@ def test_hosts_with_one_address_need_no_endpoints(topology: dict[str, Any]) -> N
 
 
 def test_shared_bottleneck() -> None:
-    plan = plan_of({"preset": "shared-bottleneck", "lines": 2})
+    plan = plan_of({"preset": "shared-bottleneck", "paths": 2})
     assert endpoints(plan, "client") == ["10.0.1.1 dev access1 subflow", "10.0.2.1 dev access2 subflow"]
     for host in ("server", "client2", "server2"):
         assert endpoints(plan, host) == []
@@ -73,7 +73,7 @@ def test_fullmesh() -> None:
         "10.0.1.1 dev access1 subflow fullmesh",
         "10.0.3.1 dev access2 subflow fullmesh",
     ]
-    assert endpoints(plan, "server") == ["10.0.4.2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["10.0.4.2 dev link2 signal"]
 
 
 def test_none() -> None:
@@ -142,25 +142,25 @@ def weights(plan: Plan, host: str) -> str:
 
 def test_weights_are_by_addresses_that_the_host_can_tell_subflows_by() -> None:
     """The links of the lines end at the server, the access links at the client: both can use both."""
-    for names in ({"line1": 3, "line2": 1}, {"access1": 3, "access2": 1}):
+    for names in ({"link1": 3, "link2": 1}, {"access1": 3, "access2": 1}):
         plan = plan_of(LINES, transport={"scheduler": "weighted", "weights": names})
-        expected = "10.0.2.2=3 10.0.4.2=1" if "line1" in names else "10.0.1.1=3 10.0.3.1=1"
+        expected = "10.0.2.2=3 10.0.4.2=1" if "link1" in names else "10.0.1.1=3 10.0.3.1=1"
         assert weights(plan, "client") == weights(plan, "server") == expected
         assert plan.needs.weights
 
 
 def test_weights_of_ipv6() -> None:
-    transport = {"scheduler": "priority", "weights": {"line2": 9}}
+    transport = {"scheduler": "priority", "weights": {"link2": 9}}
     assert weights(plan_of(LINES, transport=transport, family="ipv6"), "client") == "fd00:6d70:7463:4::2=9"
 
 
 def test_weights_of_links_between_two_hosts_are_by_the_own_end() -> None:
-    plan = plan_of({"preset": "direct"}, transport={"scheduler": "weighted", "weights": {"line1": 2}})
+    plan = plan_of({"preset": "direct"}, transport={"scheduler": "weighted", "weights": {"link1": 2}})
     assert (weights(plan, "client"), weights(plan, "server")) == ("10.0.1.1=2", "10.0.1.2=2")
 
 
 def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
-    shared = {"preset": "shared-bottleneck", "lines": 2}
+    shared = {"preset": "shared-bottleneck", "paths": 2}
     plan = plan_of(shared, transport={"scheduler": "weighted", "weights": {"access1": 2}})
     assert weights(plan, "client") == weights(plan, "server") == "10.0.1.1=2"
     assert weights(plan, "client2") == ""
@@ -169,14 +169,14 @@ def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
 @pytest.mark.parametrize("scheduler", ["default", "roundrobin", None])
 def test_weights_wait_for_a_scheduler_that_uses_them(scheduler: str | None) -> None:
     """So that a sweep over schedulers may have weights, also with kernels that have none."""
-    plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"line1": 3}})
+    plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"link1": 3}})
     assert weights(plan, "client") == ""
     assert not plan.needs.weights
 
 
 def test_weights_are_set_for_a_scheduler_of_a_workload() -> None:
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s", "scheduler": "weighted"}
-    plan = plan_of(LINES, transport={"weights": {"line1": 3}}, workloads={"bulk": bulk})
+    plan = plan_of(LINES, transport={"weights": {"link1": 3}}, workloads={"bulk": bulk})
     assert weights(plan, "client") == "10.0.2.2=3"
 
 
@@ -201,13 +201,13 @@ def test_route_tables_of_a_host_with_two_links() -> None:
 
 
 def test_host_with_one_link_has_one_table() -> None:
-    plan = plan_of({"preset": "line", "routers": 2})
+    plan = plan_of({"preset": "chain", "routers": 2})
     assert commands(plan, "client", "ip", "rule", "add") == []
     assert commands(plan, "client", "ip", "route", "add") == [
         "10.0.2.0/24 via 10.0.1.2 dev client-r1 src 10.0.1.1",
         "10.0.3.0/24 via 10.0.1.2 dev client-r1 src 10.0.1.1",
     ]
-    assert commands(plan, "r1", "ip", "route", "add") == ["10.0.3.0/24 via 10.0.2.2 dev line1"]
+    assert commands(plan, "r1", "ip", "route", "add") == ["10.0.3.0/24 via 10.0.2.2 dev link1"]
 
 
 def test_parallel_links_between_two_routers() -> None:
@@ -234,17 +234,17 @@ def test_parallel_links_between_two_routers() -> None:
 
 def test_parallel_links_between_two_hosts() -> None:
     tables = preset.expand(preset.Topology.model_validate({"preset": "direct"}))
-    tables["links"]["line2"] = {"between": ["client", "server"]}
+    tables["links"]["link2"] = {"between": ["client", "server"]}
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
     plan = compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": bulk}}), seed=1)
     assert commands(plan, "client", "ip", "rule", "add") == [
         "from 10.0.1.1 table 100 priority 100",
         "from 10.0.2.1 table 101 priority 101",
     ]
-    assert endpoints(plan, "server") == ["10.0.2.2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["10.0.2.2 dev link2 signal"]
 
 
-@pytest.mark.parametrize("topology", [LINES, {"preset": "line"}, {"preset": "shared-bottleneck", "lines": 3}])
+@pytest.mark.parametrize("topology", [LINES, {"preset": "chain"}, {"preset": "shared-bottleneck", "paths": 3}])
 def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> None:
     plan = plan_of(topology)
     owner: dict[str, tuple[str, str]] = {}
@@ -269,6 +269,6 @@ def test_ipv6() -> None:
         "fd00:6d70:7463:1::1/64 dev access1 nodad",
         "fd00:6d70:7463:3::1/64 dev access2 nodad",
     ]
-    assert endpoints(plan, "server") == ["fd00:6d70:7463:4::2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["fd00:6d70:7463:4::2 dev link2 signal"]
     assert commands(plan, "client", "ip", "-6", "rule", "add")[0] == "from fd00:6d70:7463:1::1 table 100 priority 100"
     assert not any("10.0." in " ".join(command.argv) for command in plan.setup)

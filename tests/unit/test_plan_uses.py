@@ -51,7 +51,7 @@ def test_kinds_say_what_they_use(kind: str, algorithms: dict[str, Any], protocol
     scenario = {
         "title": "t",
         "hosts": hosts,
-        "links": {"line1": {"between": ["client", "server"], "forward": reorder}},
+        "links": {"link1": {"between": ["client", "server"], "forward": reorder}},
         "workloads": {"bulk": workload},
         "record": {"captures": [{"node": "client"}]},
     }
@@ -70,7 +70,7 @@ def test_links_say_what_they_use(said: dict[str, Any]) -> None:
     link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **said}}
     workload = {"kind": "flow", "from": "client", "to": "server", "size": "1 kB"}
     hosts: dict[str, Any] = {"client": {}, "server": {}}
-    scenario = {"title": "t", "hosts": hosts, "links": {"line1": link}, "workloads": {"bulk": workload}}
+    scenario = {"title": "t", "hosts": hosts, "links": {"link1": link}, "workloads": {"bulk": workload}}
     assert _undeclared(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
 
 

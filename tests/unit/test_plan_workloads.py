@@ -34,7 +34,7 @@ GOALS: dict[str, dict[str, Any]] = {
 
 
 def _scenario(kind: str, *, family: str = "ipv4", protocol: str = "mptcp", **keys: Any) -> Scenario:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
     for host in tables["hosts"].values():
         host["transport"] = {"protocol": protocol}
     load = {"kind": kind, "from": "client", "to": "server", **GOALS[kind], **keys}
@@ -125,7 +125,7 @@ def test_a_call_is_g711() -> None:
 def test_cross_traffic_has_its_rate_and_its_times() -> None:
     assert "--message-bytes 1400 --message-ns 11200000" in _lines(_plan("udp"))[1]
     assert "--on-us" not in _lines(_plan("udp"))[1]
-    client = _lines(_plan("udp", on="1 s", off="500 ms", direction="download"))[1]
+    client = _lines(_plan("udp", on="1 s", off="500 ms", reverse=True))[1]
     assert "--on-us 1000000 --off-us 500000 --exponential --download" in client
     assert "--exponential" not in _lines(_plan("udp", on="1 s", off="500 ms", times="fixed"))[1]
 

@@ -73,13 +73,13 @@ def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("links.line1.discipline=cake",), "cannot do to packets what the scenario asks for: cake"),
-        (("routers.r1.nat=['line1']",), "cannot do to packets what the scenario asks for: nft"),
+        (("links.link1.discipline=cake",), "cannot do to packets what the scenario asks for: cake"),
+        (("routers.r1.nat=['link1']",), "cannot do to packets what the scenario asks for: nft"),
     ],
 )
 def test_an_engine_is_not_asked_for_what_it_cannot(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:
     options = [word for setting in settings for word in ("--set", setting)]
-    two_lines = str(PLUGINS.parents[1] / "examples" / "two-lines.toml")
+    two_lines = str(PLUGINS.parents[1] / "examples" / "two-paths.toml")
     arguments = ("-m", "mptcplab", "run", two_lines, *options, "--engine", "loud", "--out", str(tmp_path / "out"))
     done = run(*arguments, plugins=str(PLUGINS / "loud.py"))
     assert done.returncode == 2, done.stderr

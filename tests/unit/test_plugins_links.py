@@ -18,8 +18,8 @@ police = partial(run, plugins=str(POLICE))
 #: A trace in place of the event, and a host that sends.
 TRACED = """
 title = "A line whose policer follows a trace"
-topology = { preset = "disjoint-lines" }
-links.line1 = { rate = "10 Mbit/s", trace = "police.csv" }
+topology = { preset = "disjoint-paths" }
+links.link1 = { rate = "10 Mbit/s", trace = "police.csv" }
 links.access1 = { rate = "10 Mbit/s", forward.police = "5 Mbit/s" }
 [workloads.bulk]
 kind = "flow"
@@ -68,10 +68,10 @@ def test_plan() -> None:
     """The filters stand before the queueing disciplines, and an event changes one without a gap."""
     plan = printed("plan", str(SCENARIO))
     action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
-    assert "tc filter add dev line1 egress pref 7 " + action.format(4) in plan
-    assert "tc filter add dev line1 ingress pref 7 " + action.format(4) in plan
+    assert "tc filter add dev link1 egress pref 7 " + action.format(4) in plan
+    assert "tc filter add dev link1 ingress pref 7 " + action.format(4) in plan
     assert plan.count(action.format(2)) == 2
-    assert "tc filter delete dev line1 egress pref 7\n" in plan
+    assert "tc filter delete dev link1 egress pref 7\n" in plan
     assert "parent 2:1 handle 3: sfq limit 825 perturb 10" in plan
 
 
@@ -85,21 +85,21 @@ def test_trace(tmp_path: Path) -> None:
     assert f"{tc} add dev access1 ingress {action.format(5)}" in lines
     step = next(number for number, line in enumerate(lines) if action.format(2) in line)
     assert [line.strip() for line in lines[step - 1 : step + 3]] == [
-        f"{tc} delete dev line1 egress pref 7",
-        f"{tc} add dev line1 egress {action.format(2)}",
-        f"{tc} delete dev line1 ingress pref 7",
-        f"{tc} add dev line1 ingress {action.format(2)}",
+        f"{tc} delete dev link1 egress pref 7",
+        f"{tc} add dev link1 egress {action.format(2)}",
+        f"{tc} delete dev link1 ingress pref 7",
+        f"{tc} add dev link1 ingress {action.format(2)}",
     ]
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("links.line1.forward.police=1 kbit/s",), "lets hardly anything pass"),
-        (("links.line2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
-        (("links.line2.aqm.perturb=0",), "is out of range"),
-        (("events.0.link=line2",), "cannot be given to a direction without a police"),
-        (("events.0.rate=5 Mbit/s", "links.line1.police=2 Mbit/s"), ""),
+        (("links.link1.forward.police=1 kbit/s",), "lets hardly anything pass"),
+        (("links.link2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
+        (("links.link2.aqm.perturb=0",), "is out of range"),
+        (("events.0.link=link2",), "cannot be given to a direction without a police"),
+        (("events.0.rate=5 Mbit/s", "links.link1.police=2 Mbit/s"), ""),
     ],
 )
 def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], said: str) -> None:

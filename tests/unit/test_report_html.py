@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.html_page import EVIL, PageText, drawing_of
-from tests.unit.made_manifest import told
+from tests.unit.made_manifest import described as workloads_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
@@ -92,7 +92,7 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
     names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["goodput"]]
-    assert names == [f"{EVIL}>line1"], "and it reads back as it was"
+    assert names == [f"{EVIL}>link1"], "and it reads back as it was"
 
 
 def test_loads_nothing(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
         place = folder / "runs" / f"{number:016x}"
         shutil.copytree(source, place)
         manifest = json.loads((place / "manifest.json").read_text())
-        settings = {**dict(manifest["settings"]), "links.line1.delay": f"{number} ms"}
+        settings = {**dict(manifest["settings"]), "links.link1.delay": f"{number} ms"}
         (place / "manifest.json").write_text(
             json.dumps(manifest | {"identity": place.name, "settings": [list(pair) for pair in settings.items()]})
         )
@@ -149,9 +149,9 @@ def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     (folder / "runs" / "broken" / "manifest.json").write_text("{}")
     warnings = {notice.text: notice for notice in _only(folder).notices if notice.level == "warning"}
     missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
-    assert missing.where == ("protocol mptcp, line2.delay 30 ms, seed 2",)
+    assert missing.where == ("protocol mptcp, link2.delay 30 ms, seed 2",)
     assert missing.command.endswith(
-        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.line2.delay=30 ms'"
+        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.link2.delay=30 ms'"
     )
     assert any("kernel" in text and notice.where for text, notice in warnings.items()), warnings
     assert any("could not be read" in text and "broken" in notice.where[0] for text, notice in warnings.items())
@@ -177,7 +177,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 3")
     document = json.loads((folder / "results.json").read_text())
-    settings = {"transport.protocol": "mptcp", "links.line2.delay": "30 ms"}
+    settings = {"transport.protocol": "mptcp", "links.link2.delay": "30 ms"}
     lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
     (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
     assert _only(folder).repeat.commands[0].line.endswith("made.toml --seed 1 --repeats 3")
@@ -208,11 +208,11 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
     text = TWO_LINES + (
         'transport = { congestion_control = "reno", sysctl = { "net.ipv4.tcp_ecn" = 1 } }\n'
         'hosts.client.transport.endpoints = [{ link = "access2", flags = ["subflow", "backup"] }]\n'
-        'links.line1.backward = { loss = "0.5 %", queue = "20 packets" }\n'
+        'links.link1.backward = { loss = "0.5 %", queue = "20 packets" }\n'
     )
-    text = text.replace("links.line1 = {", "links.line1 = { ").replace(
-        'links.line1 = {  rate = "50 Mbit/s", delay = "10 ms" }',
-        'links.line1.rate = "50 Mbit/s"\nlinks.line1.delay = "10 ms"',
+    text = text.replace("links.link1 = {", "links.link1 = { ").replace(
+        'links.link1 = {  rate = "50 Mbit/s", delay = "10 ms" }',
+        'links.link1.rate = "50 Mbit/s"\nlinks.link1.delay = "10 ms"',
     )
     make_results(tmp_path / "r", text)
     results = open_results(tmp_path / "r")
@@ -244,7 +244,7 @@ def test_goodput_over_time_adds_up(tmp_path: Path) -> None:
         (measured,) = run.result.measured
         total = sum(float(np.dot(rates, np.diff(line.edges))) for rates in line.goodput.values())
         assert total == pytest.approx(measured.goodput_bps * measured.duration_s / 1e6, rel=1e-4)
-        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>line1", "access2>line2"]
+        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>link1", "access2>link2"]
         assert all(value > 0 for curve in line.rtt for value in curve.values), "0 is not a round-trip time"
 
 
@@ -273,7 +273,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         pl.DataFrame(
             {
                 "time_ns": [10**8, 10**8, 2 * 10**8],
-                "link": ["line1", "line2", "line1"],
+                "link": ["link1", "link2", "link1"],
                 "direction": ["forward", "forward", "forward"],
                 "bytes": [3000, 0, 150_000],
                 "packets": [2, 0, 100],
@@ -282,7 +282,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         ).write_parquet(place / "queues.parquet")
     drawing = drawing_of(_only(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
-    queue = {"name": "line1 forward", "t": (0.1, 0.2), "v": (3, 150)}
+    queue = {"name": "link1 forward", "t": (0.1, 0.2), "v": (3, 150)}
     assert drawing.data["points"][0]["workloads"][0]["queue"] == [queue]
 
 
@@ -298,9 +298,9 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_axes(labels: list[str], scale: str, numbers: tuple[float, ...] | None) -> None:
-    rows = [result_row(settings={"links.line1.delay": label, "transport.protocol": "tcp"}) for label in labels]
+    rows = [result_row(settings={"links.link1.delay": label, "transport.protocol": "tcp"}) for label in labels]
     (axis,) = axes_of(rows)
-    assert (axis.name, axis.scale, axis.labels) == ("line1.delay", scale, tuple(labels))
+    assert (axis.name, axis.scale, axis.labels) == ("link1.delay", scale, tuple(labels))
     assert axis.numbers == (pytest.approx(numbers) if numbers else None)
 
 
@@ -319,11 +319,11 @@ def test_same_folder_same_bytes(tmp_path: Path) -> None:
     ("described", "expected"),
     [
         ({"kind": "flow", "duration": "10 s"}, "it: flow, a → b, 10 s"),
-        ({"kind": "flow", "size": "1 MB", "direction": "download"}, "it: flow, a ← b, 1 MB"),
+        ({"kind": "flow", "size": "1 MB", "reverse": True}, "it: flow, a ← b, 1 MB"),
         ({"kind": "http", "size": "1 MB"}, "it: http, a ← b, 1 MB"),
         ({"kind": "web", "duration": "10 s"}, "it: web, a ← b, 10 s"),
     ],
 )
 def test_arrows_point_to_who_receives(described: dict[str, Any], expected: str) -> None:
-    (load,) = told({"it": {"from": "a", "to": "b", **described}})
+    (load,) = workloads_of({"it": {"from": "a", "to": "b", **described}})
     assert html_build._workload(load) == expected

@@ -12,7 +12,7 @@ from mptcplab.report.link_words import impairment_words, mtu_words
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 
-HEAD = 'title = "t"\ntopology = { preset = "disjoint-lines" }\n'
+HEAD = 'title = "t"\ntopology = { preset = "disjoint-paths" }\n'
 WORKLOAD = '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nsize = "1 MB"\n'
 
 
@@ -23,8 +23,8 @@ def _points(tmp_path: Path, text: str) -> list[dict[str, Any]]:
 
 
 def _line1(tmp_path: Path, text: str) -> dict[str, Any]:
-    (point,) = _points(tmp_path, f"[links.line1]\n{text}")
-    found: dict[str, Any] = point["links"]["line1"]
+    (point,) = _points(tmp_path, f"[links.link1]\n{text}")
+    found: dict[str, Any] = point["links"]["link1"]
     return found
 
 
@@ -68,11 +68,11 @@ def test_delays(tmp_path: Path) -> None:
 
 def test_swept_words_and_boxes_are_all_in_the_picture(tmp_path: Path) -> None:
     text = (
-        '[links.line1]\nrate = "10 Mbit/s"\n[routers.r1]\nnat = ["line1"]\n'
-        '[sweep]\n"links.line1.discipline" = ["tail-drop", "codel", "cake"]\n'
+        '[links.link1]\nrate = "10 Mbit/s"\n[routers.r1]\nnat = ["link1"]\n'
+        '[sweep]\n"links.link1.discipline" = ["tail-drop", "codel", "cake"]\n'
         '"routers.r2.middlebox.strip" = [[], ["all"]]\n'
     )
     (picture,) = networks(_points(tmp_path, text))
-    for words in ("tail-drop | codel | cake", "NAT at line1", "strips all"):
+    for words in ("tail-drop | codel | cake", "NAT at link1", "strips all"):
         assert words in picture.svg
         assert words in picture.text

@@ -52,7 +52,7 @@ def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     assert [line.split()[-3:] for line in table.splitlines() if line.strip().startswith("made: all")] == [
         ["1", "of", "4"]
     ]
-    changed = ended(out, "made/1", "--quick", "--set", "links.line1.rate=49 Mbit/s").stdout
+    changed = ended(out, "made/1", "--quick", "--set", "links.link1.rate=49 Mbit/s").stdout
     assert "full form" not in changed, "it is another experiment"
 
 

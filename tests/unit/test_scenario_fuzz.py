@@ -27,15 +27,15 @@ seed = 3
 repeats = 2
 
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 queue = "50 ms"
 forward = { delay = "10 ms", jitter = "1 ms", loss = "0.1 %" }
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 burst = "10 kB"
 addresses = ["10.77.0.1/24", "10.77.0.2/24"]
@@ -54,7 +54,7 @@ sysctl = { "net.ipv4.tcp_ecn" = 1 }
 kind = "flow"
 from = "client"
 to = "server"
-via = "line1"
+via = "link1"
 duration = "10 s"
 
 [workloads.file]
@@ -69,17 +69,17 @@ interval = "100 ms"
 
 [sweep]
 "transport.scheduler" = ["default", "roundrobin"]
-"links.line*.delay" = ["5 ms", "10 ms"]
+"links.link*.delay" = ["5 ms", "10 ms"]
 
 [[sweep.zip]]
-"links.line1.loss" = ["0 %", "1 %"]
-"links.line2.loss" = ["1 %", "0 %"]
+"links.link1.loss" = ["0 %", "1 %"]
+"links.link2.loss" = ["1 %", "0 %"]
 """
 
 _TEXTS = st.one_of(
     st.text(max_size=8),
     st.sampled_from(
-        ["", "auto", "tcp", "flow", "10 ms", "-1 s", "1e999 s", "10 Mbit/s", "line1", "client", "r1", "1 packets", "*"]
+        ["", "auto", "tcp", "flow", "10 ms", "-1 s", "1e999 s", "10 Mbit/s", "link1", "client", "r1", "1 packets", "*"]
     ),
 )
 _SCALARS = st.one_of(
@@ -217,7 +217,7 @@ def test_any_bytes(tmp_path_factory: Any, content: bytes) -> None:
 @_FUZZ
 @given(
     key=st.one_of(
-        st.sampled_from(["links.line1.rate", "transport", "topology.lines", "links.*.delay", "*.*", "hosts", "title"]),
+        st.sampled_from(["links.link1.rate", "transport", "topology.lines", "links.*.delay", "*.*", "hosts", "title"]),
         st.text(max_size=6),
     ),
     value=st.one_of(VALUES.map(toml), st.text(max_size=8)),

@@ -58,17 +58,17 @@ BEYOND = {
         "middlebox-all-and-more middlebox-option-twice middlebox-out-alone middlebox-strip-and-drop nat-twice "
         "overtake-without-jitter reorder-beside-jitter reorder-without-delay mtu-small-for-ipv6 "
         "burst-without-rate jitter-above-delay queue-without-rate link-to-itself host-and-router "
-        "topology-lines-of-line topology-routers-of-lines transport-buffer-descending transport-endpoint-twice "
+        "topology-paths-of-chain topology-routers-of-paths transport-buffer-descending transport-endpoint-twice "
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
-        "record-capture-filter-option repeats-least-above-most weights-also-by-sysctl "
+        "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
         "weights-of-another-scheduler weights-without-scheduler"
     ),
     "events in their order": (
         "event-address-there event-address-twice event-between-routers event-changes-nothing "
         "event-change-of-nothing event-delay-below-jitter event-direction-of-interface event-down-twice "
-        "event-how-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
+        "event-mode-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
         "event-node-of-silent event-rate-of-down event-rate-too-slow event-rate-without-rate event-too-late "
         "event-unknown-link event-without-link event-up-of-one-direction event-up-without-down trace-and-change"
     ),

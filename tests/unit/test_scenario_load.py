@@ -29,7 +29,7 @@ from = "client"
 to = "server"
 size = "10 MB"
 """
-LINES = 'title = "Two lines"\n[topology]\npreset = "disjoint-lines"\n'
+LINES = 'title = "Two lines"\n[topology]\npreset = "disjoint-paths"\n'
 
 Write = Callable[..., Path]
 
@@ -82,9 +82,9 @@ def test_seed_and_repeats_from_arguments_and_settings(write: Write) -> None:
 
 
 def test_label_names_whole_keys_when_short_ones_are_ambiguous(write: Write) -> None:
-    sweep = '[[sweep.zip]]\n"links.line1.delay" = ["1 ms", "2 ms"]\n"links.line2.delay" = ["2 ms", "1 ms"]\n'
+    sweep = '[[sweep.zip]]\n"links.link1.delay" = ["1 ms", "2 ms"]\n"links.link2.delay" = ["2 ms", "1 ms"]\n'
     run = load(write(LINES + WORKLOAD + sweep)).runs[0]
-    assert run.label == "links.line1.delay 1 ms, links.line2.delay 2 ms, seed 1"
+    assert run.label == "links.link1.delay 1 ms, links.link2.delay 2 ms, seed 1"
     assert isinstance(run, Run)
 
 
@@ -92,12 +92,12 @@ def test_label_names_whole_keys_when_short_ones_are_ambiguous(write: Write) -> N
 
 
 def test_extending_file_is_laid_over_its_base(write: Write) -> None:
-    write(LINES + '[links.line1]\nrate = "1 Mbit/s"\ndelay = "5 ms"\n' + WORKLOAD, "base.toml")
-    file = write('extends = "base.toml"\ntitle = "Mine"\n[links.line1]\nrate = "2 Mbit/s"\n')
+    write(LINES + '[links.link1]\nrate = "1 Mbit/s"\ndelay = "5 ms"\n' + WORKLOAD, "base.toml")
+    file = write('extends = "base.toml"\ntitle = "Mine"\n[links.link1]\nrate = "2 Mbit/s"\n')
     scenario = one(load(file))
     assert scenario.title == "Mine"
-    assert scenario.links["line1"].forward.rate == Rate(2 * 10**6)
-    assert scenario.links["line1"].backward.delay == Duration(5 * 10**6)
+    assert scenario.links["link1"].forward.rate == Rate(2 * 10**6)
+    assert scenario.links["link1"].backward.delay == Duration(5 * 10**6)
 
 
 def test_bases_of_bases_are_relative_to_their_own_folder(write: Write, tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_another_kind_of_workload_keeps_who_talks_to_whom(write: Write) -> None:
 
 
 def test_error_in_a_base_names_the_base(write: Write, tmp_path: Path) -> None:
-    write(LINES + WORKLOAD + '[links.line1]\nrate = "fast"\n', "base.toml")
+    write(LINES + WORKLOAD + '[links.link1]\nrate = "fast"\n', "base.toml")
     with pytest.raises(InputError) as caught:
         load(write('extends = "base.toml"\n'))
-    assert caught.value.message == f'{tmp_path}/base.toml:11: links.line1.rate = "fast": is not a rate'
+    assert caught.value.message == f'{tmp_path}/base.toml:11: links.link1.rate = "fast": is not a rate'
 
 
 # -- presets
@@ -136,12 +136,12 @@ def test_error_in_a_base_names_the_base(write: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("topology", "hosts", "routers", "links"),
     [
-        ('preset = "direct"', "client server", "", "line1"),
-        ('preset = "line"', "client server", "r1 r2 r3", "client-r1 line1 line2 r3-server"),
-        ('preset = "line"\nrouters = 1', "client server", "r1", "client-r1 line1"),
-        ('preset = "disjoint-lines"', "client server", "r1 r2", "access1 line1 access2 line2"),
-        ('preset = "disjoint-lines"\nlines = 1', "client server", "r1", "access1 line1"),
-        ('preset = "shared-bottleneck"\nlines = 1', "client server client2 server2", "r1 r2",
+        ('preset = "direct"', "client server", "", "link1"),
+        ('preset = "chain"', "client server", "r1 r2 r3", "client-r1 link1 link2 r3-server"),
+        ('preset = "chain"\nrouters = 1', "client server", "r1", "client-r1 link1"),
+        ('preset = "disjoint-paths"', "client server", "r1 r2", "access1 link1 access2 link2"),
+        ('preset = "disjoint-paths"\npaths = 1', "client server", "r1", "access1 link1"),
+        ('preset = "shared-bottleneck"\npaths = 1', "client server client2 server2", "r1 r2",
          "access1 access-client2 bottleneck r2-server r2-server2"),
     ],
 )  # fmt: skip
@@ -154,8 +154,8 @@ def test_presets(write: Write, topology: str, hosts: str, routers: str, links: s
 
 @pytest.mark.parametrize("lines", range(1, 17))
 def test_presets_of_every_size(lines: int) -> None:
-    for sizes in ({"preset": "disjoint-lines", "lines": lines}, {"preset": "line", "routers": lines},
-                  {"preset": "shared-bottleneck", "lines": lines}):  # fmt: skip
+    for sizes in ({"preset": "disjoint-paths", "paths": lines}, {"preset": "chain", "routers": lines},
+                  {"preset": "shared-bottleneck", "paths": lines}):  # fmt: skip
         tables = preset.expand(preset.Topology.model_validate(sizes))
         nodes = {**tables["hosts"], **tables["routers"]}
         assert all(end in nodes for link in tables["links"].values() for end in link["between"])
@@ -163,31 +163,31 @@ def test_presets_of_every_size(lines: int) -> None:
 
 
 def test_preset_keeps_its_order_and_takes_what_the_file_adds(write: Write) -> None:
-    more = '[routers.r9]\n[links.line2]\nrate = "1 Mbit/s"\n[links.extra]\nbetween = ["r9", "server"]\n'
+    more = '[routers.r9]\n[links.link2]\nrate = "1 Mbit/s"\n[links.extra]\nbetween = ["r9", "server"]\n'
     scenario = one(load(write(LINES + WORKLOAD + more)))
-    assert list(scenario.links) == ["access1", "line1", "access2", "line2", "extra"]
-    assert scenario.links["line2"].forward.rate == Rate(10**6)
-    assert scenario.links["line2"].between == ("r2", "server")
+    assert list(scenario.links) == ["access1", "link1", "access2", "link2", "extra"]
+    assert scenario.links["link2"].forward.rate == Rate(10**6)
+    assert scenario.links["link2"].between == ("r2", "server")
 
 
 # -- links and hosts
 
 
 def test_key_of_a_link_holds_for_both_directions(write: Write) -> None:
-    link = '[links.line1]\nrate = "8 Mbit/s"\nqueue = "10 packets"\nbackward = { rate = "1 Mbit/s", loss = "1 %" }\n'
-    line = one(load(write(LINES + WORKLOAD + link))).links["line1"]
+    link = '[links.link1]\nrate = "8 Mbit/s"\nqueue = "10 packets"\nbackward = { rate = "1 Mbit/s", loss = "1 %" }\n'
+    line = one(load(write(LINES + WORKLOAD + link))).links["link1"]
     assert (line.forward.rate, line.backward.rate) == (Rate(8 * 10**6), Rate(10**6))
     assert (line.forward.loss, line.backward.loss) == (Probability(0), Probability(10**7))
     assert line.forward.queue == line.backward.queue == QueueLength.parse("10 packets")
 
 
 def test_queue_of_a_link_that_is_a_bottleneck_one_way(write: Write) -> None:
-    line = one(load(write(LINES + WORKLOAD + '[links.line1]\nqueue = "1 s"\nforward.rate = "1 Mbit/s"\n')))
-    assert line.links["line1"].backward.rate is None
+    line = one(load(write(LINES + WORKLOAD + '[links.link1]\nqueue = "1 s"\nforward.rate = "1 Mbit/s"\n')))
+    assert line.links["link1"].backward.rate is None
 
 
 def test_queue_holds_100_ms_by_default(write: Write) -> None:
-    line = one(load(write(LINES + WORKLOAD + '[links.line1]\nrate = "8 Mbit/s"\n'))).links["line1"]
+    line = one(load(write(LINES + WORKLOAD + '[links.link1]\nrate = "8 Mbit/s"\n'))).links["link1"]
     assert line.forward.queue.bytes_at(Rate(8 * 10**6)) == 100_000
 
 
@@ -222,10 +222,10 @@ def test_endpoints_of_a_host_replace_the_common_ones(write: Write) -> None:
 AXES = """
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line*.rate" = ["1 Mbit/s", "2 Mbit/s"]
+"links.link*.rate" = ["1 Mbit/s", "2 Mbit/s"]
 [[sweep.zip]]
-"links.line1.delay" = ["1 ms", "2 ms", "3 ms"]
-"links.line2.delay" = ["3 ms", "2 ms", "1 ms"]
+"links.link1.delay" = ["1 ms", "2 ms", "3 ms"]
+"links.link2.delay" = ["3 ms", "2 ms", "1 ms"]
 """
 
 
@@ -239,34 +239,34 @@ def test_points_are_a_cross_product_and_the_last_axis_is_fastest(write: Write) -
     ]
     assert list(experiment.points[0].settings) == [
         "transport.protocol",
-        "links.line*.rate",
-        "links.line1.delay",
-        "links.line2.delay",
+        "links.link*.rate",
+        "links.link1.delay",
+        "links.link2.delay",
     ]
 
 
 def test_wildcard_sets_every_match(write: Write) -> None:
     for point in load(write(LINES + WORKLOAD + AXES)).points:
-        rates = [link.forward.rate for name, link in point.scenario.links.items() if name.startswith("line")]
-        assert rates == [Rate.parse(point.settings["links.line*.rate"])] * 2
+        rates = [link.forward.rate for name, link in point.scenario.links.items() if name.startswith("link")]
+        assert rates == [Rate.parse(point.settings["links.link*.rate"])] * 2
         assert point.scenario.links["access1"].forward.rate is None
 
 
 def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
-    text = LINES + WORKLOAD + '[links.line1]\ndelay = "9 ms"\n[sweep]\n"links.line1.delay" = ["1 ms"]\n'
-    assert one(load(write(text))).links["line1"].forward.delay == Duration(10**6)
+    text = LINES + WORKLOAD + '[links.link1]\ndelay = "9 ms"\n[sweep]\n"links.link1.delay" = ["1 ms"]\n'
+    assert one(load(write(text))).links["link1"].forward.delay == Duration(10**6)
 
 
 def test_sweep_of_the_topology(write: Write) -> None:
-    sweep = '[sweep]\n"topology.lines" = [1, 2, 4]\n"links.line*.rate" = ["8 Mbit/s"]\n'
+    sweep = '[sweep]\n"topology.paths" = [1, 2, 4]\n"links.link*.rate" = ["8 Mbit/s"]\n'
     points = load(write(LINES + WORKLOAD + sweep)).points
     assert [len(point.scenario.node_tables["routers"]) for point in points] == [1, 2, 4]
-    assert [point.settings["topology.lines"] for point in points] == ["1", "2", "4"]
-    assert points[2].scenario.links["line4"].forward.rate == Rate(8 * 10**6)
+    assert [point.settings["topology.paths"] for point in points] == ["1", "2", "4"]
+    assert points[2].scenario.links["link4"].forward.rate == Rate(8 * 10**6)
 
 
 def test_sweep_of_presets(write: Write) -> None:
-    sweep = '[sweep]\n"topology.preset" = ["direct", "line"]\n'
+    sweep = '[sweep]\n"topology.preset" = ["direct", "chain"]\n'
     points = load(write(LINES + WORKLOAD + sweep)).points
     assert [len(point.scenario.node_tables["routers"]) for point in points] == [0, 3]
 
@@ -274,7 +274,7 @@ def test_sweep_of_presets(write: Write) -> None:
 def test_sweep_of_lists_and_tables(write: Write) -> None:
     sweep = """[sweep]
     "transport.tcp_rmem" = [["1 kB", "2 kB", "3 kB"], ["4 kB", "5 kB", "6 kB"]]
-    "links.line1.forward" = [{ delay = "1 ms" }, { delay = "2 ms" }]
+    "links.link1.forward" = [{ delay = "1 ms" }, { delay = "2 ms" }]
     "workloads.bulk.checksum" = [true, false]
     'transport.sysctl."net.ipv4.tcp_ecn"' = [0, 1]
     """
@@ -288,10 +288,10 @@ def test_sweep_of_lists_and_tables(write: Write) -> None:
 
 
 def test_setting_stands_above_the_file(write: Write) -> None:
-    file = write(LINES + WORKLOAD + '[links.line1]\nrate = "1 Mbit/s"\n')
-    overrides = ["links.line1.rate=3 Mbit/s", "title=Other", "workloads.bulk.connections = 5", "topology.lines=3"]
+    file = write(LINES + WORKLOAD + '[links.link1]\nrate = "1 Mbit/s"\n')
+    overrides = ["links.link1.rate=3 Mbit/s", "title=Other", "workloads.bulk.connections = 5", "topology.paths=3"]
     scenario = one(load(file, overrides=[*overrides, "workloads.bulk.checksum=true", "kernel=7.3"]))
-    assert scenario.links["line1"].forward.rate == Rate(3 * 10**6)
+    assert scenario.links["link1"].forward.rate == Rate(3 * 10**6)
     assert (scenario.title, scenario.kernel, len(scenario.node_tables["routers"])) == ("Other", "7.3", 3)
     bulk = scenario.workloads["bulk"]
     assert isinstance(bulk, Flow)
@@ -312,36 +312,36 @@ def test_later_settings_win(write: Write) -> None:
     assert one(load(write(LINES + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
 
 
-@pytest.mark.parametrize("key", ["links.line1.rate", "links.*.rate", "links.line?.rate", "links.line1"])
+@pytest.mark.parametrize("key", ["links.link1.rate", "links.*.rate", "links.link?.rate", "links.link1"])
 def test_setting_removes_the_axis_that_it_covers(write: Write, key: str) -> None:
-    sweep = '[sweep]\n"links.line1.rate" = ["1 Mbit/s", "2 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
-    value = '{ rate = "9 Mbit/s", between = ["r1", "server"] }' if key == "links.line1" else "9 Mbit/s"
+    sweep = '[sweep]\n"links.link1.rate" = ["1 Mbit/s", "2 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    value = '{ rate = "9 Mbit/s", between = ["r1", "server"] }' if key == "links.link1" else "9 Mbit/s"
     experiment = load(write(LINES + WORKLOAD + sweep), overrides=[f"{key}={value}"])
     assert settings_of(experiment) == [("tcp",), ("mptcp",)]
-    assert experiment.points[0].scenario.links["line1"].forward.rate == Rate(9 * 10**6)
+    assert experiment.points[0].scenario.links["link1"].forward.rate == Rate(9 * 10**6)
 
 
 def test_setting_stands_above_an_axis_of_several_keys(write: Write) -> None:
-    sweep = '[sweep]\n"links.line*.rate" = ["1 Mbit/s", "2 Mbit/s"]\n'
-    points = load(write(LINES + WORKLOAD + sweep), overrides=["links.line1.rate=9 Mbit/s"]).points
-    rates = [[point.scenario.links[name].forward.rate for name in ("line1", "line2")] for point in points]
+    sweep = '[sweep]\n"links.link*.rate" = ["1 Mbit/s", "2 Mbit/s"]\n'
+    points = load(write(LINES + WORKLOAD + sweep), overrides=["links.link1.rate=9 Mbit/s"]).points
+    rates = [[point.scenario.links[name].forward.rate for name in ("link1", "link2")] for point in points]
     assert rates == [[9 * 10**6, 10**6], [9 * 10**6, 2 * 10**6]]
 
 
 def test_setting_leaves_the_rest_of_a_zip(write: Write) -> None:
-    one_line, other = '"links.line1.delay" = ["1 ms", "1 ms", "2 ms"]', '"links.line2.delay" = ["1 ms", "2 ms", "3 ms"]'
+    one_line, other = '"links.link1.delay" = ["1 ms", "1 ms", "2 ms"]', '"links.link2.delay" = ["1 ms", "2 ms", "3 ms"]'
     file = write(LINES + WORKLOAD + f"[[sweep.zip]]\n{one_line}\n{other}\n")
-    assert settings_of(load(file, overrides=["links.line2.delay=7 ms"])) == [("1 ms",), ("2 ms",)]
+    assert settings_of(load(file, overrides=["links.link2.delay=7 ms"])) == [("1 ms",), ("2 ms",)]
 
 
 # -- networks
 
 
 def test_ipv6(write: Write) -> None:
-    text = 'family = "ipv6"\n' + LINES + WORKLOAD + '[links.line2]\naddresses = ["fd01::1/64", "fd01::2/64"]\n'
+    text = 'family = "ipv6"\n' + LINES + WORKLOAD + '[links.link2]\naddresses = ["fd01::1/64", "fd01::2/64"]\n'
     network = Network(one(load(write(text))))
     assert {port.address.version for port in network.ports.values()} == {6}
-    assert network.ports["server", "line2"].ip == "fd01::2"
+    assert network.ports["server", "link2"].ip == "fd01::2"
 
 
 def test_addresses_of_different_links_never_overlap(write: Write) -> None:
@@ -387,19 +387,19 @@ def test_free_topology_and_parallel_links(write: Write) -> None:
 
 
 def test_two_direct_links(write: Write) -> None:
-    text = 'title = "t"\n[topology]\npreset = "direct"\n[links.line2]\nbetween = ["client", "server"]\n' + WORKLOAD
+    text = 'title = "t"\n[topology]\npreset = "direct"\n[links.link2]\nbetween = ["client", "server"]\n' + WORKLOAD
     network = Network(one(load(write(text))))
-    assert network.links_of("client") == network.links_of("server") == ["line1", "line2"]
+    assert network.links_of("client") == network.links_of("server") == ["link1", "link2"]
 
 
 def test_workload_by_way_of_a_link(write: Write) -> None:
-    scenario = one(load(write(LINES + WORKLOAD + 'via = "line2"\n')))
+    scenario = one(load(write(LINES + WORKLOAD + 'via = "link2"\n')))
     target = Network(scenario).target(scenario.workloads["bulk"])
     assert target is not None
-    assert (target.node, target.link) == ("server", "line2")
+    assert (target.node, target.link) == ("server", "link2")
 
 
-@pytest.mark.parametrize("links", ["", '[links.line1]\nrate = "10 kbit/s"\n[links.line2]\nforward.rate = "1 Mbit/s"\n'])
+@pytest.mark.parametrize("links", ["", '[links.link1]\nrate = "10 kbit/s"\n[links.link2]\nforward.rate = "1 Mbit/s"\n'])
 def test_stored_scenario_reads_as_the_same(write: Write, links: str) -> None:
     """Recordings hold scenarios with all defaults written out."""
     scenario = one(load(write(LINES + WORKLOAD + links)))
@@ -412,7 +412,7 @@ def test_stored_scenario_reads_as_the_same(write: Write, links: str) -> None:
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        ("links.line1.rate", ("links", "line1", "rate")),
+        ("links.link1.rate", ("links", "link1", "rate")),
         (" links . 'a.b' . \"c\" ", ("links", "a.b", "c")),
         ("links.*.r?te", ("links", "*", "r?te")),
         ('a.""', ("a", "")),

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import subprocess
 
-from mptcplab.selftest.suite import Defaults
+from mptcplab.selftest.suite import SocketDefaults
 
 
 def test_nothing_is_set_unless_asked_for() -> None:
-    assert Defaults().commands() == []
+    assert SocketDefaults().commands() == []
 
 
 def test_both_are_set_and_named() -> None:
-    defaults = Defaults("olia", "blest")
+    defaults = SocketDefaults("olia", "blest")
     assert [line.split("> ")[1].split()[0] for line in defaults.commands()] == [
         "/proc/sys/net/ipv4/tcp_congestion_control",
         "/proc/sys/net/mptcp/scheduler",
@@ -23,6 +23,6 @@ def test_both_are_set_and_named() -> None:
 
 def test_a_name_is_data_and_a_refusal_has_a_status_of_its_own() -> None:
     """The name is quoted, and what cannot be written ends the shell with 97."""
-    (line,) = Defaults(scheduler="a'; exit 3; '").commands()
+    (line,) = SocketDefaults(scheduler="a'; exit 3; '").commands()
     line = line.replace("/proc/sys/net/mptcp/scheduler", "/nowhere/scheduler")
     assert subprocess.run(["bash", "-c", line], capture_output=True).returncode == 97

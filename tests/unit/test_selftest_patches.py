@@ -11,29 +11,29 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.data import NamedFile
 from mptcplab.kernel.source import Source
 from mptcplab.selftest import prepare
-from mptcplab.selftest.prepare import Prepared
+from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.suite import Part, _line, parts
 
 SOURCE = Source(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s")
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> Prepared:
+def prepared(tmp_path: Path) -> SelftestTree:
     """One script of MPTCP's, and one beside them that a patch brought."""
     for name in ("net/lib.sh", "net/tcp_new.sh", "net/mptcp/mptcp_lib.sh", "net/mptcp/diag.sh"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    return Prepared(tmp_path, SOURCE)
+    return SelftestTree(tmp_path, SOURCE)
 
 
-def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: Prepared) -> None:
+def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: SelftestTree) -> None:
     assert parts(prepared, ["tcp_new", "diag.sh"]) == [Part("tcp_new"), Part("diag")]
     folders = [step for part in parts(prepared, ["tcp_new", "diag"]) for step in _line(prepared, part).split(" && ")]
     assert [step for step in folders if step.startswith("cd ")] == ["cd /tmp/net", "cd /tmp/net/mptcp"]
 
 
 @pytest.mark.parametrize("library", ["lib", "mptcp_lib"])
-def test_a_library_is_no_test(prepared: Prepared, library: str) -> None:
+def test_a_library_is_no_test(prepared: SelftestTree, library: str) -> None:
     with pytest.raises(InputError, match=f"no selftest '{library}'") as caught:
         parts(prepared, [library])
     assert caught.value.hint == "there are diag, tcp_new"

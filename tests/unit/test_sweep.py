@@ -13,9 +13,9 @@ import pytest
 from tests.unit.test_engine_parts import build
 from tests.unit.test_metrics import Made
 
-from mptcplab.campaign.lab import Done, Lab
+from mptcplab.campaign.lab import CompletedRun, Lab
 from mptcplab.campaign.locks import leased_cpu, locked_place
-from mptcplab.campaign.record import Engines, Job, Took
+from mptcplab.campaign.record import Engines, Job, RunDuration
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import check_failures
 from mptcplab.engine.protocol import RunInterruptedError
@@ -30,9 +30,9 @@ from mptcplab.workload.context import FLOW
 SCENARIO = """
 title = "made by hand"
 repeats = 3
-topology = { preset = "disjoint-lines" }
+topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }
-sweep."links.line1.delay" = ["1 ms", "2 ms"]
+sweep."links.link1.delay" = ["1 ms", "2 ms"]
 """
 
 
@@ -44,7 +44,7 @@ class Hand:
         self._lock = threading.Lock()
         self.made: list[str] = []
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`mptcplab.campaign.record.Executor`."""
         with self._lock:
             self.made.append(job.identity.name)
@@ -53,7 +53,7 @@ class Hand:
         settings = [[key, value] for key, value in job.run.point.settings.items()]
         half = round(self._megabytes(job) * 500_000)
         Made(folder, (half, half), seed=job.run.seed, settings=settings).write()
-        return Took(2 * 10**9, self._seconds)
+        return RunDuration(2 * 10**9, self._seconds)
 
 
 def _experiment(tmp_path: Path, text: str = SCENARIO) -> Experiment:
@@ -70,7 +70,7 @@ def _engines(tmp_path: Path, *versions: str) -> Engines:
 
 def _execute(
     tmp_path: Path, experiment: Experiment, hand: Hand, *, jobs: int = 2, fresh: bool = False
-) -> tuple[list[Done], Rounds]:
+) -> tuple[list[CompletedRun], Rounds]:
     rounds = Rounds(experiment)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=Stop(), fresh=fresh, executor=hand)
     done = lab.execute(rounds.first(), jobs=jobs, progress=lambda _: None, more=rounds.after)
@@ -98,7 +98,7 @@ def test_fresh_makes_each_again_once(tmp_path: Path) -> None:
 
 def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
     """Two names of one kernel build: one recording for both, and a row for each."""
-    text = SCENARIO.replace('"links.line1.delay" = ["1 ms", "2 ms"]', '"kernel" = ["7.2", "7.2-kkkkkkkkkkkk"]')
+    text = SCENARIO.replace('"links.link1.delay" = ["1 ms", "2 ms"]', '"kernel" = ["7.2", "7.2-kkkkkkkkkkkk"]')
     experiment, hand = _experiment(tmp_path, text), Hand(lambda _: 1, seconds=0.05)
     for fresh in (False, True):
         lab = Lab(
@@ -114,7 +114,7 @@ def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
 def test_two_commands_in_one_folder(tmp_path: Path) -> None:
     """Beside each other, each run is made once, and both have everything."""
     hand = Hand(lambda _: 1, seconds=0.05)
-    found: list[list[Done]] = []
+    found: list[list[CompletedRun]] = []
     experiment = _experiment(tmp_path)
     threads = [threading.Thread(target=lambda: found.append(_execute(tmp_path, experiment, hand)[0])) for _ in range(3)]
     for thread in threads:
@@ -154,7 +154,7 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
 
 def test_a_hundred_failures_are_told_shortly(tmp_path: Path) -> None:
     run = _experiment(tmp_path).runs[0]
-    done = [Done(run, error=LabError("no\nluck"))] * 100
+    done = [CompletedRun(run, error=LabError("no\nluck"))] * 100
     with pytest.raises(LabError) as raised:
         check_failures(done, lambda _: "again", tmp_path)
     assert raised.value.hint is not None
@@ -186,12 +186,12 @@ def test_interrupted(tmp_path: Path) -> None:
     assert not list((tmp_path / "out" / ".work" / "tmp").iterdir())
 
 
-UNTIL = SCENARIO.replace("repeats = 3", 'repeats = { until = "2 %", least = 3, most = 20 }')
+UNTIL = SCENARIO.replace("repeats = 3", 'repeats = { until = "2 %", min = 3, max = 20 }')
 
 
 def _noisy(job: Job) -> float:
     """The first point varies by some percent, the second does not."""
-    if job.run.point.settings["links.line1.delay"] == "2 ms":
+    if job.run.point.settings["links.link1.delay"] == "2 ms":
         return 100
     return 100 + 3 * random.Random(job.run.seed).gauss(0, 1)
 
@@ -226,7 +226,7 @@ def test_repeat_until_goes_on_after_an_interruption(tmp_path: Path) -> None:
 
 
 def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
-    text = UNTIL.replace('"2 %"', '"0.01 %"').replace("most = 20", "most = 7")
+    text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = _execute(tmp_path, _experiment(tmp_path, text), Hand(_noisy))
     assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
     assert (rounds.uncertain(), rounds.most) == (1, 14)

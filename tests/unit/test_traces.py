@@ -116,7 +116,7 @@ SCENARIO = """
 title = "t"
 phases = "fixed"
 topology = { preset = "direct" }
-[links.line1]
+[links.link1]
 delay = "10 ms"
 queue = "100 ms"
 forward = { trace = "line.csv" }
@@ -150,7 +150,7 @@ def test_steps_change_what_differs(tmp_path: Path) -> None:
 
 def test_the_mean_rate_stands_for_the_trace(tmp_path: Path) -> None:
     _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n")
-    direction = load(tmp_path / "s.toml").points[0].scenario.links["line1"].forward
+    direction = load(tmp_path / "s.toml").points[0].scenario.links["link1"].forward
     assert str(direction.rate) == "4 Mbit/s"
     assert direction.traced is not None
     assert len(direction.traced.sha256 or "") == 64
@@ -161,7 +161,7 @@ def test_a_trace_stands_above_a_preset(tmp_path: Path) -> None:
     """What its columns do not say is the preset's, and so is the other direction."""
     text = SCENARIO.replace('delay = "10 ms"', 'preset = "lte-2014"')
     _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n", text)
-    link = load(tmp_path / "s.toml").points[0].scenario.links["line1"]
+    link = load(tmp_path / "s.toml").points[0].scenario.links["link1"]
     rates, delays = (
         (str(link.forward.rate), str(link.backward.rate)),
         (str(link.forward.delay), str(link.backward.delay)),
@@ -176,6 +176,6 @@ def test_another_file_is_another_experiment(tmp_path: Path) -> None:
         dumps.add(
             load(tmp_path / "s.toml")
             .points[0]
-            .scenario.model_dump_json(exclude={"links": {"line1": {"forward": {"rate"}}}})
+            .scenario.model_dump_json(exclude={"links": {"link1": {"forward": {"rate"}}}})
         )
     assert len(dumps) == 2

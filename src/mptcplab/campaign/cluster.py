@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.cache import cache_root, work_dir
-from mptcplab.campaign.record import Executor, Job, LocalExecutor, Took, prepare_engines, prepare_job
+from mptcplab.campaign.record import Executor, Job, LocalExecutor, RunDuration, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import InputError, LabError, MissingError, reason
@@ -37,11 +37,11 @@ _LOCAL = "local"
 
 
 @dataclass(frozen=True)
-class Sent:
+class WorkerReply:
     """What a worker answers: the files of the recording by name, or why there is none and what the run left."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    took: Took | None = None
+    took: RunDuration | None = None
     error: LabError | None = None
 
 
@@ -98,7 +98,7 @@ class ClusterExecutor:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`mptcplab.campaign.record.Executor`. :raises LabError: when workers died with this run as well."""
         key = f"mptcplab-{job.identity.name}-{time.monotonic_ns()}"
         try:
@@ -118,7 +118,7 @@ class ClusterExecutor:
         assert sent.took is not None
         return sent.took
 
-    def _wait(self, future: Future[Any], stop: Stop) -> Sent:
+    def _wait(self, future: Future[Any], stop: Stop) -> WorkerReply:
         from distributed import KilledWorker
 
         over = threading.Event()
@@ -137,12 +137,12 @@ class ClusterExecutor:
         except ImportError as error:
             hint = "install the same mptcplab on every worker"
             raise LabError(f"a worker cannot execute runs: {error}", hint=hint) from error
-        if not isinstance(sent, Sent):
+        if not isinstance(sent, WorkerReply):
             raise LabError("a worker answered what is no recording", hint="install the same mptcplab on every worker")
         return sent
 
 
-def execute(run: Run, facts: dict[str, Any]) -> Sent:
+def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
     """On a worker: make the recording of ``run``, whose identity has to consist of ``facts``."""
     from distributed import get_worker
 
@@ -160,15 +160,15 @@ def execute(run: Run, facts: dict[str, Any]) -> Sent:
             except (RunInterruptedError, MissingError):
                 raise
             except LabError as error:
-                return Sent(_read(folder), error=error)
-            return Sent(_read(folder), Took(took.virtual_ns, took.wall_seconds, worker.address))
+                return WorkerReply(_read(folder), error=error)
+            return WorkerReply(_read(folder), RunDuration(took.virtual_ns, took.wall_seconds, worker.address))
     except MissingError as error:
-        return Sent(error=MissingError(f"worker {worker.address}: {error.message}", hint=error.hint))
+        return WorkerReply(error=MissingError(f"worker {worker.address}: {error.message}", hint=error.hint))
     except LabError as error:
-        return Sent(error=error)
+        return WorkerReply(error=error)
     except OSError as error:
         text = reason(error)
-        return Sent(error=LabError(f"worker {worker.address} cannot work: {text}", hint="see `df` there"))
+        return WorkerReply(error=LabError(f"worker {worker.address} cannot work: {text}", hint="see `df` there"))
 
 
 def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> LabError:

@@ -23,11 +23,11 @@ from typing import Any
 from mptcplab.fields import Part
 from mptcplab.network.chances import LossChances
 from mptcplab.network.frames import full_frame
-from mptcplab.network.registry import BEHAVIOURS, DRIVEN
+from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEYS
 from mptcplab.node.graph import Port
 from mptcplab.plan.events import changing
 from mptcplab.plan.links import shaper_of
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.scenario.links import DIRECTIONS, Direction
 from mptcplab.scenario.network import Network
 
 Step = tuple[str, str]
@@ -53,7 +53,7 @@ def _dumped(part: Part) -> dict[str, Any]:
 
 def _nodes(network: Network) -> Iterator[dict[str, Any]]:
     for name, node in network.nodes.items():
-        yield {"name": name, "kind": node.kind, **node.told(network.around(name))}
+        yield {"name": name, "kind": node.kind, **node.description(network.around(name))}
 
 
 def _link(network: Network, name: str) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _link(network: Network, name: str) -> dict[str, Any]:
             "shaped_at": shaper_of(network, name, way, changed),
             "chances": asdict(_chances(network, name, way, one)),
         }
-        for way, one in zip(WAYS, (link.forward, link.backward), strict=True)
+        for way, one in zip(DIRECTIONS, (link.forward, link.backward), strict=True)
     }
     return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
@@ -82,12 +82,14 @@ def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | No
 
 def _chances(network: Network, name: str, way: str, direction: Direction) -> LossChances:
     """What all behaviours of links together make of a direction."""
-    values: dict[str, Sequence[Any]] = {key: [getattr(direction, key)] for key in DRIVEN}
+    values: dict[str, Sequence[Any]] = {key: [getattr(direction, key)] for key in VARIABLE_KEYS}
     if direction.traced is not None:
         read = direction.traced.read
-        values |= {key: [DRIVEN[key].quantity(dict(step.values)[key]) for step in read.steps] for key in read.keys}
+        values |= {
+            key: [VARIABLE_KEYS[key].quantity(dict(step.values)[key]) for step in read.steps] for key in read.keys
+        }
     for event in network.scenario.events:
-        if event.link == name and way in event.ways:
+        if event.link == name and way in event.directions:
             values |= {key: [*values[key], value] for key, value in event.new.items()}
     return reduce(lambda before, one: one.chances(direction, values, before), BEHAVIOURS, LossChances())
 
@@ -99,7 +101,7 @@ def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, An
 
 
 def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
-    """From the side that sends, by the name that subflows have there: ``access1>line1``."""
+    """From the side that sends, by the name that subflows have there: ``access1>link1``."""
     workload = network.scenario.workloads[name]
     ends = (workload.sender, workload.receiver)
     sender, receiver = reversed(ends) if type(workload).sends_to_client(_dumped(workload)) else ends

@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.campaign.record import Engines, Executor, LocalExecutor, Took, labels, prepare_engines, prepare_job
+from mptcplab.campaign.record import Engines, Executor, LocalExecutor, RunDuration, labels, prepare_engines, prepare_job
 from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
@@ -24,7 +24,7 @@ from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
 
-__all__ = ["Done", "Lab", "Stop", "prepare_engines"]
+__all__ = ["CompletedRun", "Lab", "Stop", "prepare_engines"]
 
 _LOOK_SECONDS = 0.5
 #: How long to leave a run alone that another command is making.
@@ -32,7 +32,7 @@ _PUT_OFF_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class Done:
+class CompletedRun:
     """One run with its recording and what was measured, or why there is none.
 
     ``wall_seconds`` is from its beginning to the end of its measurement, and None when the recording was there
@@ -79,9 +79,9 @@ class Lab:
         runs: Iterable[Run],
         *,
         jobs: int,
-        progress: Callable[[Done], None],
-        more: Callable[[Done], Sequence[Run]] = lambda _: (),
-    ) -> list[Done]:
+        progress: Callable[[CompletedRun], None],
+        more: Callable[[CompletedRun], Sequence[Run]] = lambda _: (),
+    ) -> list[CompletedRun]:
         """All ``runs``, in their order, and after them what ``more`` asks for when a run is done.
 
         Failed runs have an error; the others are not affected.
@@ -102,12 +102,12 @@ class Lab:
         pool: ThreadPoolExecutor,
         todo: deque[Run],
         jobs: int,
-        progress: Callable[[Done], None],
-        more: Callable[[Done], Sequence[Run]],
-    ) -> list[Done]:
-        results: list[Done] = []
+        progress: Callable[[CompletedRun], None],
+        more: Callable[[CompletedRun], Sequence[Run]],
+    ) -> list[CompletedRun]:
+        results: list[CompletedRun] = []
         put_off: deque[Run] = deque()
-        pending: dict[Future[Done | None], Run] = {}
+        pending: dict[Future[CompletedRun | None], Run] = {}
         while (todo or put_off or pending) and not self._stop.asked:
             # Twice as many as can work, so that a thread that becomes free does not wait for this one.
             while todo and len(pending) < 2 * jobs:
@@ -129,21 +129,21 @@ class Lab:
                 todo, put_off = put_off, todo
         return results
 
-    def _one(self, run: Run) -> Done | None:
+    def _one(self, run: Run) -> CompletedRun | None:
         """None when another thread or command is making this recording."""
         if self._stop.asked:
-            return Done(run)
+            return CompletedRun(run)
         started = time.monotonic()
         try:
             return self._record(run, started)
         except LabError as error:
-            return Done(run, error=error, wall_seconds=time.monotonic() - started)
+            return CompletedRun(run, error=error, wall_seconds=time.monotonic() - started)
         except OSError as error:
             message = f"{self._store.out} cannot be written: {reason(error)}"
             hint = "see `df` and `ls -ld`, or name another folder with --out"
-            return Done(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
+            return CompletedRun(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
 
-    def _record(self, run: Run, started: float) -> Done | None:
+    def _record(self, run: Run, started: float) -> CompletedRun | None:
         job = prepare_job(run, self._engines)
         identity = job.identity.name
         target = self._store.place(identity)
@@ -154,12 +154,12 @@ class Lab:
             if is_complete(target) and not (self._fresh and first):
                 if first:
                     relabelled(Recording(target), labels(run))
-                return Done(run, target, _measured(target, run))
+                return CompletedRun(run, target, _measured(target, run))
             with self._store.new_folder(identity) as folder:
-                took: Took = self._executor.record(job, folder, self._stop)
+                took: RunDuration = self._executor.record(job, folder, self._stop)
         self._store.note(identity, wall_seconds=took.wall_seconds, virtual_ns=took.virtual_ns, where=took.where)
         result = _measured(target, run)
-        return Done(run, target, result, None, time.monotonic() - started, took.virtual_ns)
+        return CompletedRun(run, target, result, None, time.monotonic() - started, took.virtual_ns)
 
     def _is_first(self, identity: str) -> bool:
         """Whether this command meets the recording for the first time: two points of a sweep may be the same run."""

@@ -34,7 +34,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Took:
+class RunDuration:
     """What an executed run took: virtual time from time zero, wall time, and the worker that did it, if not we."""
 
     virtual_ns: int
@@ -45,7 +45,7 @@ class Took:
 class Executor(Protocol):
     """Carries out jobs: in this process, or on other machines."""
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
         """Make the recording of ``job`` in ``folder``, an empty one.
 
         :raises LabError: when the run failed. :raises RunInterruptedError: when ``stop`` was asked for.
@@ -103,7 +103,7 @@ class LocalExecutor:
 
     engines: Engines
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`Executor`."""
         engine = self.engines.of(job.run)
         with leased_cpu() as cpu:
@@ -111,7 +111,7 @@ class LocalExecutor:
         # As the guest had it, it names the places of this machine's tools, which are no part of a recording.
         (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
-        return Took(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
+        return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 
 
 def labels(run: Run) -> dict[str, Any]:

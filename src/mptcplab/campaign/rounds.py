@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from mptcplab.campaign.lab import Done
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.metrics.rows import RunResult, rows_of
 from mptcplab.scenario.load import Experiment, Point, Run
 
@@ -51,7 +51,7 @@ class Rounds:
         """
         return [run for seed in zip_longest(*map(self._ask, self._states.values())) for run in seed if run is not None]
 
-    def after(self, done: Done) -> list[Run]:
+    def after(self, done: CompletedRun) -> list[Run]:
         """The next round of a point, when ``done`` was the last of a round and the result is not certain enough.
 
         A point with a failed run gets no more.
@@ -64,7 +64,7 @@ class Rounds:
         good = [result for result in results if result is not None]
         return [] if len(good) < len(results) or self._is_certain(good) else self._ask(state)
 
-    def ordered(self, done: Iterable[Done]) -> list[Done]:
+    def ordered(self, done: Iterable[CompletedRun]) -> list[CompletedRun]:
         """By point, and by seed within each: as if one run had been made after the other."""
         order = {place: number for number, place in enumerate(self._states)}
         return sorted(done, key=lambda one: (order[id(one.run.point)], one.run.repeat))
@@ -87,6 +87,6 @@ class Rounds:
         """Whether the interval of every workload is narrow enough."""
         until = self.experiment.until
         assert until is not None
-        intervals = [row.figures.get(until.metric) for row in rows_of(results)]
+        intervals = [row.metrics.get(until.metric) for row in rows_of(results)]
         # A workload that has no such metric, as UDP has no retransmissions, does not get it from more runs.
         return all(one.is_within(until.share) for one in intervals if one is not None)

@@ -33,7 +33,7 @@ _KINDS: dict[type, str] = {
 
 
 @dataclass
-class Forgotten:
+class UntrackedCount:
     """What is only counted: how many, and their payload."""
 
     count: int = 0
@@ -54,8 +54,8 @@ class Analysis:
         self.end_ns = 0
         self.connections: dict[int, Connection] = {}
         self.plain: dict[int, Flow] = {}
-        self.forgotten_plain = Forgotten()
-        self.forgotten_connections = Forgotten()
+        self.forgotten_plain = UntrackedCount()
+        self.forgotten_connections = UntrackedCount()
         self._flows: dict[tuple[Endpoint, Endpoint], tuple[Flow, int]] = {}
         self._members: dict[int, tuple[Connection, int]] = {}
         self._tokens: dict[int, tuple[Connection, int]] = {}

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mptcplab.capture.options import Capable, Dss
-from mptcplab.capture.points import Thinned
+from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
-from mptcplab.capture.tcp import Flow, Half, Mapping
+from mptcplab.capture.tcp import Flow, HalfConnection, Mapping
 
 #: Intervals of a data sequence space that are told apart; what is older than the lowest counts as sent.
 _DATA_INTERVALS = 65536
@@ -51,7 +51,7 @@ class DataSpace:
     fin: int | None = None
     reinjected: dict[int, int] = field(default_factory=dict)
     by_flow: dict[int, int] = field(default_factory=dict)
-    points: dict[tuple[int, bool], Thinned] = field(default_factory=dict)
+    points: dict[tuple[int, bool], ThinnedPoints] = field(default_factory=dict)
 
     def begin(self, key: bytes, version: int) -> None:
         """The first byte's number follows from the sender's key."""
@@ -90,7 +90,7 @@ class DataSpace:
             self.reinjected[flow] = self.reinjected.get(flow, 0) + again
         key = (flow, bool(again))
         if key not in self.points:
-            self.points[key] = Thinned(points)
+            self.points[key] = ThinnedPoints(points)
         self.points[key].add(time_ns, start)
 
 
@@ -129,7 +129,7 @@ class Connection:
         else:
             self.more_events += 1
 
-    def map_data(self, half: Half, side: int, dss: Dss, position: int) -> None:
+    def map_data(self, half: HalfConnection, side: int, dss: Dss, position: int) -> None:
         """Note the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
         space = self.spaces[side]
         if dss.sequence is None:
@@ -146,14 +146,14 @@ class Connection:
             half.mappings.append(Mapping(start, start + length, data))
 
     @staticmethod
-    def _find_zero(half: Half, subflow_sequence: int, position: int) -> None:
+    def _find_zero(half: HalfConnection, subflow_sequence: int, position: int) -> None:
         """Without the SYN: a packet begins where its mapping begins, or later, so the least difference is it."""
         if half.has_syn:
             return
         zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
         half.zero = zero if half.zero is None else min(half.zero, zero)
 
-    def map_first_data(self, half: Half, capable: Capable) -> None:
+    def map_first_data(self, half: HalfConnection, capable: Capable) -> None:
         """An MP_CAPABLE with a data length maps the first bytes."""
         if capable.data_length and not half.mappings:
             half.mappings.append(Mapping(1, 1 + capable.data_length, 0))
@@ -174,7 +174,7 @@ class Connection:
         return all(flow.ended != "open" for flow, _ in self.flows)
 
 
-def _translate(half: Half, start: int, end: int) -> list[Span]:
+def _translate(half: HalfConnection, start: int, end: int) -> list[Span]:
     """Data positions of subflow positions, as far as mappings are known; the newest mapping counts."""
     if half.zero is None:
         return []

@@ -41,7 +41,7 @@ class Endpoint(NamedTuple):
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-class Vantage(NamedTuple):
+class VantagePoint(NamedTuple):
     """Where packets were seen: file, interface of a pcapng file or of Linux, and on ``any`` coming or going."""
 
     file: int
@@ -61,16 +61,16 @@ class Packet(NamedTuple):
     flags: int
     length: int
     options: bytes
-    vantage: Vantage
+    vantage: VantagePoint
 
 
-class Lines:
+class LineReader:
     """Reads the lines of one file. Endpoints and vantage points that come again are the same objects."""
 
     def __init__(self, file: int) -> None:
         self._file = file
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
-        self._vantages: dict[tuple[str, str, str], Vantage] = {}
+        self._vantages: dict[tuple[str, str, str], VantagePoint] = {}
 
     def packet(self, line: str) -> Packet | None:
         """None for what is not TCP, or cut before the end of the TCP header's fixed part.
@@ -104,11 +104,11 @@ class Lines:
             found = self._endpoints[address, port] = Endpoint(address, int(port))
         return found
 
-    def _vantage(self, interface: str, device: str, way: str) -> Vantage:
+    def _vantage(self, interface: str, device: str, way: str) -> VantagePoint:
         key = (interface, device, way)
         found = self._vantages.get(key)
         if found is None:
-            found = self._vantages[key] = Vantage(self._file, *key)
+            found = self._vantages[key] = VantagePoint(self._file, *key)
         return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 _OFFSET = 0x5555_5555_5555_5555_5555
 
 
-class Thinned:
+class ThinnedPoints:
     """At most ``most`` points, one for each cell of a grid whose cells grow when too many are taken.
 
     Of a cell, the first point stays. So what is kept depends on the points only, and outliers stay.

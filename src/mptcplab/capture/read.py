@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
-from mptcplab.capture.packet import FIELDS, Lines, Packet
+from mptcplab.capture.packet import FIELDS, LineReader, Packet
 from mptcplab.errors import InputError, MissingError
 
 _MOST_FILES = 64
@@ -114,7 +114,7 @@ def _packets(process: subprocess.Popen[str], file: Path, number: int) -> Iterato
 
 def packets_of_lines(lines: Iterable[str], file: Path, number: int) -> Iterator[Packet]:
     """The packets in what tshark wrote about ``file``. :raises InputError: for a line that it does not write."""
-    reader = Lines(number)
+    reader = LineReader(number)
     for count, line in enumerate(lines, start=1):
         try:
             packet = reader.packet(line)

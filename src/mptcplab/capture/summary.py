@@ -9,7 +9,7 @@ from typing import Any
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.connection import Connection, Event
-from mptcplab.capture.tcp import Flow, Half
+from mptcplab.capture.tcp import Flow, HalfConnection
 
 _SECOND = 1e9
 #: A packet that carries more than one segment: the capture was taken on a host whose card, or driver, splits it.
@@ -59,7 +59,7 @@ class Subflow:
 
 
 @dataclass(frozen=True)
-class Said:
+class OptionRecord:
     """An option or signal: when, on which subflow, from which side, and its values."""
 
     time_s: float
@@ -87,7 +87,7 @@ class ConnectionSummary:
     reinjected_bytes: tuple[int, int]
     data_acked: tuple[bool | None, bool | None]
     subflows: tuple[Subflow, ...]
-    events: tuple[Said, ...]
+    events: tuple[OptionRecord, ...]
     events_left_out: int
     notes: tuple[str, ...]
 
@@ -124,7 +124,7 @@ class Summary:
 
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
     """Everything that ``analysis`` has found; ``files`` are the names of the files by their numbers."""
-    teller = _Teller(files, analysis.start_ns or 0)
+    teller = _Summarizer(files, analysis.start_ns or 0)
     lost = analysis.lost_joins
     joined = {flow.number for flows in lost.values() for flow in flows}
     connections = [teller.connection(connection) for connection in analysis.connections.values()]
@@ -154,7 +154,7 @@ def _of_joins(number: int, token: int, flows: list[Flow]) -> Connection:
     return connection
 
 
-class _Teller:
+class _Summarizer:
     """Turns what was counted into summaries."""
 
     def __init__(self, files: Sequence[str], start_ns: int) -> None:
@@ -220,7 +220,7 @@ class _Teller:
         start, end = self.seconds(flow.start_ns), self.seconds(flow.end_ns)
         return TcpSummary((str(flow.ends[0]), str(flow.ends[1])), start, end, flow.ended, (first, second))
 
-    def _direction(self, half: Half, total: int, reinjected: int) -> Direction:
+    def _direction(self, half: HalfConnection, total: int, reinjected: int) -> Direction:
         best = half.best
         view = best[1] if best else None
         return Direction(
@@ -235,10 +235,10 @@ class _Teller:
             seen_in=self._files[best[0].file] if best else None,
         )
 
-    def _said(self, event: Event, connection: Connection, numbers: dict[int, int]) -> Said:
+    def _said(self, event: Event, connection: Connection, numbers: dict[int, int]) -> OptionRecord:
         side = next(side for flow, side in connection.flows if flow is event.flow)
         time = self.seconds(event.time_ns)
-        return Said(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
+        return OptionRecord(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
 
     def _fallback(self, connection: Connection) -> str | None:
         first = next((flow for flow, _ in connection.flows if flow.is_capable), None)
@@ -284,7 +284,7 @@ class _Teller:
         return notes
 
 
-def _half(flow: Flow, side: int, way: int) -> Half:
+def _half(flow: Flow, side: int, way: int) -> HalfConnection:
     """What side ``way`` sends on ``flow``, whose direction 0 is sent by ``side``."""
     return flow.halves[way ^ side]
 
@@ -299,7 +299,7 @@ def _is_acked(connection: Connection, side: int) -> bool | None:
     return None if space.acked is None else space.acked >= space.last
 
 
-def _has_super_packets(half: Half) -> bool:
+def _has_super_packets(half: HalfConnection) -> bool:
     largest = max((view.largest for view in half.views.values()), default=0)
     return largest >= _SUPER_PACKET * (half.mss or 1460)
 

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from mptcplab.capture.options import maximum_segment
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, Vantage
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
 _MAPPINGS = 256
@@ -43,14 +43,14 @@ class Mapping:
 
 
 @dataclass(slots=True, eq=False)
-class Half:
+class HalfConnection:
     """One direction of a TCP connection. Positions are sequence numbers without their wrap.
 
     ``zero`` is the position of the SYN, known from it or, in a capture that begins later, from the mappings.
     ``acked`` is what the other side has acknowledged; ``fresh`` counts payload once, however often it was sent.
     """
 
-    views: dict[Vantage, View] = field(default_factory=dict)
+    views: dict[VantagePoint, View] = field(default_factory=dict)
     union: IntervalSet | None = None
     last: int | None = None
     zero: int | None = None
@@ -73,7 +73,7 @@ class Half:
         return found
 
     @property
-    def best(self) -> tuple[Vantage, View] | None:
+    def best(self) -> tuple[VantagePoint, View] | None:
         """The vantage point that counts."""
         return max(self.views.items(), key=lambda item: (item[1].payload, item[1].packets), default=None)
 
@@ -112,7 +112,7 @@ class Half:
         self.reset = self.reset or bool(packet.flags & RST)
         return position, fresh
 
-    def _new_view(self, vantage: Vantage) -> View:
+    def _new_view(self, vantage: VantagePoint) -> View:
         if len(self.views) == 1:  # from now on, what one has seen and what all have seen are not the same
             self.union = next(iter(self.views.values())).seen.copy()
         view = self.views[vantage] = View()
@@ -155,7 +155,7 @@ class Flow:
     ends: tuple[Endpoint, Endpoint]
     start_ns: int
     end_ns: int
-    halves: tuple[Half, Half] = field(default_factory=lambda: (Half(), Half()))
+    halves: tuple[HalfConnection, HalfConnection] = field(default_factory=lambda: (HalfConnection(), HalfConnection()))
     initiated: bool = False
     is_capable: bool = False
     answered: bool = False

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from mptcplab.campaign.lab import Done
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_text
@@ -29,7 +29,7 @@ FAILED_FILE = "failed.sh"
 
 
 @dataclass(frozen=True)
-class Running:
+class RunOptions:
     """What :func:`running_options` were set to."""
 
     jobs: int | None
@@ -87,7 +87,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def check_failures(
-    done: Sequence[Done], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
+    done: Sequence[CompletedRun], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
 ) -> None:
     """Leave the commands that repeat failed runs in FOLDER/NAME, or remove that file when none failed.
 

@@ -37,17 +37,17 @@ Examples:
   mptcplab doctor                           what this machine lacks
   mptcplab kernel build                     once: the lab kernel
   mptcplab init my.toml                     a scenario, from a few questions
-  mptcplab run examples/two-lines.toml      an experiment
+  mptcplab run examples/two-paths.toml      an experiment
   mptcplab reproduce subramani2018/4.1      a published table, measured again
 """,
     "show": """\b
 Examples:
-  mptcplab show examples/two-lines.toml
-  mptcplab show my.toml --set links.line2.delay='50 ms' --json | jq .runs
+  mptcplab show examples/two-paths.toml
+  mptcplab show my.toml --set links.link2.delay='50 ms' --json | jq .runs
 """,
     "plan": """\b
 Examples:
-  mptcplab plan examples/two-lines.toml
+  mptcplab plan examples/two-paths.toml
   mptcplab plan my.toml --point 2 --seed 7 > point2.sh
 """,
     "kernel": """\b

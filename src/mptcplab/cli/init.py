@@ -20,8 +20,8 @@ from mptcplab.scenario.template import Answers, Kind
 _EPILOG = """\b
 Examples:
   mptcplab init                              on a terminal: asks
-  mptcplab init my.toml --line '50 Mbit/s, 10 ms' --line '20 Mbit/s, 30 ms, 0.1 %'
-  mptcplab init - --lines 3 --workload iperf3 --duration '20 s' --repeats 5 > three.toml
+  mptcplab init my.toml --path '50 Mbit/s, 10 ms' --path '20 Mbit/s, 30 ms, 0.1 %'
+  mptcplab init - --paths 3 --workload iperf3 --duration '20 s' --repeats 5 > three.toml
 
 \b
 Files:
@@ -39,13 +39,13 @@ _Answer = TypeVar("_Answer")
 )
 @click.option("--title", help="What the scenario is about. Default: made of the answers.")
 @click.option(
-    "--line",
-    "lines",
+    "--path",
+    "described",
     multiple=True,
     metavar="RATE,DELAY,LOSS",
-    help=f"A line, like '{template.LINE_EXAMPLE}'; repeat it for each. Default: two of 100 Mbit/s, 10 ms.",
+    help=f"A path, like '{template.PATH_EXAMPLE}'; repeat it for each. Default: two of 100 Mbit/s, 10 ms.",
 )
-@click.option("--lines", "count", type=click.IntRange(1, 16), help="How many lines. Default: 2, or as many as --line.")
+@click.option("--paths", "count", type=click.IntRange(1, 16), help="How many paths. Default: 2, or as many as --path.")
 @click.option("--workload", type=click.Choice(template.KINDS), default="flow", help="Program that transfers data.")
 @click.option("--duration", help="How long it sends. Default: 10 s.")
 @click.option("--size", help="How much it sends instead. Default for transfer: 100 MB.")
@@ -57,7 +57,7 @@ def init(
     ctx: click.Context,
     file: Path,
     title: str | None,
-    lines: tuple[str, ...],
+    described: tuple[str, ...],
     count: int | None,
     workload: Kind,
     duration: str | None,
@@ -68,7 +68,7 @@ def init(
 ) -> None:
     """Write a commented scenario to FILE, or to standard output if it is -.
 
-    The network is a client and a server with two lines between them, or more. Options say what is known; without any of
+    The network is a client and a server with two paths between them, or more. Options say what is known; without any of
     them, and on a terminal, mptcplab asks.
     """
     is_output = str(file) == "-"
@@ -79,7 +79,7 @@ def init(
         answers = _ask_all()
     else:
         protocols = template.parse_protocols(compare)
-        paths = template.spread_lines([template.parse_line(line) for line in lines], count)
+        paths = template.spread_paths([template.parse_path(text) for text in described], count)
         time, amount = template.parse_goal(duration, size, workload)
         name = template.default_title(paths, protocols) if title is None else template.parse_title(title)
         answers = Answers(name, paths, workload, time, amount, protocols, repeats)
@@ -96,11 +96,11 @@ def _ask_all() -> Answers:
     # Importing polars lets system calls go on behind Ctrl-C, and a prompt would not hear of it.
     signal.siginterrupt(signal.SIGINT, True)
     click.echo("A few questions; the default is taken when you answer nothing.", err=True)
-    count = int(_ask("How many lines between client and server?", "2", _whole(1, 16)))
+    count = int(_ask("How many paths between client and server?", "2", _whole(1, 16)))
     paths: list[template.PathAnswer] = []
     shown = "100 Mbit/s, 10 ms, 0 %"
     for number in range(1, count + 1):
-        paths.append(_ask(f"Line {number}: rate, one-way delay, loss?", shown, template.parse_line))
+        paths.append(_ask(f"Path {number}: rate, one-way delay, loss?", shown, template.parse_path))
         shown = f"{paths[-1].rate}, {paths[-1].delay}, {paths[-1].loss if paths[-1].loss else '0 %'}"
     kind = _ask(f"What transfers data ({', '.join(template.KINDS)})?", "flow", _kind)
     time, amount = None, None

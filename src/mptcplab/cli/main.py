@@ -82,16 +82,16 @@ def main() -> NoReturn:
         with sigterm_as_interrupt():
             status = commands.main(standalone_mode=False)
     except LabError as error:
-        tell(error)
+        report_error(error)
         sys.exit(error.status)
     except click.ClickException as error:
         if is_group_alone(error):
             click.echo(error.format_message(), err=True)
         else:
-            tell(explain_usage(error))
+            report_error(explain_usage(error))
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        tell(LabError("interrupted"))
+        report_error(LabError("interrupted"))
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has seen enough; nobody is left to tell.
@@ -100,7 +100,7 @@ def main() -> NoReturn:
     sys.exit(status if isinstance(status, int) else Exit.DONE)
 
 
-def tell(error: LabError) -> None:
+def report_error(error: LabError) -> None:
     """One sentence, and a hint on a line of its own."""
     click.echo(f"mptcplab: {error.message}", err=True)
     if error.hint:

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.campaign.lab import Done
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import Running, check_failures, console, default_jobs
+from mptcplab.cli.common import RunOptions, check_failures, console, default_jobs
+from mptcplab.cli.jobs import TableJob
 from mptcplab.cli.sweep import execute
-from mptcplab.cli.works import Work
 from mptcplab.errors import LabError, MissingError
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
-from mptcplab.study.measured import Measured, index_results
+from mptcplab.study.measured import TableValues, index_results
 from mptcplab.study.source import Source, Sources, in_measuring_order, needs
 
 
@@ -24,13 +24,13 @@ from mptcplab.study.source import Source, Sources, in_measuring_order, needs
 class Outcome:
     """What came of one table. ``problem`` says why runs failed, or why there are none."""
 
-    work: Work
-    done: tuple[Done, ...]
-    measured: Measured
+    work: TableJob
+    done: tuple[CompletedRun, ...]
+    measured: TableValues
     problem: LabError | None = None
 
     @property
-    def failed(self) -> list[Done]:
+    def failed(self) -> list[CompletedRun]:
         """Runs without a result."""
         return [one for one in self.done if one.error is not None]
 
@@ -52,7 +52,7 @@ def lacks(error: LabError) -> str:
     return f"{error.message} ({error.hint})" if isinstance(error, MissingError) and error.hint else error.message
 
 
-def measure_all(works: Sequence[Work], out: Path, running: Running) -> Iterator[tuple[Outcome, Sources]]:
+def measure_all(works: Sequence[TableJob], out: Path, running: RunOptions) -> Iterator[tuple[Outcome, Sources]]:
     """Every table in its order, with all that was measured so far; what its texts quote was measured before it.
 
     :raises InputError: when nothing can be measured at all, since something that the user wrote is wrong.
@@ -61,10 +61,10 @@ def measure_all(works: Sequence[Work], out: Path, running: Running) -> Iterator[
     outcomes: dict[str, Outcome] = {}
     found: dict[str, Source] = {}
     waiting = deque(works)
-    ahead = _Ahead(works, running)
+    ahead = _RemainingTime(works, running)
     for selected in in_measuring_order([work.selected for work in works]):
         work = by_name[selected.name]
-        ahead.tell(work)
+        ahead.announce(work)
         outcome = outcomes[selected.name] = measure_one(work, out / selected.folder.name, running)
         found[selected.name] = Source(outcome.measured, work.changes)
         ahead.done(work, outcome.done)
@@ -72,7 +72,7 @@ def measure_all(works: Sequence[Work], out: Path, running: Running) -> Iterator[
             yield outcomes[waiting.popleft().selected.name], found
 
 
-def measure_one(work: Work, folder: Path, running: Running) -> Outcome:
+def measure_one(work: TableJob, folder: Path, running: RunOptions) -> Outcome:
     """One table, of which some runs may fail. :raises LabError: when the results folder cannot be used."""
     try:
         done = execute(Rounds(work.experiment, work.points), folder, running)
@@ -89,10 +89,10 @@ def measure_one(work: Work, folder: Path, running: Running) -> Outcome:
     return Outcome(work, tuple(done), measured, problem)
 
 
-class _Ahead:
+class _RemainingTime:
     """How far, and about how long still, over all tables; told before each when there are several."""
 
-    def __init__(self, works: Sequence[Work], running: Running) -> None:
+    def __init__(self, works: Sequence[TableJob], running: RunOptions) -> None:
         self._count, self._of = 0, len(works)
         self._runs = [0, sum(len(work.runs) for work in works)]
         guesses = {id(point): estimate_seconds(point.scenario) for work in works for point in work.points}
@@ -101,7 +101,7 @@ class _Ahead:
             for point in work.points:
                 self._forecast.add(id(point), work.experiment.repeats)
 
-    def tell(self, work: Work) -> None:
+    def announce(self, work: TableJob) -> None:
         """What comes now."""
         self._count += 1
         if self._of < 2:
@@ -111,7 +111,7 @@ class _Ahead:
         text = f"[{self._count} of {self._of}] {work.selected.name}: {len(work.runs)} runs; {runs}, about {left} left"
         console(stderr=True).print(text, markup=False, soft_wrap=True)
 
-    def done(self, work: Work, done: Sequence[Done]) -> None:
+    def done(self, work: TableJob, done: Sequence[CompletedRun]) -> None:
         """The table is measured; a run that was not made costs nothing more."""
         for one in done:
             self._forecast.done(id(one.run.point), one.wall_seconds)

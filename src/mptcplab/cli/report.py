@@ -13,7 +13,7 @@ from mptcplab.errors import InputError, reason
 
 _EPILOG = """\b
 Examples:
-  mptcplab report results/two-lines
+  mptcplab report results/two-paths
   mptcplab report results/reproduce/subramani2018 --out study.html
   mptcplab report results/reproduce         all studies, with the scoreboard
 """

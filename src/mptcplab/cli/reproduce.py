@@ -14,11 +14,11 @@ import click
 
 import mptcplab
 from mptcplab.cli import complete
-from mptcplab.cli.common import Running, console, print_table, running_options, writing
-from mptcplab.cli.main import tell
+from mptcplab.cli.common import RunOptions, console, print_table, running_options, writing
+from mptcplab.cli.jobs import TableJob, work_on
+from mptcplab.cli.main import report_error
 from mptcplab.cli.measuring import Outcome, lacks, measure_all
 from mptcplab.cli.options import set_option
-from mptcplab.cli.works import Work, work_on
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
@@ -31,8 +31,8 @@ from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import digest, file_stem, read_documents
 from mptcplab.study.full import full_form
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.parameters import check
 from mptcplab.study.present import study_table
 from mptcplab.study.recorded import cpu_seconds, unrecorded
@@ -91,26 +91,26 @@ def reproduce(
         _show_list(works, out, as_json=as_json)
         return Exit.DONE
     check(tables)
-    shown = _Shown(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
+    shown = _TablePrinter(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
     try:
-        for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster, engine)):
+        for outcome, found in measure_all(works, out, RunOptions(jobs, fresh, cluster, engine)):
             shown.add(outcome, found)
     except KeyboardInterrupt:
-        shown.tell_rest()
+        shown.print_rest()
         raise
     return shown.end()
 
 
-class _Shown:
+class _TablePrinter:
     """Prints and writes every table when it is measured, and the scoreboard of all."""
 
-    def __init__(self, works: Sequence[Work], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
+    def __init__(self, works: Sequence[TableJob], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
         self._works, self._out, self._quick, self._is_all, self._quiet = works, out, quick, is_all, quiet
         self._lines: dict[str, Line] = {}
         self._outcomes: list[Outcome] = []
         self._documents: list[dict[str, Any]] = []
         self._good = True
-        self._told: set[str] = set()
+        self._described: set[str] = set()
         self._with_parameters: set[str] = set()
         self._points: dict[str, list[Point]] = {}
 
@@ -125,13 +125,13 @@ class _Shown:
             self._lines[selected.name] = line_of(judged, quick=self._quick, failed=failed, runs=runs)
         else:
             self._lines[selected.name] = line_without(selected, outcome.why_nothing)
-        if problem is not None and len(self._works) > 1 and problem.message not in self._told:
-            self._told.add(problem.message)
-            tell(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
+        if problem is not None and len(self._works) > 1 and problem.message not in self._described:
+            self._described.add(problem.message)
+            report_error(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
         if self._is_all and self._documents:
             self._write_scoreboard()
 
-    def _add_parameters(self, selected: Selected) -> None:
+    def _add_parameters(self, selected: SelectedTable) -> None:
         """Write the parameters of a study, and print them before the first of several tables.
 
         A table that was asked for alone names those that matter to it in its notes.
@@ -147,7 +147,7 @@ class _Shown:
             print_table(table)
             console().print()
 
-    def _judged(self, outcome: Outcome, found: Sources) -> Judged:
+    def _judged(self, outcome: Outcome, found: Sources) -> JudgedTable:
         """The table with its files written. Texts also quote tables that were measured into this folder before."""
         work = outcome.work
         selected, folder = work.selected, self._out / work.selected.folder.name
@@ -190,7 +190,7 @@ class _Shown:
             write_table(scoreboard_table(lines), self._out, name)
             write_json(scoreboard_document(lines), self._out / f"{name}.json")
 
-    def tell_rest(self) -> None:
+    def print_rest(self) -> None:
         """When the command is interrupted."""
         done = f"{len(self._lines)} of {len(self._works)} tables were shown"
         console(stderr=True).print(f"{done}; the same command goes on with what is recorded", markup=False)
@@ -263,7 +263,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _show_list(works: Sequence[Work], out: Path, *, as_json: bool) -> None:
+def _show_list(works: Sequence[TableJob], out: Path, *, as_json: bool) -> None:
     found = [(work, *_left(work, out / work.selected.folder.name)) for work in works]
     if as_json:
         documents = [
@@ -283,7 +283,7 @@ def _show_list(works: Sequence[Work], out: Path, *, as_json: bool) -> None:
     console().print(f"All together: about {duration_text(rest)} of one CPU. Recorded runs are not made again.")
 
 
-def _left(work: Work, folder: Path) -> tuple[list[Run], str]:
+def _left(work: TableJob, folder: Path) -> tuple[list[Run], str]:
     """The runs that are still to be made, or all, and what this machine lacks for them."""
     try:
         return unrecorded(work.runs, folder), ""

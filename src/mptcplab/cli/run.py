@@ -14,9 +14,9 @@ from pathlib import Path
 import click
 
 from mptcplab.cache import locked
-from mptcplab.campaign.lab import Done
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import Running, check_failures, console, print_table, repeating, running_options, writing
+from mptcplab.cli.common import RunOptions, check_failures, console, print_table, repeating, running_options, writing
 from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
 from mptcplab.metrics.compare import paired_rows
@@ -33,8 +33,8 @@ from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
 Examples:
-  mptcplab run examples/two-lines.toml
-  mptcplab run two.toml --set links.line1.loss='1 %' --repeats 10
+  mptcplab run examples/two-paths.toml
+  mptcplab run two.toml --set links.link1.loss='1 %' --repeats 10
   mptcplab run two.toml --links
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
 """
@@ -70,7 +70,7 @@ def run(
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder)
-    done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster, engine), partial=sweep.write_partial)
+    done = execute(sweep.rounds, folder, RunOptions(jobs, fresh, cluster, engine), partial=sweep.write_partial)
     # Table and document of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done, as_json=as_json, links=links)
@@ -84,7 +84,7 @@ class _Sweep:
         self.experiment, self.folder = experiment, folder
         self.rounds = Rounds(experiment)
 
-    def write_partial(self, done: Sequence[Done]) -> None:
+    def write_partial(self, done: Sequence[CompletedRun]) -> None:
         """What there is so far, if it can be written: this is a service, and recordings are what counts."""
         with contextlib.suppress(OSError):
             self._forget()
@@ -95,14 +95,14 @@ class _Sweep:
         for name in ("table.md", "table.csv", "results.json", "figure.svg", "figure.png"):
             (self.folder / name).unlink(missing_ok=True)
 
-    def _write_partial(self, done: Sequence[Done]) -> None:
+    def _write_partial(self, done: Sequence[CompletedRun]) -> None:
         results = [one.result for one in done if one.result]
         if results:
             count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.most} runs"
             table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
             write_text(self.folder / "partial.md", table.to_markdown())
 
-    def write(self, done: Sequence[Done], *, as_json: bool, links: bool) -> None:
+    def write(self, done: Sequence[CompletedRun], *, as_json: bool, links: bool) -> None:
         """Table, document and figures of the finished sweep."""
         (self.folder / "partial.md").unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
@@ -133,19 +133,19 @@ class _Sweep:
         console().print(f"\nIn {self.folder}: {names}", markup=False)
         console().print(f"As one page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
 
-    def _network(self, done: Sequence[Done]) -> tuple[Table, ...]:
+    def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
         found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
         return network_tables([result for result, _ in found], words_of(found))
 
-    def _table(self, rows: Sequence[ResultRow], done: Sequence[Done]) -> Table:
+    def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun]) -> Table:
         table = result_table(self.experiment.title, rows, self.experiment.changes)
         notes = paired_notes(paired_rows(rows))
         until = self.experiment.until
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"
-            notes.append(f"Runs per point: {until.least} to {until.most}, {width}.")
-            if not any(until.metric in row.figures for row in rows):
-                notes.append(f"[!] Warning: no workload has {until.of}, so every point ended after {until.least} runs.")
+            notes.append(f"Runs per point: {until.min} to {until.max}, {width}.")
+            if not any(until.metric in row.metrics for row in rows):
+                notes.append(f"[!] Warning: no workload has {until.of}, so every point ended after {until.min} runs.")
         if uncertain := self.rounds.uncertain():
             notes.append(
                 f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."
@@ -155,6 +155,6 @@ class _Sweep:
         return replace(table, notes=(*table.notes, *notes))
 
 
-def _failure(done: Done) -> dict[str, object]:
+def _failure(done: CompletedRun) -> dict[str, object]:
     assert done.error is not None
     return {"settings": done.run.point.settings, "seed": done.run.seed, "error": done.error.message}

@@ -22,8 +22,8 @@ from mptcplab.engine.stop import Stop
 from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
-from mptcplab.selftest.prepare import Prepared, prepare
-from mptcplab.selftest.suite import USUAL, Defaults, Outcome, Part, check_defaults, parts, run_parts
+from mptcplab.selftest.prepare import SelftestTree, prepare
+from mptcplab.selftest.suite import USUAL, Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
 _EPILOG = f"""\b
@@ -76,7 +76,7 @@ def selftest(
     """
     kernel = find_kernel(version)
     mine = sorted(os.sched_getaffinity(0), reverse=True)
-    defaults = Defaults(congestion_control, scheduler)
+    defaults = SocketDefaults(congestion_control, scheduler)
     check_defaults(kernel, defaults, cpu=mine[0])
     with StderrReporter() as progress:
         prepared = prepare(kernel, source, patches=patches, jobs=len(mine), progress=progress)
@@ -97,9 +97,9 @@ def selftest(
 
 def _run(
     kernel: KernelBuild,
-    prepared: Prepared,
+    prepared: SelftestTree,
     chosen: list[Part],
-    defaults: Defaults,
+    defaults: SocketDefaults,
     seed: int,
     cpus: list[int],
     out: Path | None,
@@ -159,7 +159,7 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def _document(
-    outcomes: Sequence[Outcome], prepared: Prepared, release: str, defaults: Defaults, seed: int
+    outcomes: Sequence[Outcome], prepared: SelftestTree, release: str, defaults: SocketDefaults, seed: int
 ) -> dict[str, object]:
     return {
         "kernel": release,

@@ -11,10 +11,10 @@ from pathlib import Path
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from mptcplab.campaign.lab import Done, Lab, Stop, prepare_engines
+from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import Running, console, default_jobs
+from mptcplab.cli.common import RunOptions, console, default_jobs
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
@@ -25,8 +25,12 @@ _PARTIAL_SECONDS = 10.0
 
 
 def execute(
-    rounds: Rounds, out: Path, running: Running, *, partial: Callable[[Sequence[Done]], None] = lambda _: None
-) -> list[Done]:
+    rounds: Rounds,
+    out: Path,
+    running: RunOptions,
+    *,
+    partial: Callable[[Sequence[CompletedRun]], None] = lambda _: None,
+) -> list[CompletedRun]:
     """All runs, with progress on standard error, by point and seed.
 
     ``partial`` is given what there is so far now and then, and when the sweep is interrupted.
@@ -38,19 +42,19 @@ def execute(
     started = time.monotonic()
     with _executor(running) as (executor, jobs):
         lab = Lab(engines, out, stop=stop, fresh=running.fresh, executor=executor)
-        shown = _Shown(rounds, first, jobs)
-        so_far: list[Done] = []
-        told = time.monotonic()
+        shown = _TablePrinter(rounds, first, jobs)
+        so_far: list[CompletedRun] = []
+        described = time.monotonic()
 
-        def show(done: Done) -> None:
-            nonlocal told
+        def show(done: CompletedRun) -> None:
+            nonlocal described
             so_far.append(done)
             shown.show(done)
-            if time.monotonic() - told >= _PARTIAL_SECONDS:
+            if time.monotonic() - described >= _PARTIAL_SECONDS:
                 partial(rounds.ordered(so_far))
-                told = time.monotonic()
+                described = time.monotonic()
 
-        def more(done: Done) -> list[Run]:
+        def more(done: CompletedRun) -> list[Run]:
             found = rounds.after(done)
             shown.add(found)
             return found
@@ -66,7 +70,7 @@ def execute(
 
 
 @contextmanager
-def _executor(running: Running) -> Iterator[tuple[Executor | None, int]]:
+def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
     """Where runs are executed, and how many at a time."""
     if running.cluster is None:
         yield None, running.jobs or default_jobs()
@@ -77,7 +81,7 @@ def _executor(running: Running) -> Iterator[tuple[Executor | None, int]]:
         yield executor, running.jobs or workers
 
 
-class _Shown:
+class _TablePrinter:
     """The progress of a sweep: a bar on a terminal, a line per run elsewhere."""
 
     def __init__(self, rounds: Rounds, runs: Sequence[Run], jobs: int) -> None:
@@ -96,7 +100,7 @@ class _Shown:
         self._total += len(runs)
         self._update("")
 
-    def show(self, done: Done) -> None:
+    def show(self, done: CompletedRun) -> None:
         """One run is done."""
         self._count += 1
         self._forecast.done(id(done.run.point), done.wall_seconds)
@@ -113,7 +117,7 @@ class _Shown:
         self.progress.update(self._task, completed=self._forecast.share_done, text=text, ends=ends)
 
 
-class _Left(ProgressColumn):
+class _TimeLeftColumn(ProgressColumn):
     """Counts down between two runs."""
 
     def render(self, task: Task) -> Text:
@@ -123,11 +127,11 @@ class _Left(ProgressColumn):
 
 def _progress() -> Progress:
     shown = console(stderr=True)
-    columns = (BarColumn(), TimeElapsedColumn(), _Left(), TextColumn("{task.fields[text]}", markup=False))
+    columns = (BarColumn(), TimeElapsedColumn(), _TimeLeftColumn(), TextColumn("{task.fields[text]}", markup=False))
     return Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal)
 
 
-def _line(done: Done) -> str:
+def _line(done: CompletedRun) -> str:
     if done.error is not None:
         return f"failed  {done.run.label}: {done.error.message}"
     if done.wall_seconds is None:
@@ -135,7 +139,7 @@ def _line(done: Done) -> str:
     return f"done    {done.run.label}: {done.virtual_ns / 1e9:.1f} s of virtual time in {done.wall_seconds:.1f} s"
 
 
-def _summary(done: Sequence[Done], wall_seconds: float) -> None:
+def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:
     executed = [one for one in done if one.wall_seconds is not None and one.error is None]
     if executed:
         virtual = sum(one.virtual_ns for one in executed) / 1e9

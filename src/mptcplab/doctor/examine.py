@@ -10,12 +10,12 @@ import mptcplab
 from mptcplab.doctor.host import look_at_host
 from mptcplab.doctor.kernel import look_at_kernels
 from mptcplab.doctor.model import Finding, Level, Report
-from mptcplab.doctor.packages import System, this_system
+from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.doctor.programs import look_at_build, look_at_programs
 from mptcplab.doctor.python import look_at_python
 
 
-def examine(system: System | None = None) -> Report:
+def examine(system: Distribution | None = None) -> Report:
     """Look at this machine. Boots a lab for an instant; changes nothing but our own cache."""
     system = system or this_system()
     looks = (
@@ -30,7 +30,7 @@ def examine(system: System | None = None) -> Report:
     return Report(host, findings)
 
 
-def _together(findings: tuple[Finding, ...], system: System) -> tuple[Finding, ...]:
+def _together(findings: tuple[Finding, ...], system: Distribution) -> tuple[Finding, ...]:
     """Packages of findings of one level are installed by one command."""
     wanted = {
         level: [name for finding in findings if finding.level == level for name in finding.packages] for level in Level

@@ -26,7 +26,7 @@ _AUR = ("mptcpd",)
 
 
 @dataclass(frozen=True)
-class System:
+class Distribution:
     """A distribution: its family (debian, fedora, arch, or nothing that we know) and its own name."""
 
     family: str
@@ -48,14 +48,14 @@ class System:
         return "; then ".join(filter(None, (command, aur)))
 
 
-def this_system(release: Path = Path("/etc/os-release")) -> System:
+def this_system(release: Path = Path("/etc/os-release")) -> Distribution:
     """The distribution of this machine, as os-release(5) tells it."""
     try:
         lines = release.read_text().splitlines()
     except OSError:
         lines = []
     said = {key: value.strip("\"'") for key, _, value in (line.partition("=") for line in lines)}
-    return System(_family(said), said.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
+    return Distribution(_family(said), said.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
 
 
 def _family(said: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
-from mptcplab.doctor.packages import System
+from mptcplab.doctor.packages import Distribution
 from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
 from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
@@ -30,7 +30,7 @@ _BUILD = "`mptcplab kernel build`"
 _PARTS: dict[str, dict[str, Any]] = {
     "captures": {"record": {"captures": [{"node": "client"}]}},
     "links with `reorder`": {
-        "links": {"line1": {"between": ["client", "server"], "forward": {"delay": "1 ms", "reorder": "1 %"}}}
+        "links": {"link1": {"between": ["client", "server"], "forward": {"delay": "1 ms", "reorder": "1 %"}}}
     },
 }
 #: Programs that no plan uses.
@@ -39,7 +39,7 @@ _OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fro
 _LEAST = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
 
-def look_at_programs(system: System) -> Iterator[Finding]:
+def look_at_programs(system: Distribution) -> Iterator[Finding]:
     """Everything that labs and their commands start."""
     yield from _lab_programs(system)
     yield from _launchers(system)
@@ -47,7 +47,7 @@ def look_at_programs(system: System) -> Iterator[Finding]:
     yield from _flow()
 
 
-def look_at_build(system: System) -> Iterator[Finding]:
+def look_at_build(system: Distribution) -> Iterator[Finding]:
     """What building a lab kernel needs, room apart."""
     needed = {**TOOLS, **(DEBIAN_TOOLS if system.family == "debian" else {})}
     missing = [name for name in needed if shutil.which(name) is None]
@@ -90,7 +90,7 @@ def _smallest(workload: str, **tables: Any) -> Scenario:
         {
             "title": "doctor",
             "hosts": {"client": {}, "server": {}},
-            "links": {"line1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
+            "links": {"link1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
             "workloads": {"bulk": bulk},
             **tables,
         }
@@ -101,7 +101,7 @@ def _around(kind: str) -> dict[str, Any]:
     """Tables with a node of this kind between the hosts."""
     nodes: dict[str, dict[str, Any]] = {"hosts": {"client": {}, "server": {}}}
     nodes.setdefault(NODE_KINDS[kind].table, {})["middle"] = NODE_KINDS[kind].example
-    links = {"line1": {"between": ["client", "middle"]}, "line2": {"between": ["middle", "server"]}}
+    links = {"link1": {"between": ["client", "middle"]}, "link2": {"between": ["middle", "server"]}}
     to = "server" if NODE_KINDS[kind].forwards else "middle"
     return {
         **nodes,
@@ -110,7 +110,7 @@ def _around(kind: str) -> dict[str, Any]:
     }
 
 
-def _lab_programs(system: System) -> Iterator[Finding]:
+def _lab_programs(system: Distribution) -> Iterator[Finding]:
     there: list[str] = []
     for name, use in uses().items():
         try:
@@ -122,7 +122,7 @@ def _lab_programs(system: System) -> Iterator[Finding]:
     yield fine("programs in the lab", words(there))
 
 
-def _launchers(system: System) -> Iterator[Finding]:
+def _launchers(system: Distribution) -> Iterator[Finding]:
     """Programs that start the lab kernel; the words between them are their options and values."""
     names = [word for word in machine._LAUNCHERS if re.fullmatch("[a-z]+", word)]
     missing = [name for name in names if shutil.which(name) is None]
@@ -132,12 +132,12 @@ def _launchers(system: System) -> Iterator[Finding]:
         yield fine("programs around the lab", words(names))
 
 
-def _missing(name: str, package: str, use: str, system: System) -> Finding:
+def _missing(name: str, package: str, use: str, system: Distribution) -> Finding:
     level = Level.BROKEN if use == _EVERY_RUN else Level.MISSING
     return Finding(name, level, "is not installed", use, system.install([package]), (package,))
 
 
-def _old_programs(system: System) -> Iterator[Finding]:
+def _old_programs(system: Distribution) -> Iterator[Finding]:
     """``ip`` that does not know what plans ask of it."""
     path = shutil.which("ip", path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     if path is not None and "fullmesh" not in _said(path, "mptcp", "help"):
@@ -146,7 +146,7 @@ def _old_programs(system: System) -> Iterator[Finding]:
         yield Finding("ip", Level.MISSING, says, 'endpoints = "fullmesh"', command, ("iproute2",))
 
 
-def _compiler(system: System) -> Iterator[Finding]:
+def _compiler(system: Distribution) -> Iterator[Finding]:
     try:
         compiler_version()
     except CommandError as error:

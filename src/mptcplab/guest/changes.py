@@ -57,8 +57,8 @@ class Changes:
             if event["every_ns"]:
                 heapq.heappush(self._due, (at_ns + event["every_ns"], number, event))
             self._run(event["commands"])
-            told = {key: event[key] for key in ("kind", "link", "direction", "value")}
-            self.happened.append({"instant_ns": at_ns, **told})
+            described = {key: event[key] for key in ("kind", "link", "direction", "value")}
+            self.happened.append({"instant_ns": at_ns, **described})
 
     def _run(self, commands: list[dict[str, Any]]) -> None:
         used: list[_Batch] = []

@@ -32,9 +32,9 @@ class Family:
             raise OSError(f"this kernel has no netlink family {name}") from error
         found = dict(attributes(answer[_HEADER.size :]))
         for _, one in attributes(found[_GROUPS]):
-            told = dict(attributes(one))
-            if text(told[_GROUP_NAME]) == group:
-                return integer(found[_FAMILY_ID]), integer(told[_GROUP_ID])
+            described = dict(attributes(one))
+            if text(described[_GROUP_NAME]) == group:
+                return integer(found[_FAMILY_ID]), integer(described[_GROUP_ID])
         raise OSError(f"netlink family {name} has no group {group}")
 
     def command(self, number: int, *parts: bytes) -> int:

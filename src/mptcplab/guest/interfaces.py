@@ -42,8 +42,8 @@ class Interfaces:
             self.running[name] = kind == _NEW_LINK and bool(flags & _RUNNING)
         elif kind in (_NEW_ADDRESS, _DEL_ADDRESS):
             (index,) = _ADDRESS.unpack_from(body)
-            told = dict(attributes(body[_ADDRESS.size :]))
-            address = address_text(told.get(_IFA_LOCAL, told.get(_IFA_ADDRESS, bytes(4))))
+            described = dict(attributes(body[_ADDRESS.size :]))
+            address = address_text(described.get(_IFA_LOCAL, described.get(_IFA_ADDRESS, bytes(4))))
             held = self.addresses.setdefault(index, set())
             (held.add if kind == _NEW_ADDRESS else held.discard)(address)
 

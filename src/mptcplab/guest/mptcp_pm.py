@@ -35,13 +35,13 @@ End = tuple[str, int]
 class Event:
     """One event: its ``name``, and what the kernel tells of it. What it does not tell is 0 or empty."""
 
-    def __init__(self, name: str, told: dict[int, memoryview]) -> None:
+    def __init__(self, name: str, described: dict[int, memoryview]) -> None:
         self.name = name
-        numbers = {name: integer(told[kind]) for kind, name in _NUMBERS.items() if kind in told}
+        numbers = {name: integer(described[kind]) for kind, name in _NUMBERS.items() if kind in described}
         self.token, self.loc_id, self.rem_id = (numbers.get(key, 0) for key in ("token", "loc_id", "rem_id"))
         self.error, self.server_side = numbers.get("error", 0), bool(numbers.get("server_side"))
-        found = {name: address_text(told[kind]) for kind, name in _ADDRESSES.items() if kind in told}
-        ports = {name: int.from_bytes(told[kind], "big") for kind, name in _PORTS.items() if kind in told}
+        found = {name: address_text(described[kind]) for kind, name in _ADDRESSES.items() if kind in described}
+        ports = {name: int.from_bytes(described[kind], "big") for kind, name in _PORTS.items() if kind in described}
         self.local: End = (found.get("saddr", ""), ports.get("sport", 0))
         self.remote: End = (found.get("daddr", ""), ports.get("dport", 0))
 
@@ -55,9 +55,9 @@ class Kernel:
 
     def events(self) -> Iterator[Event]:
         """The events of one packet."""
-        for command, told in self._family.read():
+        for command, described in self._family.read():
             if command in _EVENTS:
-                yield Event(_EVENTS[command], told)
+                yield Event(_EVENTS[command], described)
 
     def create(
         self, token: int, local: str, number: int, interface: int, remote: End, rem_id: int, *, backup: bool

@@ -313,9 +313,9 @@ def _error_name(number: int) -> str:
     return os.strerror(number).lower() if number else ""
 
 
-def _say(what: str, **told: object) -> None:
+def _say(what: str, **described: object) -> None:
     """A line of the log, which is kept with the recording."""
-    said = {key: value for key, value in told.items() if value != ""}
+    said = {key: value for key, value in described.items() if value != ""}
     sys.stdout.write(json.dumps({"t_ns": time.monotonic_ns(), "event": what, **said}) + "\n")
     sys.stdout.flush()
 

@@ -41,5 +41,5 @@ class QueueSampler:
         request = _TCMSG.pack(0, index, handle << 16, 0, 0)
         # Without ECHO the answer only goes to those who listen to all changes.
         answer = self._netlink.ask(_GET_QDISC, request, ECHO)
-        told = dict(attributes(answer[_TCMSG.size :]))
-        return _QUEUE.unpack_from(dict(attributes(told[_TCA_STATS2]))[_TCA_STATS_QUEUE])
+        described = dict(attributes(answer[_TCMSG.size :]))
+        return _QUEUE.unpack_from(dict(attributes(described[_TCA_STATS2]))[_TCA_STATS_QUEUE])

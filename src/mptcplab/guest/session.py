@@ -87,7 +87,7 @@ def reap(pid: int) -> int | None:
             ended = code if code >= 0 else 128 - code
 
 
-class Outlet:
+class OutputFiles:
     """One output stream: files ``NAME.0``, ``NAME.1``, ... which the host reads and removes."""
 
     def __init__(self, name: str) -> None:
@@ -114,7 +114,7 @@ class Outlet:
         self._file = os.open(f"{_STREAMS}/{self._name}.{self._number}", flags, 0o600)
 
 
-class _Inlet:
+class _InputFiles:
     """Standard input: files ``in.0``, ``in.1``, ... that the host makes complete, ended by an empty one."""
 
     def __init__(self) -> None:
@@ -157,8 +157,8 @@ class _Pipes:
         self._session, self._wake = session, wake
         self._poll = select.poll()
         self._poll.register(wake, select.POLLIN)
-        self._outlets: dict[int, Outlet] = {}
-        self._inlet = _Inlet()
+        self._outlets: dict[int, OutputFiles] = {}
+        self._inlet = _InputFiles()
         given, self._input = self._make_input()
         ends = [self._make_output("out")]
         ends.append(ends[0] if session["merged"] else self._make_output("err"))
@@ -179,7 +179,7 @@ class _Pipes:
         reader, writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(reader, False)
         self._poll.register(reader, select.POLLIN)
-        self._outlets[reader] = Outlet(name)
+        self._outlets[reader] = OutputFiles(name)
         return writer
 
     def run(self, deadline_ns: int) -> int:

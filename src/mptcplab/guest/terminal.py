@@ -16,7 +16,7 @@ import struct
 import termios
 import tty
 
-from mptcplab.guest.session import Outlet, reap, start
+from mptcplab.guest.session import OutputFiles, reap, start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Terminal:
     """A program, mostly a shell, on a pseudo terminal."""
 
     def __init__(self, nodes: Nodes, session: dict[str, Any], wake: int) -> None:
-        self._wake, self._outlet = wake, Outlet("out")
+        self._wake, self._outlet = wake, OutputFiles("out")
         self._has_prompt = session["prompt"]
         self._console = os.open(_CONSOLE, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         tty.setraw(self._console)

@@ -36,7 +36,7 @@ _FIRST_SAMPLE_NS = 10_000_000
 _NEVER_NS = 1 << 62
 
 
-class _Running:
+class _ProgramState:
     """A program and what became of it; times count from time zero."""
 
     def __init__(self, program: dict[str, Any], pid: int, start_ns: int) -> None:
@@ -50,7 +50,7 @@ class _Running:
         return bool(self.program["role"] == "client")
 
 
-class _Looks:
+class _SamplingTimes:
     """When to look at sockets: after 10 ms, then doubling up to the interval: short connections are seen too."""
 
     def __init__(self, interval_ns: int | None) -> None:
@@ -73,7 +73,7 @@ class Timeline:
     def __init__(self, nodes: Nodes, plan: dict[str, Any], out: str) -> None:
         self._nodes, self._plan, self._out = nodes, plan, out
         self.zero_ns = 0
-        self._programs: list[_Running] = []
+        self._programs: list[_ProgramState] = []
         self.samples: list[dict[str, Any]] = []
         self.memory = Memory()
         self._samplers: list[SocketSampler] = []
@@ -135,14 +135,14 @@ class Timeline:
         pid = self._nodes.spawn(program["node"], program["argv"], stdin=files[0], stdout=files[1], stderr=files[2])
         for file in files:
             os.close(file)
-        self._programs.append(_Running(program, pid, self._now()))
+        self._programs.append(_ProgramState(program, pid, self._now()))
 
     def _run_clients(self) -> None:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
         interval = self._plan["sample_interval_ns"]
-        samples = _Looks(interval if self._samplers or self._queues else None)
-        looks = _Looks(max(interval, _SECOND) if self.watches else None)
+        samples = _SamplingTimes(interval if self._samplers or self._queues else None)
+        looks = _SamplingTimes(max(interval, _SECOND) if self.watches else None)
         while waiting or self._clients():
             if self.changes.pending:
                 self.changes.carry_out(self._now())
@@ -166,7 +166,7 @@ class Timeline:
         for queues in self._queues:
             self.queue_samples.extend(queues.sample(instant_ns))
 
-    def _clients(self) -> list[_Running]:
+    def _clients(self) -> list[_ProgramState]:
         return [running for running in self._programs if running.is_client and running.status is None]
 
     def _reap(self) -> None:
@@ -214,7 +214,7 @@ class Timeline:
                 self._sleep_until(limit)
                 self._check_failures()
 
-    def _alive(self) -> list[_Running]:
+    def _alive(self) -> list[_ProgramState]:
         return [running for running in self._programs if running.status is None]
 
     def _kill_all(self) -> None:
@@ -224,7 +224,7 @@ class Timeline:
             os.waitpid(running.pid, 0)
             running.status, running.end_ns = -signal.SIGKILL, self._now()
 
-    def _record(self, running: _Running) -> dict[str, Any]:
+    def _record(self, running: _ProgramState) -> dict[str, Any]:
         return {
             "name": running.program["name"],
             "node": running.program["node"],

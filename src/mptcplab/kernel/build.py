@@ -24,14 +24,14 @@ from mptcplab.kernel.cache import (
     install_entry,
 )
 from mptcplab.kernel.config import timer_frequency
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of, with_patches
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, KernelInputs, load_inputs, variant_of, with_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
-from mptcplab.kernel.progress import Reporter, Silent
+from mptcplab.kernel.progress import Reporter, SilentProgress
 from mptcplab.kernel.source import Source, local_source, source_version
 from mptcplab.kernel.steps import STEP, Job, add_file, compile_kernel, configure, prepare
 from mptcplab.kernel.toolchain import MAKE, TOOLS, build_environment, compiler_version
-from mptcplab.kernel.tree import KeptTree, tree_for
+from mptcplab.kernel.tree import SourceTree, tree_for
 
 __all__ = ["TOOLS", "build_environment", "build_kernel", "compiler_version", "first_errors", "kept_tree"]
 
@@ -51,7 +51,7 @@ def build_kernel(
     fixes: Collection[str] = (),
     patches: Sequence[Path] = (),
     cache: Path | None = None,
-    inputs: Inputs | None = None,
+    inputs: KernelInputs | None = None,
 ) -> KernelBuild:
     """The kernel of `version` (None: the source's own, else the default), built unless it is cached.
 
@@ -68,7 +68,7 @@ def build_kernel(
             f"'{version}' is not a kernel version", hint=f"write it as two numbers, such as {DEFAULT_VERSION}"
         )
     cache = cache or cache_root()
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     require_tools(TOOLS)
     compiler = compiler_version()
     with sigterm_as_interrupt():
@@ -99,7 +99,7 @@ def build_kernel(
                     log=log,
                     progress=progress,
                 )
-                with _failures_told(job, cache), _alone(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
+                with _reporting_failures(job, cache), _alone(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
                     _compile(job, kept if keep_tree or kept.exists else None)
                     return install_entry(_assemble(job, kept), cache)
 
@@ -139,7 +139,7 @@ def _alone(name: str, progress: Reporter, cache: Path) -> Iterator[None]:
         yield
 
 
-def _compile(job: Job, kept: KeptTree | None) -> None:
+def _compile(job: Job, kept: SourceTree | None) -> None:
     if kept is not None:
         kept.build(job)
         return
@@ -150,7 +150,7 @@ def _compile(job: Job, kept: KeptTree | None) -> None:
     compile_kernel(job)
 
 
-def _assemble(job: Job, kept: KeptTree) -> Path:
+def _assemble(job: Job, kept: SourceTree) -> Path:
     """The entry's directory with all its files, still in the work directory. `kept` need not be there."""
     job.progress.stage("stripping")
     entry = job.work / "entry"
@@ -191,7 +191,7 @@ def _assemble(job: Job, kept: KeptTree) -> Path:
 
 
 @contextmanager
-def _failures_told(job: Job, cache: Path) -> Iterator[None]:
+def _reporting_failures(job: Job, cache: Path) -> Iterator[None]:
     """What a user reads of a failed build; its log is moved to where it stays."""
     try:
         yield

@@ -24,7 +24,7 @@ from mptcplab.kernel.data import (
     GIVEN,
     HZ_CHOICES,
     VARIANT_SUFFIX,
-    Inputs,
+    KernelInputs,
     build_options,
     load_inputs,
     usual_variant,
@@ -131,7 +131,7 @@ def find_kernel(
     version: str | None = None,
     cache: Path | None = None,
     *,
-    inputs: Inputs | None = None,
+    inputs: KernelInputs | None = None,
 ) -> KernelBuild:
     """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 

@@ -62,7 +62,7 @@ class NamedFile:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class KernelInputs:
     """Everything of ours that goes into a kernel; the source and the compiler are apart."""
 
     fragment: str
@@ -86,7 +86,7 @@ class Inputs:
         return _hash({"source": source_sha256, "inputs": self.digest, "compiler": compiler})
 
     @property
-    def without_overlay(self) -> Inputs:
+    def without_overlay(self) -> KernelInputs:
         """The same without our source files: what a tree that is built in again has to have in common."""
         return replace(self, overlay=())
 
@@ -144,7 +144,7 @@ def _build_option(part: str) -> list[str]:
     return ["--hz", part.removeprefix("hz")] if part.startswith("hz") else [f"--{part}"]
 
 
-def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> Inputs:
+def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> KernelInputs:
     """What goes into a kernel of `version` (such as "7.2"), and nothing that only concerns others.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
@@ -162,7 +162,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
-    return Inputs(
+    return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
             *(_named(path, patches) for folder in (patches, patches / version) for path in sorted(folder.glob(wanted))),
@@ -172,7 +172,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     )
 
 
-def with_patches(inputs: Inputs, files: Sequence[Path]) -> Inputs:
+def with_patches(inputs: KernelInputs, files: Sequence[Path]) -> KernelInputs:
     """Return `inputs` with the patches `files` of a user, which are applied after ours. :raises InputError:"""
     return replace(inputs, patches=(*inputs.patches, *given_patches(files)))
 

@@ -19,7 +19,7 @@ class Reporter(Protocol):
         """Something may matter for results and does not stop the build."""
 
 
-class Silent:
+class SilentProgress:
     """Tells nothing; for callers that only want the kernel."""
 
     def stage(self, text: str) -> None:

@@ -13,7 +13,7 @@ from typing import TextIO
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import check_essential, lost_options, parse_config
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, unpack
@@ -29,7 +29,7 @@ STEP = re.compile(r"^  [A-Z][A-Z0-9]* +(\S*)")
 class Job:
     """One build at work. `tree` is where; `version` and `variant` are what it will be called."""
 
-    inputs: Inputs
+    inputs: KernelInputs
     source: Source
     version: str
     variant: str

@@ -26,7 +26,7 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.cache import entry_name, variant_name
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandKilledError
 from mptcplab.kernel.steps import EXPECTED_STEPS, Job, add_file, compile_kernel, configure, prepare
 
@@ -49,7 +49,7 @@ class _Contents:
 
 
 @dataclass(frozen=True)
-class KeptTree:
+class SourceTree:
     """The tree at `path`, which may or may not be there."""
 
     path: Path
@@ -158,10 +158,12 @@ class KeptTree:
         part.rename(self._file)
 
 
-def tree_for(inputs: Inputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path) -> KeptTree:
+def tree_for(
+    inputs: KernelInputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path
+) -> SourceTree:
     """The kept tree that a kernel of these inputs can be built in."""
     base = inputs.without_overlay.key(source_sha256=source_sha256, compiler=compiler)
-    return KeptTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
+    return SourceTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
 
 
 def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:

@@ -19,7 +19,7 @@ NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedAlgorithms:
     """What the scenario asks for on the sending side; None leaves it to the kernel."""
 
     congestion: str | None
@@ -35,10 +35,10 @@ class Subflow:
     schedulers: tuple[str, ...]
 
 
-def wanted(described: Mapping[str, Any], transport: Mapping[str, Any]) -> Wanted:
+def wanted(described: Mapping[str, Any], transport: Mapping[str, Any]) -> RequestedAlgorithms:
     """Of a workload whose sending host has ``transport``; what the workload says itself comes first."""
     asked = (described.get(key) or transport.get(key) for key in ("congestion_control", "scheduler"))
-    return Wanted(*asked)
+    return RequestedAlgorithms(*asked)
 
 
 def seen_subflows(
@@ -95,7 +95,9 @@ def scheduler_names(connections: Sequence[Sequence[Subflow]]) -> str:
     return ", ".join(sorted(names))
 
 
-def complaints(connections: Sequence[Sequence[Subflow]], asked: Wanted, *, with_mptcp: bool) -> Iterator[str]:
+def complaints(
+    connections: Sequence[Sequence[Subflow]], asked: RequestedAlgorithms, *, with_mptcp: bool
+) -> Iterator[str]:
     """A sentence for each way in which sockets were not what the scenario asks for."""
     if asked.congestion is not None:
         for path, names in dict.fromkeys((one.path, one.congestion) for some in connections for one in some):

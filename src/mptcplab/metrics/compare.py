@@ -31,7 +31,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedDifference:
     """``second`` minus ``first`` of one swept key, everything else the same, on their shared seeds. In Mbit/s."""
 
     key: str
@@ -70,7 +70,7 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def paired_rows(rows: Sequence[ResultRow]) -> list[Paired]:
+def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
     """Every swept value against the first one of its key (MPTCP against TCP), where two seeds or more are shared."""
     found = []
     for key in rows[0].settings if rows else ():
@@ -84,7 +84,7 @@ def paired_rows(rows: Sequence[ResultRow]) -> list[Paired]:
     return [one for one in found if one is not None]
 
 
-def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> Paired | None:
+def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> PairedDifference | None:
     sides = [dict(zip(row.seeds, row.samples.get("goodput_mbps", ()), strict=False)) for row in (first, second)]
     shared = [seed for seed in sides[0] if seed in sides[1]]
     if len(shared) < _LEAST_SHARED:
@@ -92,7 +92,7 @@ def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, s
     values = [[side[seed] for seed in shared] for side in sides]
     base = sum(values[0]) / len(shared)
     difference = paired_difference(*values)
-    return Paired(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
+    return PairedDifference(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ def sides(document: Mapping[str, Any], metric: str, *, without: str | None = Non
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key != without)
-            told = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("figures", {}).get(metric)
-            if told is None or told["n"] == 0:
+            described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
+            if described is None or described["n"] == 0:
                 continue
-            values = dict(zip(map(int, told["seeds"]), map(float, told["values"]), strict=True))
+            values = dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))
             found[settings, str(row["workload"])] = Side(values, tuple(row["runs"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         hint = "run its scenario again: what is recorded is not executed twice"

@@ -95,19 +95,19 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
 
 def delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """The delivery of a workload; None when nothing was sampled."""
-    return _sampled(recording, ends) if ends.receiving is None else _told(recording, ends.receiving)
+    return _sampled(recording, ends) if ends.receiving is None else _described(recording, ends.receiving)
 
 
 def sent_until_s(recording: Recording, ends: Ends) -> float | None:
     """When the sender's application wrote its last data, in s from time zero; None if it does not tell."""
     if ends.sending is None:
         return None
-    told = [event["last_ns"] for event in events(recording, ends.sending, "end")]
-    known = [instant for instant in told if instant is not None]
+    described = [event["last_ns"] for event in events(recording, ends.sending, "end")]
+    known = [instant for instant in described if instant is not None]
     return (max(known) - recording.manifest["zero_ns"]) / _NS_PER_S if known else None
 
 
-def _told(recording: Recording, program: str) -> Delivery | None:
+def _described(recording: Recording, program: str) -> Delivery | None:
     table = recording.connections
     if not table.height or "total" not in table.columns:
         return None
@@ -124,11 +124,11 @@ def _pauses(rows: pl.DataFrame) -> Numbers | None:
     """None if these rows have no pauses: the column may be there for another workload's."""
     if "pause_ns" not in rows.columns:
         return None
-    told = rows.filter(pl.col("pause_ns").is_not_null())
-    if not told.height:
+    described = rows.filter(pl.col("pause_ns").is_not_null())
+    if not described.height:
         return None
-    begins = told["pause_at_ns"].to_numpy().astype(float) / _NS_PER_S
-    return np.stack((begins, begins + told["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
+    begins = described["pause_at_ns"].to_numpy().astype(float) / _NS_PER_S
+    return np.stack((begins, begins + described["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
 
 
 def _sampled(recording: Recording, ends: Ends) -> Delivery | None:

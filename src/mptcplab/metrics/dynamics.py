@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a ``flow`` workload did over time: the rate of each path, when it had moved, and how long packets waited.
 
-A path is named by the links of the sender's and the receiver's address, as in tables: ``access1>line1``. Connections of
+A path is named by the links of the sender's and the receiver's address, as in tables: ``access1>link1``. Connections of
 one workload on the same path are taken together. Times are in seconds from the plan's time zero.
 """
 
@@ -49,7 +49,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueueingSummary:
     """What the samples of a path say of its queues in a stretch of time.
 
     ``delay_s`` is the mean smoothed round trip time less the least one of the whole run. ``packets`` are those that
@@ -77,7 +77,7 @@ def path_rates(recording: Recording, workload: str, *, step_s: float = 1.0) -> R
     )
 
 
-def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: float) -> dict[str, Waiting]:
+def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: float) -> dict[str, QueueingSummary]:
     """How long the packets of each path waited between two times, one connection per path.
 
     The times are of the sender's samples, which have to be much more frequent than the window moves.
@@ -88,7 +88,7 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
         delay_s = float(stretch["rtt_us"].to_numpy().mean() - _base_us(rows)) / _US_PER_S
         segments = stretch["data_segs_out"].to_numpy().astype(float)
         times = stretch["time_ns"].to_numpy() / _NS_PER_S
-        found[path] = Waiting(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
+        found[path] = QueueingSummary(delay_s, delay_s * float((segments[-1] - segments[0]) / (times[-1] - times[0])))
     return found
 
 

@@ -23,7 +23,7 @@ _LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 
 
 @dataclass(frozen=True)
-class EndpointsSeen:
+class EndpointStates:
     """Of one host, each in words: ``10.0.1.1 subflow``. ``asked`` are those that it should have at the end."""
 
     host: str
@@ -41,7 +41,7 @@ class EndpointsSeen:
         return tuple(one for one in self.seen if one not in self.asked and not one.endswith(_IMPLICIT))
 
 
-def endpoints_seen(recording: Recording) -> list[EndpointsSeen]:
+def endpoint_states(recording: Recording) -> list[EndpointStates]:
     """Every host that speaks MPTCP, in the order of the scenario."""
     removed = without_address(recording)
     return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
@@ -51,17 +51,17 @@ def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
     return bool("transport" in node and node["transport"]["protocol"] == "mptcp")
 
 
-def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointsSeen:
+def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
     host = node["name"]
     asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
-    told = recording.counter(host, "mptcp-endpoint.json")
+    described = recording.counter(host, "mptcp-endpoint.json")
     # `ip -j` prints this as plain words in some versions.
     text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
     limits = {key: int(number) for key, number in _LIMIT.findall(text)}
-    return EndpointsSeen(
+    return EndpointStates(
         host=host,
         asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_bounds(node)),
-        seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in told), *_limits(limits)),
+        seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in described), *_limits(limits)),
     )
 
 
@@ -69,10 +69,10 @@ def _words(address: str, port: int | None, flags: list[str]) -> str:
     return " ".join((address, *([f"port {port}"] if port else []), *sorted(flags)))
 
 
-def _flags(told: Mapping[str, Any]) -> list[str]:
-    bits = int(told.get("rawflags", "0"), 16)
-    implicit = [_IMPLICIT] if told.get(_IMPLICIT) or bits & _IMPLICIT_BIT else []
-    return implicit or [flag for flag in _FLAGS if told.get(flag)]
+def _flags(described: Mapping[str, Any]) -> list[str]:
+    bits = int(described.get("rawflags", "0"), 16)
+    implicit = [_IMPLICIT] if described.get(_IMPLICIT) or bits & _IMPLICIT_BIT else []
+    return implicit or [flag for flag in _FLAGS if described.get(flag)]
 
 
 def _bounds(node: Mapping[str, Any]) -> tuple[str, ...]:
@@ -80,14 +80,17 @@ def _bounds(node: Mapping[str, Any]) -> tuple[str, ...]:
     return _limits({key: limits[key] for key in ("subflows", "add_addr_accepted")})
 
 
-def _limits(told: Mapping[str, int]) -> tuple[str, ...]:
-    return (f"at most {told['subflows']} subflows", f"at most {told['add_addr_accepted']} announced addresses")
+def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
+    return (
+        f"at most {described['subflows']} subflows",
+        f"at most {described['add_addr_accepted']} announced addresses",
+    )
 
 
-def endpoint_warnings(seen: list[EndpointsSeen]) -> Iterator[str]:
+def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
     """A sentence for each host that did not have what was asked for."""
     for one in seen:
         if one.missing or one.strange:
             parts = [("without", one.missing), ("with", one.strange)]
-            told = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
-            yield f"the MPTCP endpoints of {one.host} are not those asked for: {told}"
+            differences = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+            yield f"the MPTCP endpoints of {one.host} are not those asked for: {differences}"

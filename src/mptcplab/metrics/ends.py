@@ -40,10 +40,10 @@ def described(recording: Recording, workload: str) -> Mapping[str, Any]:
     return next(one for one in recording.manifest["workloads"] if one["name"] == workload)
 
 
-def ends_of_workload(told: Mapping[str, Any]) -> Ends:
+def ends_of_workload(described: Mapping[str, Any]) -> Ends:
     """Return the ends of one workload, as the manifest has it."""
-    ends = dict(told["ends"])
-    return Ends(workload=told["name"], ports=tuple(ends.pop("ports")), **ends)
+    ends = dict(described["ends"])
+    return Ends(workload=described["name"], ports=tuple(ends.pop("ports")), **ends)
 
 
 def ends_of(recording: Recording) -> list[Ends]:

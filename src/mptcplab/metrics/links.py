@@ -34,7 +34,7 @@ _FEW = "too few bursts to tell"
 
 
 @dataclass(frozen=True)
-class DirectionSeen:
+class DirectionCounters:
     """One direction of a link at the end of a run.
 
     ``asked`` is the loss that the scenario asks for. ``packets`` and ``bytes`` have left it; ``lost`` are those that
@@ -74,7 +74,7 @@ class DirectionSeen:
         return self.expected is None or self.expected[0] <= self.lost <= self.expected[1]
 
 
-def directions_seen(recording: Recording) -> list[DirectionSeen]:
+def direction_counters(recording: Recording) -> list[DirectionCounters]:
     """Every direction of every link, in the order of the scenario."""
     links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
     return [
@@ -86,19 +86,19 @@ def directions_seen(recording: Recording) -> list[DirectionSeen]:
 
 def _direction(
     link: Mapping[str, Any], direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
-) -> DirectionSeen:
-    name, told = link["name"], link[direction]
-    chain = _chain(read, *told["shaped_at"]) if told["shaped_at"] is not None else []
+) -> DirectionCounters:
+    name, described = link["name"], link[direction]
+    chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
     # Without disciplines of its own it has one that neither queues nor drops.
     first = chain[0] if chain else _arrived(read, link["between"][direction == "forward"], name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
-    asked = Chances.of(told["chances"])
+    asked = Chances.of(described["chances"])
     expected = None if emptied else asked.expected(offered)
     peak_bytes, peak_packets = peaks.get((name, direction), (None, None))
-    return DirectionSeen(
+    return DirectionCounters(
         link=name,
         direction=direction,
         asked=asked,

@@ -47,36 +47,36 @@ class Bursts:
 
 @dataclass(frozen=True)
 class Chances:
-    """The probability that a packet is lost: from ``least`` to ``most``, which differ if it changes during the run.
+    """The probability that a packet is lost: from ``low`` to ``high``, which differ if it changes during the run.
 
     They also differ if packets are doubled, since one of the two may be lost, or if the delay has room for a limited
     number: what it has none for is counted as lost.
     """
 
-    least: float
-    most: float
+    low: float
+    high: float
     bursts: Bursts | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Chances:
+    def of(cls, described: Mapping[str, Any]) -> Chances:
         """Return them as a manifest has them."""
-        bursts = Bursts(*told["bursts"]) if told["bursts"] is not None else None
-        return cls(told["least"], told["most"], bursts)
+        bursts = Bursts(*described["bursts"]) if described["bursts"] is not None else None
+        return cls(described["low"], described["high"], bursts)
 
     def expected(self, packets: int) -> tuple[int, int] | None:
         """The numbers of lost ones of so many between which 99.9 % of all runs lie; None if that cannot be told."""
-        if not self.most:
+        if not self.high:
             return 0, 0
         if self.bursts is not None:
             return self._in_bursts(self.bursts, packets)
         from scipy.stats import binom  # late: slow to import
 
         tail = (1 - CONFIDENCE) / 2
-        return int(binom.ppf(tail, packets, self.least)), int(binom.ppf(1 - tail, packets, self.most))
+        return int(binom.ppf(tail, packets, self.low)), int(binom.ppf(1 - tail, packets, self.high))
 
     def _in_bursts(self, bursts: Bursts, packets: int) -> tuple[int, int] | None:
         if packets * bursts.per_packet < _LEAST_BURSTS:
             return None
         width = _Z * math.sqrt(packets * bursts.variance)
-        low, high = packets * self.least - width, packets * self.most + width
+        low, high = packets * self.low - width, packets * self.high + width
         return max(0, math.ceil(low)), min(packets, math.floor(high))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of one run: one :class:`Measured` per workload.
+"""The numbers of one run: one :class:`WorkloadMeasurement` per workload.
 
 Goodput is payload at the receiver. It counts from the instant at which the client starts to connect to the last byte
 that the receiving application read, so that handshake and slow start are part of it and an emptying queue at the end
@@ -20,7 +20,7 @@ from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
-from mptcplab.metrics.network import NetworkSeen, network_seen, network_warnings, unused_links
+from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
@@ -29,10 +29,10 @@ from mptcplab.workload.registry import read
 
 
 @dataclass(frozen=True)
-class Measured:
+class WorkloadMeasurement:
     """What one workload did in one run.
 
-    ``figures`` are the metrics that mean something here, by their names.
+    ``metrics`` are the metrics that mean something here, by their names.
     """
 
     workload: str
@@ -41,35 +41,35 @@ class Measured:
     scheduler: str
     counts: MptcpCounts
     warnings: tuple[str, ...]
-    figures: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def duration_s(self) -> float:
         """The time that goodput is over."""
-        return self.figures["duration_s"]
+        return self.metrics["duration_s"]
 
 
-def measure(recording: Recording, network: NetworkSeen | None = None) -> list[Measured]:
+def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
     """All workloads of one run, in the order of the scenario; ``network`` is what was counted of it, if known already.
 
     :raises LabError: when a program's output is broken.
     """
-    network = network if network is not None else network_seen(recording)
-    return [measure_workload(recording, told["name"], network) for told in recording.manifest["workloads"]]
+    network = network if network is not None else network_counters(recording)
+    return [measure_workload(recording, described["name"], network) for described in recording.manifest["workloads"]]
 
 
-def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> Measured:
+def measure_workload(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
     """One workload of a run. :raises LabError: when a program's output is broken."""
-    told = described(recording, name)
-    ends = ends_of_workload(told)
+    entry = described(recording, name)
+    ends = ends_of_workload(entry)
     sender, receiver = ends.sender, ends.receiver
     rows = {
         node: _last_rows(recording, ends, node, program)
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
-    reading = read(recording, name, told)
+    reading = read(recording, name, entry)
     transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if "transport" in node}
-    wanted = algorithms.wanted(told, transports[sender])
+    wanted = algorithms.wanted(entry, transports[sender])
     spoken = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
     asked = "mptcp" in spoken
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
@@ -78,7 +78,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> M
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
-    return Measured(
+    return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
         sockets=sockets,
@@ -93,7 +93,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkSeen) -> M
             *network_warnings(network),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
-        figures=measured(Subject(recording, told, ends, reading, sockets, counts)),
+        metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
     )
 
 

@@ -25,12 +25,12 @@ _LAST = 1000
 class Subject:
     """One workload of one run, which metrics are functions of.
 
-    ``told`` is the workload as the manifest has it, ``reading`` what its programs say that they did, ``sockets`` what
-    was found on its sockets, and ``counts`` what the kernel counted of MPTCP on its hosts.
+    ``described`` is the workload's entry in the manifest, ``reading`` what its programs reported, ``sockets`` what was
+    sampled of its sockets, and ``counts`` the MPTCP counters of its hosts.
     """
 
     recording: Recording
-    told: Mapping[str, Any]
+    described: Mapping[str, Any]
     ends: Ends
     reading: Reading
     sockets: Sockets
@@ -91,4 +91,4 @@ class Metric:
 
     def of(self, subject: Subject) -> float | None:
         """Return its value for ``subject``; None if it has none."""
-        return subject.reading.figures.get(self.name) if self.value is None else self.value(subject)
+        return subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mptcplab.metrics.boxes import BoxSeen, boxes_seen
-from mptcplab.metrics.endpoints import EndpointsSeen, endpoint_warnings, endpoints_seen
+from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import failed
-from mptcplab.metrics.links import DirectionSeen, directions_seen
+from mptcplab.metrics.links import DirectionCounters, direction_counters
 from mptcplab.metrics.loss import CONFIDENCE
+from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
 from mptcplab.recording.record import Recording
 
 #: Of what the workload's sender gave to all its links, below which a link is said to have carried nothing.
@@ -19,22 +19,22 @@ _NOTHING = 0.01
 
 
 @dataclass(frozen=True)
-class NetworkSeen:
+class NetworkCounters:
     """What was counted in one run."""
 
-    directions: tuple[DirectionSeen, ...] = ()
-    endpoints: tuple[EndpointsSeen, ...] = ()
-    boxes: tuple[BoxSeen, ...] = ()
+    directions: tuple[DirectionCounters, ...] = ()
+    endpoints: tuple[EndpointStates, ...] = ()
+    boxes: tuple[MiddleboxCount, ...] = ()
 
 
-def network_seen(recording: Recording) -> NetworkSeen:
+def network_counters(recording: Recording) -> NetworkCounters:
     """Read all counters of the network of a run."""
-    return NetworkSeen(
-        tuple(directions_seen(recording)), tuple(endpoints_seen(recording)), tuple(boxes_seen(recording))
+    return NetworkCounters(
+        tuple(direction_counters(recording)), tuple(endpoint_states(recording)), tuple(middlebox_counts(recording))
     )
 
 
-def network_warnings(seen: NetworkSeen) -> Iterator[str]:
+def network_warnings(seen: NetworkCounters) -> Iterator[str]:
     """A sentence for each link and host that was not as asked for."""
     for one in seen.directions:
         if one.expected is not None and not one.is_as_asked:
@@ -47,7 +47,7 @@ def network_warnings(seen: NetworkSeen) -> Iterator[str]:
     yield from endpoint_warnings(list(seen.endpoints))
 
 
-def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkSeen) -> Iterator[str]:
+def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkCounters) -> Iterator[str]:
     """A sentence if there are links that MPTCP should have used, and that carried no data.
 
     Such a link is one of the workload's own hosts, on a way between them that was up all the time and that the path

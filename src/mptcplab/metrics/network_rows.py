@@ -7,17 +7,17 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from mptcplab.metrics.boxes import BoxSeen
-from mptcplab.metrics.endpoints import EndpointsSeen
-from mptcplab.metrics.links import DirectionSeen
+from mptcplab.metrics.endpoints import EndpointStates
+from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.loss import Chances
-from mptcplab.metrics.network import NetworkSeen
+from mptcplab.metrics.middleboxes import MiddleboxCount
+from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.rows import RunResult
 from mptcplab.stats import Interval, mean_interval
 
 _Seen = TypeVar("_Seen")
 #: Numbers of a direction, by their names in JSON.
-_COUNTED: dict[str, Callable[[DirectionSeen], float | None]] = {
+_COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
     "packets": lambda one: one.packets,
     "bytes": lambda one: one.bytes,
     "lost": lambda one: one.lost,
@@ -57,7 +57,7 @@ class LinkRow:
             "settings": dict(self.settings),
             "link": self.link,
             "direction": self.direction,
-            "asked_loss_percent": [100 * self.asked.least, 100 * self.asked.most],
+            "asked_loss_percent": [100 * self.asked.low, 100 * self.asked.high],
             **{name: _json(values) for name, values in self.values.items()},
             "seeds": list(self.seeds),
             "seeds_outside_99.9_percent": list(self.outside),
@@ -70,18 +70,23 @@ class EndpointRow:
     """The endpoints of one host at one point, and the seeds with which they were so."""
 
     settings: Mapping[str, str]
-    endpoints: EndpointsSeen
+    endpoints: EndpointStates
     seeds: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         one = self.endpoints
-        told = {"settings": dict(self.settings), "host": one.host, "asked": list(one.asked), "seen": list(one.seen)}
-        return {**told, "seeds": list(self.seeds)}
+        described = {
+            "settings": dict(self.settings),
+            "host": one.host,
+            "asked": list(one.asked),
+            "seen": list(one.seen),
+        }
+        return {**described, "seeds": list(self.seeds)}
 
 
 @dataclass(frozen=True)
-class BoxRow:
+class MiddleboxRow:
     """What a middlebox did at one point, in packets."""
 
     settings: Mapping[str, str]
@@ -93,8 +98,8 @@ class BoxRow:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        told = {"settings": dict(self.settings), "router": self.router, "verb": self.verb, "option": self.option}
-        return {**told, "packets": _json(self.packets), "seeds": list(self.seeds)}
+        described = {"settings": dict(self.settings), "router": self.router, "verb": self.verb, "option": self.option}
+        return {**described, "packets": _json(self.packets), "seeds": list(self.seeds)}
 
 
 def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
@@ -118,7 +123,7 @@ def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
     return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
 
 
-def box_rows(results: Iterable[RunResult]) -> list[BoxRow]:
+def box_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
     """Everything that middleboxes did, by point."""
     groups = _grouped(results, lambda seen: seen.boxes, lambda one: (one.router, one.verb, one.option))
     return [_box_row(settings, members) for settings, members in groups]
@@ -126,7 +131,7 @@ def box_rows(results: Iterable[RunResult]) -> list[BoxRow]:
 
 def _grouped(
     results: Iterable[RunResult],
-    part: Callable[[NetworkSeen], Iterable[_Seen]],
+    part: Callable[[NetworkCounters], Iterable[_Seen]],
     key: Callable[[_Seen], Hashable],
 ) -> list[tuple[dict[str, str], list[tuple[int, _Seen]]]]:
     """What was seen of equal keys at equal points, with the seeds."""
@@ -137,7 +142,7 @@ def _grouped(
     return [(dict(settings), members) for (settings, _), members in groups.items()]
 
 
-def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionSeen]]) -> LinkRow:
+def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionCounters]]) -> LinkRow:
     first = members[0][1]
     counted = {name: [count(one) for _, one in members] for name, count in _COUNTED.items()}
     known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
@@ -153,10 +158,10 @@ def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, Directio
     )
 
 
-def _box_row(settings: Mapping[str, str], members: Sequence[tuple[int, BoxSeen]]) -> BoxRow:
+def _box_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
     first = members[0][1]
     packets = tuple(float(one.packets) for _, one in members)
-    return BoxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))
+    return MiddleboxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))
 
 
 def _seeds(members: Sequence[tuple[int, Any]]) -> tuple[int, ...]:

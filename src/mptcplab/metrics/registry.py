@@ -46,9 +46,9 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
 
 def measured(subject: Subject) -> dict[str, float]:
     """Return all that ``subject`` has. :raises InputError: when its kind tells what is no metric."""
-    strange = ", ".join(name for name in subject.reading.figures if name not in METRICS)
+    strange = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
     if strange:
         hint = "define a Metric of this name beside it"
-        raise InputError(f"workloads of kind {subject.told['kind']} tell {strange}, which is no metric", hint=hint)
+        raise InputError(f"workloads of kind {subject.described['kind']} tell {strange}, which is no metric", hint=hint)
     values = ((name, metric.of(subject)) for name, metric in METRICS.items())
     return {name: value for name, value in values if value is not None}

@@ -16,10 +16,10 @@ from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
-from mptcplab.metrics.measure import Measured, measure
-from mptcplab.metrics.network import NetworkSeen, network_seen
+from mptcplab.metrics.measure import WorkloadMeasurement, measure
+from mptcplab.metrics.network import NetworkCounters, network_counters
 from mptcplab.metrics.registry import BASIC, columns
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
@@ -41,12 +41,12 @@ class RunResult:
     seed: int
     identity: str
     kernel: str
-    measured: tuple[Measured, ...]
+    measured: tuple[WorkloadMeasurement, ...]
     jain: float | None = None
     jain_1s: float | None = None
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
-    network: NetworkSeen = field(default_factory=NetworkSeen)
+    network: NetworkCounters = field(default_factory=NetworkCounters)
     """What was counted of links, endpoints and middleboxes."""
 
 
@@ -54,14 +54,14 @@ class RunResult:
 class ResultRow:
     """One point of the sweep, one workload, all its repeats.
 
-    ``figures`` are the metrics that mean something for the workload, over the runs that have them, whose seeds are
-    ``figure_seeds``. ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the
+    ``metrics`` are the metrics that mean something for the workload, over the runs that have them, whose seeds are
+    ``metric_seeds``. ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the
     recordings, in the order of ``seeds``.
     """
 
     settings: dict[str, str]
     workload: str
-    figures: Mapping[str, Interval]
+    metrics: Mapping[str, Interval]
     mptcp: str
     counts: tuple[MptcpCounts, ...]
     shares: dict[str, float]
@@ -72,13 +72,13 @@ class ResultRow:
     warnings: tuple[str, ...]
     samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
-    figure_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    metric_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     hz: int | None = None
 
     @property
     def goodput_mbps(self) -> Interval:
         """The metric that every run has."""
-        return self.figures["goodput_mbps"]
+        return self.metrics["goodput_mbps"]
 
     @property
     def n(self) -> int:
@@ -95,8 +95,8 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._figure(name) for name in BASIC},
-            "figures": {name: self._figure(name) for name in self.figures if name not in BASIC},
+            **{name: self._named(name) for name in BASIC},
+            "metrics": {name: self._named(name) for name in self.metrics if name not in BASIC},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
@@ -111,13 +111,13 @@ class ResultRow:
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
         """The seeds of the runs that have one of METRICS, in the order of their ``samples``."""
-        return self.figure_seeds.get(metric, self.seeds if metric in BASIC else ())
+        return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
 
-    def _figure(self, name: str) -> dict[str, Any]:
+    def _named(self, name: str) -> dict[str, Any]:
         """With the seeds of the runs that have it: of a basic one if these are not all."""
         seeds = self.seeds_of(name)
-        told = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
-        return {**self._metric(name, self.figures.get(name)), **told}
+        described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
+        return {**self._metric(name, self.metrics.get(name)), **described}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
@@ -152,7 +152,7 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
     """
     message = f"the recording {recording.folder} is damaged"
     try:
-        with damage_told(message, hint=REPEATED):
+        with reporting_damage(message, hint=REPEATED):
             return _run_result(recording, settings)
     except OSError as error:
         raise LabError(message, hint=f"{REPEATED} ({error.strerror}: {error.filename})") from error
@@ -160,7 +160,7 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
-    network = network_seen(recording)
+    network = network_counters(recording)
     measured = tuple(measure(recording, network))
     together = common_span_s(recording)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
@@ -194,25 +194,25 @@ def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
     return [reduce(members) for members in group(results).values()]
 
 
-def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, Measured]]]:
+def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:
     """Runs by point and workload. Nothing is computed here."""
-    groups: dict[tuple[Settings, str], list[tuple[RunResult, Measured]]] = {}
+    groups: dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]] = {}
     for result in results:
         for measured in result.measured:
             groups.setdefault((result.settings, measured.workload), []).append((result, measured))
     return groups
 
 
-def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
+def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
     """One row from all runs of one point and one workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
-    shown = [*BASIC, *columns((measured.figures for measured in all_measured), hidden=True)]
-    having = {name: [(run.seed, one.figures[name]) for run, one in members if name in one.figures] for name in shown}
+    shown = [*BASIC, *columns((measured.metrics for measured in all_measured), hidden=True)]
+    having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
     samples = {name: tuple(value for _, value in found) for name, found in having.items()}
     return ResultRow(
         settings=dict(first.settings),
         workload=all_measured[0].workload,
-        figures={name: mean_interval(values) for name, values in samples.items() if values},
+        metrics={name: mean_interval(values) for name, values in samples.items() if values},
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
@@ -221,9 +221,9 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         kernel=first.kernel,
         hz=first.hz,
         seeds=tuple(result.seed for result, _ in members),
-        warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
+        warnings=tuple(_without_repeats(warning for measured in all_measured for warning in measured.warnings)),
         samples=samples,
-        figure_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
+        metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
     )
 
@@ -246,7 +246,7 @@ def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
 
 
-def _told_once(warnings: Iterable[str]) -> Iterable[str]:
+def _without_repeats(warnings: Iterable[str]) -> Iterable[str]:
     """Every warning once; of those that differ in numbers only, as from seed to seed, the first."""
     alike: dict[str, dict[str, None]] = {}
     for warning in warnings:
@@ -256,7 +256,7 @@ def _told_once(warnings: Iterable[str]) -> Iterable[str]:
         yield f"{first} (the same with other numbers in other runs)" if others else first
 
 
-def _mean_shares(group: list[Measured]) -> dict[str, float]:
+def _mean_shares(group: list[WorkloadMeasurement]) -> dict[str, float]:
     """Over the runs whose shares are known. In one of these, a path that is not named has carried nothing."""
     known = [measured.sockets.shares for measured in group if measured.sockets.shares]
     names = sorted({name for shares in known for name in shares})

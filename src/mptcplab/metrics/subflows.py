@@ -103,7 +103,7 @@ def _is_at(row: Row, ports: Collection[int]) -> bool:
 
 
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
-    """The subflow's way by the links of its two addresses, the sampled node's last: ``access1>line1``."""
+    """The subflow's way by the links of its two addresses, the sampled node's last: ``access1>link1``."""
     links = [addresses.get(_host(row[key]), {}).get("link", _host(row[key])) for key in ("remote", "local")]
     return links[0] if links[0] == links[1] else ">".join(links)
 

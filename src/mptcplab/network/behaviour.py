@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mptcplab.fields import Part
-from mptcplab.network.captions import Shown, Table
+from mptcplab.network.captions import DirectionCaption, Table
 from mptcplab.network.chances import LossChances
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Quantity
@@ -20,7 +20,7 @@ Keys = TypeVar("Keys", bound=Part)
 
 
 @dataclass(frozen=True)
-class Driven:
+class VariableKey:
     """A key whose value may change while packets pass: by an event, and along a trace."""
 
     quantity: type[Quantity]
@@ -37,7 +37,7 @@ class Driven:
 
 
 @dataclass(frozen=True)
-class Seen:
+class EffectCounter:
     """A counter of a recording that shows what a behaviour really did.
 
     ``key`` of every queueing discipline of this ``kind`` in ``counters/NODE/tc.json``, on the direction's device.
@@ -62,7 +62,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Followed:
+class TraceValues:
     """The values of a direction from one step of a trace on; ``wakes``: what waits has to be looked at again."""
 
     values: Mapping[str, Any]
@@ -74,7 +74,7 @@ class Behaviour(Generic[Keys]):
 
     ``model`` has the keys that it adds to a direction: every direction is an instance of it, whatever else it is. A
     behaviour that builds on keys of another one lets its model inherit from the other's; those of a rate and its queue
-    are in :class:`mptcplab.network.disciplines.base.Shaped`. Methods get the direction, or, where they name things for
+    are in :class:`mptcplab.network.disciplines.base.Shaping`. Methods get the direction, or, where they name things for
     a reader, what a recording says of it.
     """
 
@@ -86,10 +86,10 @@ class Behaviour(Generic[Keys]):
     at_bottleneck: ClassVar[bool] = False
     #: The keys of the smallest direction that shows it.
     smallest: ClassVar[Mapping[str, Any]]
-    driven: ClassVar[Mapping[str, Driven]] = {}
+    variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that mean nothing where a direction has no rate.
     of_rate: ClassVar[tuple[str, ...]] = ()
-    seen: ClassVar[tuple[Seen, ...]] = ()
+    seen: ClassVar[tuple[EffectCounter, ...]] = ()
     #: What is said of a point without it beside points that have it.
     absent: ClassVar[str] = "none"
 
@@ -150,20 +150,20 @@ class Behaviour(Generic[Keys]):
         values: Mapping[str, Sequence[int]],
         lasts_ns: Sequence[int],
         frame: int,  # noqa: ARG002
-    ) -> list[Followed]:
+    ) -> list[TraceValues]:
         """Return what the direction gets at each step of a trace.
 
         ``values`` are the behaviour's driven keys that the trace has, with their value at each step; ``lasts_ns`` is
         how long each step lasts.
         """
-        kinds = {key: self.driven[key].quantity for key in values}
-        return [Followed({key: kinds[key](values[key][index]) for key in values}) for index in range(len(lasts_ns))]
+        kinds = {key: self.variable[key].quantity for key in values}
+        return [TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(lasts_ns))]
 
-    def headline(self, shown: Shown) -> Iterator[str]:  # noqa: ARG002
+    def headline(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
         """Return what a picture of the network says first of a link."""
         yield from ()
 
-    def details(self, shown: Shown) -> Iterator[str]:  # noqa: ARG002
+    def details(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
         """Return what it says in the line below: a key and its values."""
         yield from ()
 

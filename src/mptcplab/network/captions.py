@@ -15,7 +15,7 @@ _LISTED = 4
 
 
 @dataclass(frozen=True)
-class Shown:
+class DirectionCaption:
     """One direction of a link at every point of an experiment, as recordings describe it."""
 
     points: Sequence[Table]

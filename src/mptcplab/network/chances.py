@@ -28,17 +28,17 @@ Chance = Annotated[Probability, AfterValidator(_not_certain)]
 class LossChances:
     """How likely chance takes a packet of a direction, as recordings have it: see mptcplab.metrics.loss.Chances.
 
-    From ``least`` to ``most``, which differ if it changes during a run. ``bursts`` are the four probabilities of a
+    From ``low`` to ``high``, which differ if it changes during a run. ``bursts`` are the four probabilities of a
     chain of two states: to the bad one, to the good one, and of loss in each.
     """
 
-    least: float = 0.0
-    most: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
     bursts: tuple[float, ...] | None = None
 
-    def and_lost(self, least: float, most: float) -> LossChances:
+    def and_lost(self, low: float, high: float) -> LossChances:
         """Return them with another cause beside, which does not look at the others."""
-        return replace(self, least=self.least + (1 - self.least) * least, most=self.most + (1 - self.most) * most)
+        return replace(self, low=self.low + (1 - self.low) * low, high=self.high + (1 - self.high) * high)
 
 
 def percent(share: Fraction | Probability) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.network import behaviours
-from mptcplab.network.behaviour import Behaviour, Driven
+from mptcplab.network.behaviour import Behaviour, VariableKey
 from mptcplab.plugins import named_classes
 
 #: In the order in which people read of them.
@@ -17,9 +17,9 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = tuple(
 #: In the order in which a packet meets them.
 ON_THE_WAY = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
 #: What events and traces may change, and whose it is.
-DRIVEN: dict[str, Driven] = {key: driven for one in BEHAVIOURS for key, driven in one.driven.items()}
-DRIVEN_WORDS = " or ".join(", ".join(DRIVEN).rsplit(", ", 1))
-OWNERS = {key: one for one in BEHAVIOURS for key in one.driven}
+VARIABLE_KEYS: dict[str, VariableKey] = {key: variable for one in BEHAVIOURS for key, variable in one.variable.items()}
+VARIABLE_KEY_NAMES = " or ".join(", ".join(VARIABLE_KEYS).rsplit(", ", 1))
+OWNERS = {key: one for one in BEHAVIOURS for key in one.variable}
 
 
 def _check_keys() -> None:

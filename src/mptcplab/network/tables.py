@@ -26,7 +26,7 @@ _UP = "../../../../../.."
 
 
 @dataclass(frozen=True)
-class Spread:
+class DelayDistribution:
     """A delay's middle and deviation, and runs of equal entries: how many, of which value."""
 
     middle_ns: int
@@ -34,17 +34,17 @@ class Spread:
     entries: tuple[tuple[int, int], ...]
 
 
-def early(delay: Duration, share: Fraction) -> Spread:
+def early(delay: Duration, share: Fraction) -> DelayDistribution:
     """Return the table by which a ``share`` of the packets has no delay.
 
     netem's own ``reorder`` would also let them pass the bottleneck.
     """
     near = share.limit_denominator(MOST_ENTRIES)
     rest = near.denominator - near.numerator
-    return Spread(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
+    return DelayDistribution(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
 
 
-def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> Spread:
+def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistribution:
     """Return the table of what ``quantiles`` add to ``delay``: between two of them the distribution is uniform."""
     first, last = int(quantiles[0]), int(quantiles[-1])
     middle = (first + last) // 2
@@ -56,7 +56,7 @@ def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> Spread:
         start, end = int(quantiles[below]), int(quantiles[below + 1])
         value = start + (end - start) * (place - below)
         entries.append((1, round((value - middle) * SCALE / deviation)))
-    return Spread(int(delay) + middle, deviation, tuple(entries))
+    return DelayDistribution(int(delay) + middle, deviation, tuple(entries))
 
 
 def table_name(link: str, way: str) -> str:
@@ -64,7 +64,7 @@ def table_name(link: str, way: str) -> str:
     return f"{_UP}{FOLDER}/{link}-{way}"
 
 
-def table_command(link: str, way: str, spread: Spread) -> Command:
+def table_command(link: str, way: str, spread: DelayDistribution) -> Command:
     """Write the table's file."""
     parts: list[str] = []
     programs = ["mkdir"]

@@ -38,7 +38,7 @@ class NodeBase(Part):
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, for those that are not in a package of their own name."""
     example: ClassVar[Mapping[str, Any]] = {}
-    """What a node of the kind says that has the links ``line1`` and ``line2``, and uses all programs that one may."""
+    """What a node of the kind says that has the links ``link1`` and ``link2``, and uses all programs that one may."""
     corner: ClassVar[int] = 6
     """How round the corners of its box are in pictures."""
 
@@ -96,7 +96,7 @@ class NodeBase(Part):
 
     # -- what readers of recordings are told
 
-    def told(self, context: Context) -> dict[str, Any]:
+    def description(self, context: Context) -> dict[str, Any]:
         """What a manifest says of it beside its name and kind, as JSON has it.
 
         Of one with sockets of its own, its transport and the MPTCP endpoints that it was to have.
@@ -104,7 +104,7 @@ class NodeBase(Part):
         transport = self.own_transport
         if transport is None:
             return {}
-        endpoints = list(mptcp.endpoints_told(context, transport))
+        endpoints = list(mptcp.described_endpoints(context, transport))
         return {"transport": transport.model_dump(mode="json", by_alias=True), "endpoints": endpoints}
 
     # -- checks

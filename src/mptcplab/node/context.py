@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Talk:
+class WorkloadView:
     """A workload, as one of its two nodes sees it.
 
     ``partner`` is the other one, ``target`` the port that is connected to, None if there is no way to it; ``calls``:
@@ -34,7 +34,7 @@ class Context:
     name: str
     graph: Graph
     nodes: Mapping[str, NodeBase]
-    talks: Sequence[Talk] = ()
+    talks: Sequence[WorkloadView] = ()
 
     @property
     def ports(self) -> list[Port]:

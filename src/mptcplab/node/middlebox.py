@@ -57,7 +57,7 @@ class Middlebox(Part):
         default=Probability(0), description="the payload's first four bytes are replaced, and TCP's checksum put right"
     )
     out: tuple[LinkName, ...] = Field(
-        default=(), description="only packets that leave by these links; default all", examples=[["line1"]]
+        default=(), description="only packets that leave by these links; default all", examples=[["link1"]]
     )
 
     @model_validator(mode="after")

@@ -78,7 +78,7 @@ def counters(node: str) -> Iterator[Counter]:
     yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
 
 
-def endpoints_told(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
+def described_endpoints(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
     """The endpoints that the node was to have, as a manifest has them."""
     if transport.protocol != "mptcp":
         return

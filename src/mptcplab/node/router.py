@@ -24,12 +24,12 @@ class Router(NodeBase):
     forwards = True
     is_recorded_empty = True
     packages: ClassVar[Mapping[str, str]] = {"nft": "nftables"}
-    example: ClassVar[Mapping[str, Any]] = {"nat": ["line2"], "middlebox": {"strip": ["mp_join"]}}
+    example: ClassVar[Mapping[str, Any]] = {"nat": ["link2"], "middlebox": {"strip": ["mp_join"]}}
     corner = 20
 
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the router", examples=SYSCTL_EXAMPLE)
     nat: tuple[LinkName, ...] = Field(
-        default=(), description="links whose own address everything gets that leaves by them", examples=[["line1"]]
+        default=(), description="links whose own address everything gets that leaves by them", examples=[["link1"]]
     )
     middlebox: Middlebox = Field(
         default_factory=Middlebox,
@@ -63,9 +63,9 @@ class Router(NodeBase):
         if any(self.commands(context)):
             yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
 
-    def told(self, context: Context) -> dict[str, Any]:
+    def description(self, context: Context) -> dict[str, Any]:
         """What its middlebox was to do, too."""
-        return {**super().told(context), "middlebox": list(self.middlebox.acts())}
+        return {**super().description(context), "middlebox": list(self.middlebox.acts())}
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """See the base class."""

@@ -18,7 +18,7 @@ _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
 class Endpoint(Part):
     """One address that MPTCP may use, as ``ip mptcp endpoint`` takes it."""
 
-    link: LinkName = Field(description="the link whose address on this host is meant", examples=["line1"])
+    link: LinkName = Field(description="the link whose address on this host is meant", examples=["link1"])
     flags: tuple[Flag, ...] = Field(
         default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
     )
@@ -59,7 +59,7 @@ _BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
 
 def _word_or_list(endpoints: Any) -> Any:
     if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
-        hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "line1", flags = ["subflow"] }]'
+        hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "link1", flags = ["subflow"] }]'
         raise fault("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
     return endpoints
 
@@ -132,7 +132,7 @@ class Transport(Part):
         default_factory=dict,
         description="of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
         + " and ".join(WEIGHING),
-        examples=[{"line1": 3, "line2": 1}],
+        examples=[{"link1": 3, "link2": 1}],
     )
     path_manager: Literal["kernel", "userspace"] = Field(
         default="kernel", description="who opens subflows: the kernel by its endpoints, or the lab's own program"
@@ -140,7 +140,7 @@ class Transport(Part):
     modes: Modes = Field(
         default_factory=dict,
         description="of this host's links, for path_manager userspace: on (the default), master, backup, handover, off",
-        examples=[{"line1": "master", "line2": "backup"}],
+        examples=[{"link1": "master", "link2": "backup"}],
     )
     subflows_per_pair: Whole = Field(
         default=1,
@@ -168,7 +168,7 @@ class Transport(Part):
                     hint = 'add path_manager = "userspace"; the kernel\'s backups are flags of endpoints'
                     raise idle("does nothing with the kernel's path manager", hint, key)
         elif isinstance(self.endpoints, tuple):
-            hint = 'write modes, like modes = { line2 = "backup" }, or path_manager = "kernel"'
+            hint = 'write modes, like modes = { link2 = "backup" }, or path_manager = "kernel"'
             raise idle("is a list, which only the kernel's path manager reads", hint, "endpoints")
         elif self.endpoints == "none" and self.modes:
             raise idle('do nothing with endpoints = "none"', "leave endpoints out", "modes")
@@ -177,7 +177,7 @@ class Transport(Part):
         return self
 
     @model_validator(mode="after")
-    def _said_once(self) -> Transport:
+    def _without_contradiction(self) -> Transport:
         for key, name in _OWN_SETTINGS.items():
             if name in self.sysctl and self.says(key):
                 raise clash(f"is also set by `{key}`", "keep one of the two", "sysctl", name)

@@ -104,7 +104,7 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
     steps = list(_steps(network, start, target))
     if not steps:
         return
-    downloads = type(workload).sends_to_client(workload.model_dump(include={"direction"}))
+    downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
     along = [(link, one, other) if downloads == back else (link, other, one) for link, one, other in steps]
     narrowest, with_data, _ = min(along, key=lambda step: _rate(step[1]))
     lost = 1.0

@@ -17,7 +17,7 @@ from mptcplab.node.graph import Port
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.scenario import events as described
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.scenario.links import DIRECTIONS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Event
 
@@ -40,19 +40,19 @@ def event_list(network: Network) -> Iterator[Event]:
     """All events: of traces, of the scenario, of nodes; those of one instant happen in this order."""
     yield from trace_events(network)
     scenario = network.scenario
-    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in WAYS}
+    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in DIRECTIONS}
     state = _State(directions)
     for event in sorted(scenario.events, key=lambda one: int(one.at)):
         commands = tuple(_commands(network, state, event))
-        yield Event(int(event.at), event.what, event.link, event.direction, _value(event), commands)
+        yield Event(int(event.at), event.type, event.link, event.direction, _value(event), commands)
     for name, node in network.nodes.items():
         yield from node.events(network.around(name))
 
 
 def changing(network: Network) -> set[tuple[str, str]]:
     """The directions that get other values while the workloads run."""
-    changes = (event for event in network.scenario.events if event.what == "change")
-    return traced(network) | {(event.link, way) for event in changes for way in event.ways}
+    changes = (event for event in network.scenario.events if event.type == "change")
+    return traced(network) | {(event.link, way) for event in changes for way in event.directions}
 
 
 def hook_commands(network: Network) -> Iterator[Command]:
@@ -63,16 +63,16 @@ def hook_commands(network: Network) -> Iterator[Command]:
 
 
 def _commands(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
-    if event.what == "change":
-        for way in event.ways:
+    if event.type == "change":
+        for way in event.directions:
             before = state.directions[event.link, way]
             changed = event.changed(before)
             state.directions[event.link, way] = changed
             yield from action_changes(network, event.link, way, changed, before)
             yield from change_commands(network, event.link, way, changed)
-    elif event.what == "down":
+    elif event.type == "down":
         yield from _fail(network, state, event)
-    elif event.what == "up":
+    elif event.type == "up":
         yield from _restore(network, state, event)
     else:
         yield from _readdress(network, state, event)
@@ -80,7 +80,7 @@ def _commands(network: Network, state: _State, event: described.Event) -> Iterat
 
 def _fail(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     if event.kind_of_failure == "silent":
-        for way in event.ways:
+        for way in event.directions:
             state.silent.add((event.link, way))
             node, device, side = _drop_place(network, event.link, way)
             yield Command(node, ("tc", "filter", "add", "dev", device, side, *_DROP))
@@ -92,7 +92,7 @@ def _fail(network: Network, state: _State, event: described.Event) -> Iterator[C
 
 
 def _restore(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
-    for way in event.ways:
+    for way in event.directions:
         if (event.link, way) in state.silent:
             state.silent.remove((event.link, way))
             node, device, side = _drop_place(network, event.link, way)
@@ -115,7 +115,7 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
     node = network.nodes[port.node]
     is_down = state.down.get(event.link) == port.node
     state.without_address ^= {port}
-    if event.what == "address-removed":
+    if event.type == "address-removed":
         yield from node.readdress(network.around(port.node), port, add=False)
         # An interface that is set down has no addresses of IPv6 any more.
         if not (is_down and port.address.version == 6):
@@ -151,8 +151,8 @@ def end_of(network: Network, event: described.Event) -> Port:
 
 def _silenced(network: Network) -> Iterator[tuple[str, str]]:
     for event in network.scenario.events:
-        if event.what == "down" and event.kind_of_failure == "silent":
-            yield from ((event.link, way) for way in event.ways)
+        if event.type == "down" and event.kind_of_failure == "silent":
+            yield from ((event.link, way) for way in event.directions)
 
 
 def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
@@ -165,8 +165,8 @@ def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
 
 def _value(event: described.Event) -> str:
     """What is new, in a line."""
-    if event.what == "down":
+    if event.type == "down":
         return event.kind_of_failure
-    if event.what == "change":
+    if event.type == "change":
         return ", ".join(f"{key} {value}" for key, value in event.new.items())
     return event.node or ""

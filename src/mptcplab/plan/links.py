@@ -20,7 +20,7 @@ from mptcplab.network.registry import ON_THE_WAY
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import NETEM, disciplines
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.scenario.links import DIRECTIONS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
@@ -57,7 +57,7 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
 def table_commands(network: Network) -> Iterator[Command]:
     """Files that the shaping commands read."""
     for name, link in network.scenario.links.items():
-        for way in WAYS:
+        for way in DIRECTIONS:
             for one in ON_THE_WAY:
                 yield from one.files(getattr(link, way), name, way)
 
@@ -67,7 +67,7 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
 
     ``changing`` are the directions (link, "forward" or "backward") that get other values later.
     """
-    ways = [(name, way) for name in network.scenario.links for way in WAYS]
+    ways = [(name, way) for name in network.scenario.links for way in DIRECTIONS]
     for name, way in ways:
         yield from _direction(network, name, way, changeable=(name, way) in changing)
     for name, way in ways:
@@ -174,7 +174,7 @@ def shaper_of(
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
     """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
     for name, link in network.scenario.links.items():
-        for way in WAYS:
+        for way in DIRECTIONS:
             found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mptcplab.network.frames import full_frame
-from mptcplab.scenario.links import WAYS, Direction, Link
+from mptcplab.scenario.links import DIRECTIONS, Direction, Link
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
@@ -56,7 +56,7 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
     }
     delays = {}
     for name, link in scenario.links.items():
-        for way, sender in zip(WAYS, link.between, strict=True):
+        for way, sender in zip(DIRECTIONS, link.between, strict=True):
             low_ns, span_ns = delay_span_ns(link, getattr(link, way), from_host=not network.nodes[sender].shapes)
             if span_ns:
                 delays[name, way] = low_ns + _draw(seed, f"link {name} {way}", span_ns)

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.guest.direct import nudge
-from mptcplab.network.behaviour import Followed
+from mptcplab.network.behaviour import TraceValues
 from mptcplab.network.frames import full_frame
-from mptcplab.network.registry import DRIVEN, OWNERS
+from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.plan.links import action_changes, change_commands
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.scenario.links import DIRECTIONS, Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.trace import Series
 from mptcplab.steps import Command, Event
@@ -19,13 +19,13 @@ from mptcplab.steps import Command, Event
 def traced(network: Network) -> set[tuple[str, str]]:
     """The directions that follow a trace."""
     links = network.scenario.links.items()
-    return {(name, way) for name, link in links for way in WAYS if getattr(link, way).traced is not None}
+    return {(name, way) for name, link in links for way in DIRECTIONS if getattr(link, way).traced is not None}
 
 
 def trace_events(network: Network) -> Iterator[Event]:
     """Every step of every trace; those of a trace that repeats return after its period."""
     for name, link in network.scenario.links.items():
-        for way in WAYS:
+        for way in DIRECTIONS:
             direction: Direction = getattr(link, way)
             if direction.traced is not None:
                 yield from _events(network, name, way, direction)
@@ -47,20 +47,20 @@ def _events(network: Network, name: str, way: str, direction: Direction) -> Iter
             # A frame of an experimental protocol, which no host takes, makes the shaper look at its rate.
             argv = commands[-1].argv
             different.append(Command(commands[-1].node, nudge(argv[argv.index("dev") + 1])))
-        value = ", ".join(f"{key} {DRIVEN[key].quantity(value)}" for key, value in step.values)
+        value = ", ".join(f"{key} {VARIABLE_KEYS[key].quantity(value)}" for key, value in step.values)
         period_ns = series.period_ns if repeats and len(series.steps) > 1 else 0
         yield Event(step.at_ns, "trace", name, way, value, tuple(different), period_ns)
 
 
-def _followed(direction: Direction, series: Series, frame: int) -> list[Followed]:
+def _followed(direction: Direction, series: Series, frame: int) -> list[TraceValues]:
     """What the direction gets at each step, of all behaviours that the trace drives."""
-    found: list[Followed] = []
+    found: list[TraceValues] = []
     for one in dict.fromkeys(OWNERS[key] for key in series.keys):
         values = {key: series.values(key) for key in series.keys if OWNERS[key] is one}
         steps = one.follow(direction, values, series.lasts_ns, frame)
         found = [
-            Followed({**others.values, **own.values}, others.wakes or own.wakes)
-            for others, own in zip(found or [Followed({})] * len(steps), steps, strict=True)
+            TraceValues({**others.values, **own.values}, others.wakes or own.wakes)
+            for others, own in zip(found or [TraceValues({})] * len(steps), steps, strict=True)
         ]
     return found
 

@@ -26,7 +26,7 @@ DAMAGE: tuple[type[BaseException], ...] = (
 
 
 @contextmanager
-def damage_told(message: str, *, hint: str) -> Iterator[None]:
+def reporting_damage(message: str, *, hint: str) -> Iterator[None]:
     """Tell damage that shows inside as ``message``. :raises LabError: with what was found in the hint."""
     try:
         yield

@@ -15,7 +15,7 @@ import polars as pl
 
 from mptcplab.errors import LabError
 from mptcplab.recording import captures, samples
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 
 #: Of the manifest. A recording of another one is not read.
 FORMAT = 3
@@ -31,7 +31,7 @@ def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
 
     :raises LabError: when a program wrote something else than its format.
     """
-    with damage_told("what the run left cannot be read", hint="a program wrote something else than its format"):
+    with reporting_damage("what the run left cannot be read", hint="a program wrote something else than its format"):
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
     _remove(folder, (*_SCRATCH, *_RAW))

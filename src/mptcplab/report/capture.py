@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.capture.summary import ConnectionSummary, Said, Subflow, Summary
+from mptcplab.capture.summary import ConnectionSummary, OptionRecord, Subflow, Summary
 from mptcplab.report.table import Table
 
 _MOST_EVENTS = 20
@@ -90,7 +90,7 @@ def _notes(connection: ConnectionSummary) -> Iterator[str]:
         yield f"... and {left_out} more; --json has the first {len(connection.events)}"
 
 
-def describe(event: Said) -> str:
+def describe(event: OptionRecord) -> str:
     """The values of an option in words."""
     about = event.about
     if event.kind == "ADD_ADDR":

@@ -35,13 +35,13 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     most for workloads that do not send as much as they can."""
     yield from _figures(experiment, rows, "figure", "goodput, Mbit/s", lambda row: row.goodput_mbps)
     for name, metric in METRICS.items():
-        own = [row for row in rows if name in row.figures] if metric.is_main else []
+        own = [row for row in rows if name in row.metrics] if metric.is_main else []
         if own:
             yield from _figures(experiment, own, f"figure-{name}", metric.title, partial(_own, name))
 
 
 def _own(name: str, row: ResultRow) -> Interval:
-    return row.figures[name]
+    return row.metrics[name]
 
 
 def _figures(

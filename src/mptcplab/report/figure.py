@@ -79,7 +79,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _SeriesStyle:
     """Of one series: colour, marker, and matplotlib's name of the line between points."""
 
     colour: str
@@ -146,7 +146,7 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
-        _draw_measured(axes, places, series, _Look(colour, marker, line), " measured" if has_published else "")
+        _draw_measured(axes, places, series, _SeriesStyle(colour, marker, line), " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
             axes.scatter(
@@ -196,7 +196,7 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
         axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
 
 
-def _draw_measured(axes: Axes, places: Sequence[float], series: Series, look: _Look, suffix: str) -> None:
+def _draw_measured(axes: Axes, places: Sequence[float], series: Series, look: _SeriesStyle, suffix: str) -> None:
     points = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
     if not points:
         return

@@ -43,7 +43,7 @@ LIMITATIONS = (
 )
 #: Colours of a table's cells on a terminal, as classes of the style sheet.
 _CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
-#: In ``line2.delay``, ``congestion_control`` and ``access1>line1``, before the last word.
+#: In ``link2.delay``, ``congestion_control`` and ``access1>link1``, before the last word.
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 

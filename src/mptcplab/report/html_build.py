@@ -80,7 +80,9 @@ def section(
         question=question,
         notices=notices(results, rows, command),
         pictures=tuple(networks(scenarios)),
-        workloads=tuple(_workload(told) for told in (firsts[0].recording.manifest["workloads"] if firsts else ())),
+        workloads=tuple(
+            _workload(described) for described in (firsts[0].recording.manifest["workloads"] if firsts else ())
+        ),
         tables=tables,
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),

@@ -130,7 +130,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Board:
+class ScoreboardView:
     """The scoreboard of several studies, by study and by table.
 
     Counts in ``totals`` and ``table`` lead to ``values``, which lists every value and every claim by class and leads to
@@ -153,6 +153,6 @@ class Report:
 
     title: str
     experiments: tuple[Experiment, ...]
-    board: Board | None = None
+    board: ScoreboardView | None = None
     pictures: tuple[Drawing, ...] = ()
     parameters: tuple[Table, ...] = ()

@@ -37,12 +37,12 @@ def _plan(recording: Recording) -> dict[str, Any]:
 def scenario_of(recording: Recording) -> dict[str, Any]:
     """The resolved scenario in the order of its file, which decides addresses and routes; manifests sort by name."""
     scenario: dict[str, Any] = recording.manifest["facts"]["scenario"]
-    told = recording.manifest
+    described = recording.manifest
     names: dict[str, list[str]] = {
-        "links": [link["name"] for link in told["links"]],
-        "workloads": [workload["name"] for workload in told["workloads"]],
+        "links": [link["name"] for link in described["links"]],
+        "workloads": [workload["name"] for workload in described["workloads"]],
     }
-    for node in told["nodes"]:
+    for node in described["nodes"]:
         names.setdefault(kind_of(node["kind"]).table, []).append(node["name"])
     return {**scenario, **{key: {name: scenario[key][name] for name in order} for key, order in names.items()}}
 

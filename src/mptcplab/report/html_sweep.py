@@ -70,7 +70,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     # A curve needs numbers; among these, and else, the longest axis shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
-    shown = [*BASIC, *columns(row.figures for row in rows)]
+    shown = [*BASIC, *columns(row.metrics for row in rows)]
     measures = [(METRICS[name].noun, METRICS[name].unit) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
@@ -86,7 +86,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 
 def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    values = [_pair(row.figures.get(name)) for name in shown]
+    values = [_pair(row.metrics.get(name)) for name in shown]
     return [place, workloads.index(row.workload), values, row.n]
 
 

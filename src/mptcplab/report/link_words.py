@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.network.captions import Shown, several
+from mptcplab.network.captions import DirectionCaption, several
 from mptcplab.network.registry import BEHAVIOURS, ON_THE_WAY
 from mptcplab.units import Size
 
@@ -19,7 +19,7 @@ _USUAL_MTU = str(Size(1500))
 
 def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     """One direction of a link, at all points of an experiment, in a few lines."""
-    shown = Shown(directions)
+    shown = DirectionCaption(directions)
     above = [part for one in BEHAVIOURS for part in one.headline(shown)]
     below = [part for one in ON_THE_WAY for part in one.details(shown)]
     lines = [" · ".join(parts) for parts in (above, below) if parts]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.network_rows import BoxRow, EndpointRow, LinkRow, box_rows, endpoint_rows, link_rows
+from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, box_rows, endpoint_rows, link_rows
 from mptcplab.metrics.rows import RunResult
 from mptcplab.report.link_words import direction_words
 from mptcplab.report.table import Table, interval_text, number, short_names
@@ -92,9 +92,9 @@ def _counted(row: LinkRow, counter: str) -> str:
 
 def _asked(row: LinkRow) -> str:
     """The loss asked for; two numbers if it changes during the run, or no upper one (see ``Chances``)."""
-    if row.asked.most >= 1:
-        return f"at least {number(100 * row.asked.least)}"
-    ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.least, row.asked.most))
+    if row.asked.high >= 1:
+        return f"at least {number(100 * row.asked.low)}"
+    ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.low, row.asked.high))
     return " to ".join(ends)
 
 
@@ -104,14 +104,14 @@ def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
     cells, styles = [], []
     for line, row in enumerate(rows[:_MOST_ROWS]):
         one = row.endpoints
-        told = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
-        cells.append((*row.settings.values(), one.host, *told, str(len(row.seeds))))
+        described = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
+        cells.append((*row.settings.values(), one.host, *described, str(len(row.seeds))))
         styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.strange else []
     note = "When the run ended. The kernel makes implicit ones by itself, of addresses that subflows use."
     return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
 
 
-def _box_table(rows: Sequence[BoxRow]) -> Table:
+def _box_table(rows: Sequence[MiddleboxRow]) -> Table:
     keys = list(rows[0].settings) if rows else []
     titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
     cells = tuple(

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mptcplab.metrics.compare import Paired
+from mptcplab.metrics.compare import PairedDifference
 from mptcplab.report.table import number, point_text, spread_text
 
 _PROTOCOL = "transport.protocol"
 _MOST_LINES = 6
 
 
-def paired_notes(pairs: Sequence[Paired]) -> list[str]:
+def paired_notes(pairs: Sequence[PairedDifference]) -> list[str]:
     """MPTCP against TCP, one line per point; other keys are in results.json only."""
     lines = [_line(pair, pairs) for pair in pairs if pair.key == _PROTOCOL]
     if len(lines) > _MOST_LINES:
@@ -21,7 +21,7 @@ def paired_notes(pairs: Sequence[Paired]) -> list[str]:
     return lines
 
 
-def _line(pair: Paired, pairs: Sequence[Paired]) -> str:
+def _line(pair: PairedDifference, pairs: Sequence[PairedDifference]) -> str:
     where = point_text(pair.settings)
     if len({one.workload for one in pairs}) > 1:
         where = f"{where}, {pair.workload}" if where else pair.workload

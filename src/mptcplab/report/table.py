@@ -19,9 +19,9 @@ from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Interval
 
-#: More columns of figures than this are one.
+#: More columns of metrics than this are one.
 _MOST_FIGURES = 7
-_ALL_FIGURES = "figures"
+_ALL_METRICS = "metrics"
 #: Characters that rich puts between columns, and around the table.
 _BETWEEN, _FRAME = 3, 2
 #: Digits of small numbers behind the point.
@@ -162,19 +162,19 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     """Every row of an experiment; warnings, and what the command line changed, below."""
     names = short_names(list(rows[0].settings)) if rows else {}
     several = len({row.workload for row in rows}) > 1
-    shown = columns(row.figures for row in rows)
+    shown = columns(row.metrics for row in rows)
     basic = [METRICS[name].heading for name in BASIC]
-    own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_FIGURES]
+    own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_METRICS]
     titles = [*names.values(), *(["workload"] if several else []), *basic, *own, "MPTCP in use"]
     titles += ["share by path", "CC on sockets", "scheduler", "n"]
-    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_FIGURES]) for row in rows)
+    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_METRICS]) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
     marked = tuple(
         (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
         for cell, row in zip(cells, rows, strict=True)
     )
-    numeric = frozenset({*basic, *own} - {_ALL_FIGURES})
+    numeric = frozenset({*basic, *own} - {_ALL_METRICS})
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
     return Table(title, tuple(titles), marked, numeric, (*_notes(rows, cells, marks), *changed))
 
@@ -195,7 +195,7 @@ def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     """Whether the rows' figures fit columns: those of workloads of one kind, or few."""
-    kinds = {tuple(name for name in columns([row.figures]) if not METRICS[name].of_failures) for row in rows}
+    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
     return len(kinds) == 1 or len(shown) <= _MOST_FIGURES
 
 
@@ -209,12 +209,12 @@ def _figure_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[
 
 def _figure_text(row: ResultRow, name: str) -> str:
     """Nothing where the figure means nothing; of how many runs where some have none."""
-    text, interval = _value_text(row, name), row.figures.get(name)
+    text, interval = _value_text(row, name), row.metrics.get(name)
     return text if interval is None or interval.n == row.n else f"{text} ({interval.n} of {row.n})"
 
 
 def _value_text(row: ResultRow, name: str) -> str:
-    metric, interval = METRICS[name], row.figures.get(name)
+    metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None:
         return ""
     if metric.with_spread:

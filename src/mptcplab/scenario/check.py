@@ -19,7 +19,7 @@ from mptcplab.node.weights import ends, weighed_addresses
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.links import LEAST_MTU_IPV6, WAYS, Link
+from mptcplab.scenario.links import DIRECTIONS, LEAST_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
@@ -168,7 +168,7 @@ def _check_mtus(document: Document, scenario: Scenario) -> None:
         if scenario.family == "ipv6" and link.mtu < LEAST_MTU_IPV6:
             hint = f"IPv6 needs {LEAST_MTU_IPV6} B on every link"
             raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
-        for way in WAYS:
+        for way in DIRECTIONS:
             for behaviour in BEHAVIOURS:
                 try:
                     behaviour.check_frame(getattr(link, way), full_frame(link.mtu))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
-from mptcplab.network.registry import DRIVEN
+from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.scenario.links import DIRECTIONS, Direction
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
@@ -28,7 +28,7 @@ class _State:
 
 def check_events(document: Document, scenario: Scenario) -> None:
     """:raises InputError: for the first event that cannot happen."""
-    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in WAYS}
+    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in DIRECTIONS}
     state = _State(directions)
     end_ns = _end_ns(scenario)
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
@@ -38,9 +38,9 @@ def check_events(document: Document, scenario: Scenario) -> None:
         if end_ns is not None and event.at >= end_ns:
             hint = "every workload has ended by then: use an earlier instant, or a longer duration"
             raise document.error((*path, "at"), "comes too late to do anything", hint=hint, kind=Mistake.IDLE)
-        if event.what == "change":
+        if event.type == "change":
             _check_change(document, path, state, event)
-        elif event.what in ("down", "up"):
+        elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)
         else:
             _check_address(document, path, scenario, state, event)
@@ -70,18 +70,18 @@ def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: E
         hint = f'name one end: node = "{ends[0]}" or node = "{ends[1]}"'
         many = "two hosts" if hosts else "no host"
         message = f"does not say which end is meant, and the link has {many}"
-        raise document.error((*path, "what"), message, hint=hint, kind=Mistake.MISSING)
+        raise document.error((*path, "type"), message, hint=hint, kind=Mistake.MISSING)
 
 
 def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    for way in event.ways:
+    for way in event.directions:
         before = state.directions[event.link, way]
         measured = before.traced.read.keys if before.traced is not None else ()
         for key in event.new:
             if key in measured:
                 hint = "put the change into the trace, or take the trace away"
                 raise document.error((*path, key), f"is what the trace of '{event.link}' decides", hint=hint)
-            if DRIVEN[key].from_start and getattr(before, key) is None:
+            if VARIABLE_KEYS[key].from_start and getattr(before, key) is None:
                 hint = f"give links.{event.link} a {key} to begin with"
                 raise document.error((*path, key), f"cannot be given to a direction without a {key}", hint=hint)
         try:
@@ -108,20 +108,20 @@ def _impossible(document: Document, path: KeyPath, event: Event, error: Validati
 
 
 def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    ways = {(event.link, way) for way in event.ways}
-    if event.what == "up":
+    ways = {(event.link, way) for way in event.directions}
+    if event.type == "up":
         if event.link in state.down and event.direction != "both":
             hint = "leave `direction` out: the interface is down for both"
             raise document.error((*path, "direction"), "is not of one direction", hint=hint)
         if event.link not in state.down and not ways & state.silent:
-            hint = 'an event with what = "down" comes before it'
-            raise document.error((*path, "what"), f"restores link '{event.link}', which is not down then", hint=hint)
+            hint = 'an event with type = "down" comes before it'
+            raise document.error((*path, "type"), f"restores link '{event.link}', which is not down then", hint=hint)
         state.silent -= ways
         state.down.discard(event.link)
         return
     if event.link in state.down or ways & state.silent:
-        hint = 'restore it before by an event with what = "up"'
-        raise document.error((*path, "what"), f"takes link '{event.link}' down, which is down then already", hint=hint)
+        hint = 'restore it before by an event with type = "up"'
+        raise document.error((*path, "type"), f"takes link '{event.link}' down, which is down then already", hint=hint)
     if event.kind_of_failure == "silent":
         state.silent |= ways
     else:
@@ -132,8 +132,8 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
     ends = scenario.links[event.link].between
     node = event.node or next(node for node in ends if not scenario.nodes[node].forwards)
     port = (node, event.link)
-    if (event.what == "address-removed") == (port in state.without_address):
-        there = "does not have" if event.what == "address-removed" else "has"
+    if (event.type == "address-removed") == (port in state.without_address):
+        there = "does not have" if event.type == "address-removed" else "has"
         hint = "addresses are there at the beginning, and each goes before it comes back"
-        raise document.error((*path, "what"), f"is of an address that '{node}' {there} then", hint=hint)
+        raise document.error((*path, "type"), f"is of an address that '{node}' {there} then", hint=hint)
     state.without_address ^= {port}

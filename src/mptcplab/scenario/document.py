@@ -48,7 +48,7 @@ _SYNTAX = {
     "Unclosed array": ("a list is not closed before this line", "end it with ]"),
     "Unterminated string": ("text is not closed", 'end it with "'),
     "Illegal character '\\n'": ("text is not closed", 'end it with "'),
-    "Expected ']' at the end of a table declaration": ("a table header is not closed", "write [links.line1]"),
+    "Expected ']' at the end of a table declaration": ("a table header is not closed", "write [links.link1]"),
     "Expected '=' after a key in a key/value pair": ("there is no = after the key", "write key = value, like seed = 1"),
     "Expected newline or end of document after a statement": (
         "something follows the value",
@@ -96,8 +96,10 @@ class Document:
 
     def refusal(self, path: KeyPath, fault: PydanticCustomError) -> ScenarioError:
         """The same for what a check of the value at ``path`` has raised; see :func:`mptcplab.fields.fault`."""
-        told = fault.context or {}
-        return self.error((*path, *told["key"]), str(told["text"]), hint=str(told["hint"]), kind=told["kind"])
+        described = fault.context or {}
+        return self.error(
+            (*path, *described["key"]), str(described["text"]), hint=str(described["hint"]), kind=described["kind"]
+        )
 
     def copy(self) -> Document:
         """An independent copy, for one point of a sweep."""
@@ -169,7 +171,7 @@ def is_wildcard(part: str | int) -> bool:
 
 
 def dotted(path: KeyPath) -> str:
-    """``("links", "line1", "rate")`` as ``links.line1.rate``; array members as ``[0]``."""
+    """``("links", "link1", "rate")`` as ``links.link1.rate``; array members as ``[0]``."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -181,7 +183,7 @@ def dotted(path: KeyPath) -> str:
 
 
 def split_key(text: str) -> KeyPath | None:
-    """``links.line1.rate`` as a key path; quotes keep dots together. None when it is no key."""
+    """``links.link1.rate`` as a key path; quotes keep dots together. None when it is no key."""
     parts: list[str] = []
     at = 0
     while (match := _KEY_PART.match(text, at)) is not None:
@@ -336,7 +338,7 @@ def _syntax_error(file: Path, text: str, said: str) -> ScenarioError:
     reason, _, where = said.rpartition(" (at ")
     line = "".join(filter(str.isdigit, where.split(",")[0])) or str(max(1, len(text.splitlines())))
     words = f"{reason[:1].lower()}{reason[1:]}"
-    hint = 'text stands in quotes ("20 ms"), tables in brackets ([links.line1])'
+    hint = 'text stands in quotes ("20 ms"), tables in brackets ([links.link1])'
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):
             words, hint = plain, advice

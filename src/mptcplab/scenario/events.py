@@ -9,23 +9,23 @@ from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import LinkName, NodeName, Part, Time, clash, fault, idle
-from mptcplab.network.registry import DRIVEN, DRIVEN_WORDS
-from mptcplab.scenario.links import WAYS, Direction
+from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
+from mptcplab.scenario.links import DIRECTIONS, Direction
 
-What = Literal["down", "up", "change", "address-removed", "address-added"]
-How = Literal["silent", "carrier", "interface"]
+EventType = Literal["down", "up", "change", "address-removed", "address-added"]
+FailureMode = Literal["silent", "carrier", "interface"]
 
 
 class _Event(Part):
     """One change of a link or of an address, at one instant."""
 
     at: Time = Field(description="after the lab is set up", examples=["30 s"])
-    what: What = Field(description="what happens", examples=["down"])
-    link: LinkName = Field(description="the link that it happens to", examples=["line1"])
+    type: EventType = Field(description="what happens", examples=["down"])
+    link: LinkName = Field(description="the link that it happens to", examples=["link1"])
     direction: Literal["forward", "backward", "both"] = Field(
         default="both", description="of a change, or of a silent failure and its end"
     )
-    how: How | None = Field(
+    mode: FailureMode | None = Field(
         default=None,
         description="of down: silent (packets vanish, no host sees anything; the default), carrier (the interface of "
         "`node` loses its carrier), interface (it is set down)",
@@ -40,12 +40,12 @@ class _Event(Part):
 
     @model_validator(mode="after")
     def _sensible(self) -> _Event:
-        if self.what == "change" and not self.new:
-            raise idle("is a change of nothing", f"add {DRIVEN_WORDS}", "what")
-        if self.what != "change" and self.new:
-            raise idle(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', next(iter(self.new)))
-        if self.how is not None and self.what != "down":
-            raise idle(f"does nothing with what = {_quoted(self.what)}", "leave it out: `up` undoes `down`", "how")
+        if self.type == "change" and not self.new:
+            raise idle("is a change of nothing", f"add {VARIABLE_KEY_NAMES}", "type")
+        if self.type != "change" and self.new:
+            raise idle(f"does nothing with type = {_quoted(self.type)}", 'use type = "change"', next(iter(self.new)))
+        if self.mode is not None and self.type != "down":
+            raise idle(f"does nothing with type = {_quoted(self.type)}", "leave it out: `up` undoes `down`", "mode")
         self._check_place()
         return self
 
@@ -54,28 +54,28 @@ class _Event(Part):
         if self.direction != "both" and self.needs_node:
             raise clash("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
         if self.node is not None and not self.needs_node:
-            hint = 'leave `node` out; it belongs to how = "carrier" and how = "interface", and to addresses'
+            hint = 'leave `node` out; it belongs to mode = "carrier" and mode = "interface", and to addresses'
             raise idle("does nothing for this event", hint, "node")
 
     @property
     def new(self) -> dict[str, Any]:
         """What a change sets: values of a direction by their keys."""
-        return {key: value for key in DRIVEN if (value := getattr(self, key)) is not None}
+        return {key: value for key in VARIABLE_KEYS if (value := getattr(self, key)) is not None}
 
     @property
-    def ways(self) -> tuple[str, ...]:
+    def directions(self) -> tuple[str, ...]:
         """The directions that it concerns."""
-        return WAYS if self.direction == "both" else (self.direction,)
+        return DIRECTIONS if self.direction == "both" else (self.direction,)
 
     @property
     def needs_node(self) -> bool:
         """Whether it happens at one end of the link."""
-        return self.how in ("carrier", "interface") or self.what.startswith("address")
+        return self.mode in ("carrier", "interface") or self.type.startswith("address")
 
     @property
     def kind_of_failure(self) -> str:
         """``silent``, ``carrier`` or ``interface``."""
-        return self.how or "silent"
+        return self.mode or "silent"
 
     def changed(self, before: Direction) -> Direction:
         """``before`` with what this event sets. :raises ValidationError: when that makes an impossible direction."""
@@ -89,7 +89,10 @@ else:
         "Event",
         __base__=_Event,
         __doc__=_Event.__doc__,
-        **{key: (one.quantity | None, Field(default=None, description=one.meaning)) for key, one in DRIVEN.items()},
+        **{
+            key: (one.quantity | None, Field(default=None, description=one.meaning))
+            for key, one in VARIABLE_KEYS.items()
+        },
     )
 
 

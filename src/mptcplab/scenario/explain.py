@@ -27,7 +27,7 @@ _WRONG_LENGTH = ("missing", "too_short", "too_long")
 _NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
 #: What a file lacks when it lacks a whole table, and how to begin one.
 _FIRST_TABLES = {
-    "hosts": 'name a network with [topology] and preset = "disjoint-lines", or add [hosts.NAME] and [links.NAME]',
+    "hosts": 'name a network with [topology] and preset = "disjoint-paths", or add [hosts.NAME] and [links.NAME]',
     "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }

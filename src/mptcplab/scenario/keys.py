@@ -20,7 +20,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.lines import LineName
+from mptcplab.scenario.link_presets import LinkPresetName
 from mptcplab.scenario.links import Direction, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
@@ -35,7 +35,7 @@ from mptcplab.workload.registry import KINDS
 class WrittenLink(Link, Direction):
     """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
 
-    preset: LineName | None = Field(
+    preset: LinkPresetName | None = Field(
         default=None,
         description="rates and delays of an access line that was measured; forward is the uplink",
         examples=["lte-2014"],

@@ -9,13 +9,13 @@ from pydantic import Field, create_model, model_validator
 
 from mptcplab.fields import NodeName, Part, clash, fault, idle
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import BEHAVIOURS, DRIVEN_WORDS
+from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES
 from mptcplab.scenario.trace import Trace, TraceOrFile
 from mptcplab.units import Size
 
 #: What IPv4 has to carry, IPv6's own minimum, and what network cards with jumbo frames take.
 LEAST_MTU, LEAST_MTU_IPV6, MOST_MTU = 576, 1280, 9216
-WAYS = ("forward", "backward")
+DIRECTIONS = ("forward", "backward")
 
 if TYPE_CHECKING:
     from mptcplab.network.behaviours.bottleneck import BottleneckKeys
@@ -35,7 +35,7 @@ class Direction(_Keys):
 
     trace: TraceOrFile = Field(
         default=None,
-        description=f"a file that {DRIVEN_WORDS} follow over time: its name, or a table",
+        description=f"a file that {VARIABLE_KEY_NAMES} follow over time: its name, or a table",
         examples=["lte.down"],
     )
 
@@ -77,7 +77,7 @@ class Link(Part):
     def _limits_need_rates(self) -> Link:
         """What describes the queue belongs to a rate; a direction without one may only have what both share."""
         for key in (key for one in BEHAVIOURS for key in one.of_rate):
-            sides = {n: side for n in WAYS if (side := getattr(self, n)).says(key)}
+            sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).says(key)}
             without = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
             if without and not (shared and len(without) == 1):

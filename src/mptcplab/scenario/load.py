@@ -32,7 +32,7 @@ from mptcplab.scenario.document import (
     split_key,
 )
 from mptcplab.scenario.explain import first_error
-from mptcplab.scenario.lines import spread_presets
+from mptcplab.scenario.link_presets import spread_presets
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
@@ -125,13 +125,13 @@ def load(
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
     changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
-    repeats, seed = until.most if until else whole_file["repeats"], whole_file["seed"]
+    repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
     return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until)
 
 
 def _override(text: str) -> sweep.Setting:
     key, equals, value = text.partition("=")
-    hint = "write --set links.line1.rate='10 Mbit/s'"
+    hint = "write --set links.link1.rate='10 Mbit/s'"
     if not equals:
         raise ScenarioError(Mistake.SYNTAX, _SET, "has no '='", hint=hint, key=show(text))
     pattern = split_key(key.strip())

@@ -8,7 +8,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from mptcplab.node.context import Context, Talk
+from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
@@ -54,13 +54,13 @@ class Network(Graph):
         return Context(node, self, self.nodes, self._talks[node])
 
     @cached_property
-    def _talks(self) -> dict[str, list[Talk]]:
+    def _talks(self) -> dict[str, list[WorkloadView]]:
         """The workloads of every node, in the order of the file."""
-        found: dict[str, list[Talk]] = {name: [] for name in self.nodes}
+        found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for workload in self.scenario.workloads.values():
             target, scheduler = self.target(workload), workload.scheduler
-            found[workload.sender].append(Talk(workload.receiver, target, calls=True, scheduler=scheduler))
-            found[workload.receiver].append(Talk(workload.sender, target, calls=False, scheduler=scheduler))
+            found[workload.sender].append(WorkloadView(workload.receiver, target, calls=True, scheduler=scheduler))
+            found[workload.receiver].append(WorkloadView(workload.sender, target, calls=False, scheduler=scheduler))
         return found
 
     def target(self, workload: WorkloadBase) -> Port | None:

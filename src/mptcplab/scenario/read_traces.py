@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake, reason
-from mptcplab.network.registry import DRIVEN, OWNERS
+from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.scenario.document import Document, Table
 from mptcplab.scenario.explain import first_error
-from mptcplab.scenario.links import WAYS
+from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.trace import Series, Trace, TraceError, parse
 
@@ -27,7 +27,7 @@ def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
     """
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
-        for way in WAYS:
+        for way in DIRECTIONS:
             direction = link.get(way) if isinstance(link, dict) else None
             if isinstance(direction, dict) and direction.get("trace") is not None:
                 _read(document, ("links", name, way), direction, presets)
@@ -75,4 +75,4 @@ def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:
         value = OWNERS[key].stands_for(key, series.values(key)[0], series.mean(key))
     except PydanticCustomError as error:
         raise document.refusal(at, error) from error
-    return str(DRIVEN[key].quantity(value))
+    return str(VARIABLE_KEYS[key].quantity(value))

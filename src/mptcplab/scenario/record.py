@@ -21,7 +21,7 @@ class Capture(Part):
     link: LinkName | None = Field(
         default=None,
         description="the link at whose end they are seen; default every link of the node",
-        examples=["line1"],
+        examples=["link1"],
     )
     snaplen: Size = Field(
         default=Size(_LEAST_SNAPLEN),
@@ -54,7 +54,7 @@ class Record(Part):
     )
     queues: Truth = Field(default=True, description="sample what waits in the queue of every direction with a rate")
     captures: tuple[Capture, ...] = Field(
-        default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "line1"}]]
+        default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "link1"}]]
     )
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
-from mptcplab.network.behaviour import Seen
+from mptcplab.network.behaviour import EffectCounter
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.base import NodeBase
@@ -49,7 +49,7 @@ MEANINGS = {
     "family": "addresses that the lab gives to links, and the only ones that it accepts",
     "preset": "which network",
     "between": "the two nodes that it joins",
-    "direction": "upload: the host `from` sends; download: the host `to` does",
+    "reverse": "the host `to` sends: a download",
     "size": "how much is sent",
 }
 
@@ -104,14 +104,14 @@ def _behaviours() -> str:
     """What else there is to know of what links do."""
     rows = []
     for one in BEHAVIOURS:
-        columns = _words(name for driven in one.driven.values() for name in driven.columns)
-        rows.append(f"| {one.name} | {_words(one.driven)} | {columns} | {_counters(one.seen)} |")
+        columns = _words(name for variable in one.variable.values() for name in variable.columns)
+        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.seen)} |")
     rows += [f"| {name} | | | {_counters(kind.seen)} |" for name, kind in DISCIPLINES.items() if kind.seen]
     head = "| behaviour | changed by an event's | by a trace's | counted in `tc.json` |\n| --- | --- | --- | --- |"
     return "\n".join(("### What changes links, and what shows it", "", head, *rows))
 
 
-def _counters(counters: Iterable[Seen]) -> str:
+def _counters(counters: Iterable[EffectCounter]) -> str:
     return ", ".join(f"`{one.key}` of `{one.kind}`: {one.meaning}" for one in counters)
 
 

@@ -31,15 +31,15 @@ class Repeats(Part):
         description="the metric whose mean counts: goodput, duration, retransmitted, or another of docs/metrics.md by "
         "its name in JSON",
     )
-    least: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
-    most: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
+    min: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
+    max: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
 
     @model_validator(mode="after")
     def _possible(self) -> Repeats:
         if self.until == 0:
             raise fault("is never reached", 'for example until = "2 %"', "until")
-        if self.least > self.most:
-            raise clash(f"is more than the {self.most} runs of `most`", "raise most, or lower least", "least")
+        if self.min > self.max:
+            raise clash(f"is more than the {self.max} runs of `max`", "raise max, or lower min", "min")
         return self
 
     @property
@@ -57,4 +57,4 @@ class Repeats(Part):
 
         Depends on the number of runs only, so that a sweep with more jobs, or one that was resumed, makes the same.
         """
-        return self.least if runs < self.least else min(self.most, runs + (runs + 1) // 2)
+        return self.min if runs < self.min else min(self.max, runs + (runs + 1) // 2)

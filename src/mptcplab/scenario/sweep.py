@@ -6,11 +6,11 @@ replaces the same key in the file.
 
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line*.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
 
 [[sweep.zip]]
-"links.line1.delay" = ["10 ms", "20 ms"]
-"links.line2.delay" = ["20 ms", "10 ms"]
+"links.link1.delay" = ["10 ms", "20 ms"]
+"links.link2.delay" = ["20 ms", "10 ms"]
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mptcplab.scenario.place import KeyPath, Place
 
 _MOST_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
-_KEY_HINT = "write it with dots, like links.line1.rate"
+_KEY_HINT = "write it with dots, like links.link1.rate"
 #: Tables whose members the file names, and what one of them is.
 _NAMED = {**{kind.table: name for name, kind in NODE_KINDS.items()}, "links": "link", "workloads": "workload"}
 

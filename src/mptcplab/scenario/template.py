@@ -26,7 +26,7 @@ from mptcplab.workload.transfer import Transfer
 Kind = Literal["flow", "iperf3", "transfer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
-LINE_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
+PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
 _MODELS = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
 _MOST_LINES = 16
 #: Up to this rate in all, what arrives in 5 ms is far less than a receive buffer.
@@ -36,14 +36,14 @@ _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """One line: rate, one-way delay and random loss."""
+    """One path: rate, one-way delay and random loss."""
 
     rate: Rate
     delay: Duration
     loss: Probability
 
 
-DEFAULT_LINE = PathAnswer(Rate(100_000_000), Duration(10_000_000), Probability(0))
+DEFAULT_PATH = PathAnswer(Rate(100_000_000), Duration(10_000_000), Probability(0))
 DEFAULT_DURATION = Duration(10 * 10**9)
 DEFAULT_SIZE = Size(100 * 10**6)
 
@@ -53,7 +53,7 @@ class Answers:
     """What decides the scenario. Exactly one of ``duration`` and ``size`` is set: a transfer has a size."""
 
     title: str
-    lines: tuple[PathAnswer, ...]
+    paths: tuple[PathAnswer, ...]
     kind: Kind
     duration: Duration | None
     size: Size | None
@@ -61,17 +61,17 @@ class Answers:
     repeats: int
 
 
-def parse_line(text: str) -> PathAnswer:
+def parse_path(text: str) -> PathAnswer:
     """``"100 Mbit/s, 10 ms, 0.1 %"``: rate, delay and loss, of which the last ones may be left out.
 
     :raises InputError: in the unit parser's own words.
     """
     parts = [part.strip() for part in text.split(",")]
-    hint = f'write rate, one-way delay and loss, like "{LINE_EXAMPLE}"'
+    hint = f'write rate, one-way delay and loss, like "{PATH_EXAMPLE}"'
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)
-    values: list[Any] = [DEFAULT_LINE.rate, DEFAULT_LINE.delay, DEFAULT_LINE.loss]
+    values: list[Any] = [DEFAULT_PATH.rate, DEFAULT_PATH.delay, DEFAULT_PATH.loss]
     for index, (kind, part) in enumerate(zip(kinds, parts, strict=False)):
         try:
             values[index] = kind.parse(part)
@@ -128,41 +128,41 @@ def parse_goal(duration: str | None, size: str | None, kind: Kind) -> tuple[Dura
     return (DEFAULT_DURATION if duration is None else parse_duration(duration, kind)), None
 
 
-def spread_lines(lines: Sequence[PathAnswer], count: int | None) -> tuple[PathAnswer, ...]:
-    """``count`` lines: all alike when one or none is described. Two by default.
+def spread_paths(paths: Sequence[PathAnswer], count: int | None) -> tuple[PathAnswer, ...]:
+    """``count`` paths: all alike when one or none is described. Two by default.
 
     :raises InputError: when that many cannot be made of the ones described.
     """
     most = f"use at most {_MOST_LINES}"
-    wanted = count if count is not None else len(lines) if len(lines) > 1 else 2
+    wanted = count if count is not None else len(paths) if len(paths) > 1 else 2
     if not 1 <= wanted <= _MOST_LINES:
-        raise InputError(f"{wanted} lines cannot be simulated", hint=f"{most}, and at least one")
-    if len(lines) > 1 and wanted != len(lines):
+        raise InputError(f"{wanted} paths cannot be simulated", hint=f"{most}, and at least one")
+    if len(paths) > 1 and wanted != len(paths):
         raise InputError(
-            f"{len(lines)} lines are described, but {wanted} are asked for",
+            f"{len(paths)} paths are described, but {wanted} are asked for",
             hint="describe one for all, or each of them",
         )
-    return tuple(lines) if len(lines) > 1 else (lines[0] if lines else DEFAULT_LINE,) * wanted
+    return tuple(paths) if len(paths) > 1 else (paths[0] if paths else DEFAULT_PATH,) * wanted
 
 
-def default_title(lines: Sequence[PathAnswer], protocols: Sequence[Protocol]) -> str:
-    """Such as "Two equal lines, TCP against MPTCP"."""
-    number = _NUMBERS[len(lines)] if len(lines) < len(_NUMBERS) else str(len(lines))
-    alike = "equal " if len(set(lines)) == 1 else "different "
-    words = f"{number} {alike if len(lines) > 1 else ''}line{'s' if len(lines) > 1 else ''}"
+def default_title(paths: Sequence[PathAnswer], protocols: Sequence[Protocol]) -> str:
+    """Such as "Two equal paths, TCP against MPTCP"."""
+    number = _NUMBERS[len(paths)] if len(paths) < len(_NUMBERS) else str(len(paths))
+    alike = "equal " if len(set(paths)) == 1 else "different "
+    words = f"{number} {alike if len(paths) > 1 else ''}path{'s' if len(paths) > 1 else ''}"
     return f"{words}, {' against '.join(protocol.upper() for protocol in protocols)}"
 
 
 def compose(answers: Answers) -> str:
     """The scenario file."""
-    links = (_link(number, line) for number, line in enumerate(answers.lines, start=1))
+    links = (_link(number, path) for number, path in enumerate(answers.paths, start=1))
     return "\n\n".join((_head(answers), _network(answers), *links, _workload(answers), *_sweep(answers))) + "\n"
 
 
 def _head(answers: Answers) -> str:
-    count = len(answers.lines)
-    drawing = ["#   client --access1-- r1 --line1-- server"]
-    drawing += [f"#      \\----access{n}--- r{n} --line{n}----/" for n in range(2, count + 1)]
+    count = len(answers.paths)
+    drawing = ["#   client --access1-- r1 --link1-- server"]
+    drawing += [f"#      \\----access{n}--- r{n} --link{n}----/" for n in range(2, count + 1)]
     repeats = f"repeats = {answers.repeats} # every point runs with this many seeds: seed, seed + 1, ..."
     return "\n".join(
         (
@@ -181,24 +181,24 @@ def _head(answers: Answers) -> str:
 def _network(answers: Answers) -> str:
     return "\n".join(
         (
-            "# Hosts client and server, and a router on each line. The access links have no limits.",
+            "# Hosts client and server, and a router on each path. The access links have no limits.",
             "[topology]",
-            'preset = "disjoint-lines"',
-            f"lines = {len(answers.lines)}",
+            'preset = "disjoint-paths"',
+            f"paths = {len(answers.paths)}",
         )
     )
 
 
-def _link(number: int, line: PathAnswer) -> str:
+def _link(number: int, path: PathAnswer) -> str:
     first = number == 1
     rows = [
-        ("rate", line.rate, "counts whole Ethernet frames: the payload gets some per cent less"),
-        ("delay", line.delay, f"one way: the round trip takes {Duration(2 * line.delay)}"),
-        ("loss", line.loss if line.loss else "0 %", "of every packet, at random and in both directions"),
+        ("rate", path.rate, "counts whole Ethernet frames: the payload gets some per cent less"),
+        ("delay", path.delay, f"one way: the round trip takes {Duration(2 * path.delay)}"),
+        ("loss", path.loss if path.loss else "0 %", "of every packet, at random and in both directions"),
     ]
     written = [f'{key} = "{value}"{f" # {comment}" if first else ""}' for key, value, comment in rows]
     queue = '# queue = "100 ms" # of the bottleneck, as time, bytes or packets; this is the default'
-    return "\n".join([f"[links.line{number}]", *written, *([queue] if first else [])])
+    return "\n".join([f"[links.link{number}]", *written, *([queue] if first else [])])
 
 
 def _workload(answers: Answers) -> str:
@@ -209,7 +209,7 @@ def _workload(answers: Answers) -> str:
     }[answers.kind]
     rows = [
         f"# {about}",
-        "# It connects to the server's address on line1, the line that TCP uses; `via` chooses another one.",
+        "# It connects to the server's address on link1, the path that TCP uses; `via` chooses another one.",
         "[workloads.bulk]",
         f'kind = "{answers.kind}"',
         'from = "client"',
@@ -220,10 +220,10 @@ def _workload(answers: Answers) -> str:
     else:
         other = ' # or duration, like "10 s"' if answers.kind != "transfer" else ""
         rows.append(f'size = "{answers.size}"{other}')
-    if answers.kind == "flow" and sum(line.rate for line in answers.lines) <= _FASTEST_QUANTUM:
+    if answers.kind == "flow" and sum(path.rate for path in answers.paths) <= _FASTEST_QUANTUM:
         rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
     if answers.kind != "transfer":
-        rows.append('# direction = "download" # the server sends')
+        rows.append("# reverse = true # the server sends")
     return "\n".join(rows)
 
 
@@ -239,7 +239,7 @@ def _sweep(answers: Answers) -> list[str]:
         "# Every line below is an axis: all combinations are run.",
         "[sweep]",
         *([f'"transport.protocol" = [{chosen}]'] if len(answers.protocols) > 1 else []),
-        '# "links.line1.delay" = ["10 ms", "50 ms", "100 ms"]',
+        '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',
     ]
     return ["\n".join(transport), "\n".join(sweep)]
 

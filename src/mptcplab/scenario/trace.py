@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from mptcplab.fields import Line, Part, Time, fault, matching
-from mptcplab.network.registry import DRIVEN
+from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.units import Duration
 
 #: A packet of 1500 bytes with its Ethernet header: what one opportunity of Mahimahi delivers.
@@ -37,7 +37,7 @@ _LEAST_STEP_NS = _MS_NS
 _COLUMNS: dict[str, tuple[str, int]] = {
     "time_s": ("time", 10**9),
     "time_ms": ("time", 10**6),
-    **{name: (key, factor) for key, driven in DRIVEN.items() for name, factor in driven.columns.items()},
+    **{name: (key, factor) for key, variable in VARIABLE_KEYS.items() for name, factor in variable.columns.items()},
 }
 _LONGEST_NS = 1000 * 3600 * _SECOND_NS
 
@@ -221,12 +221,12 @@ def _check_head(head: list[str]) -> None:
         raise TraceError("has no time, or nothing else", 'begin it with a line like "time_s,rate_mbit_s"')
     for key, bound in _bounds(kinds):
         if bound not in kinds:
-            raise TraceError(f"has {key} without {bound}", f"add a column {next(iter(DRIVEN[bound].columns))}")
+            raise TraceError(f"has {key} without {bound}", f"add a column {next(iter(VARIABLE_KEYS[bound].columns))}")
 
 
 def _bounds(kinds: Iterable[str]) -> list[tuple[str, str]]:
     """The quantities that another one bounds, with that one."""
-    return [(key, bound) for key in kinds if key in DRIVEN and (bound := DRIVEN[key].within) is not None]
+    return [(key, bound) for key in kinds if key in VARIABLE_KEYS and (bound := VARIABLE_KEYS[key].within) is not None]
 
 
 def _value(name: str, text: str, number: int) -> int:
@@ -236,6 +236,6 @@ def _value(name: str, text: str, number: int) -> int:
         whole = int(value)
     except (InvalidOperation, ValueError, OverflowError):
         raise TraceError(f"has no number for {name} in line {number}", f"{text.strip()[:40]!r} is none") from None
-    if value < 0 or whole > (DRIVEN[kind].largest if kind in DRIVEN else _LONGEST_NS):
+    if value < 0 or whole > (VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _LONGEST_NS):
         raise TraceError(f"has an impossible {name} in line {number}", f"{text.strip()[:40]} is out of range")
     return whole

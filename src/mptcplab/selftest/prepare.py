@@ -36,7 +36,7 @@ _BUILD_TOOLS = {"gcc": "gcc", "make": "make", "tar": "tar", "xz": "xz-utils"}
 
 
 @dataclass(frozen=True)
-class Prepared:
+class SelftestTree:
     """Selftests in the cache; ``folder`` has ``net/mptcp/`` in it."""
 
     folder: Path
@@ -57,7 +57,7 @@ class Prepared:
 
 def prepare(
     kernel: KernelBuild, source: Path | None, *, patches: Sequence[Path] = (), jobs: int, progress: Reporter
-) -> Prepared:
+) -> SelftestTree:
     """The selftests of ``kernel``'s source, built unless they are cached.
 
     ``source`` is a tarball or a tree, needed when the kernel was not built from Debian's package; ``patches`` are
@@ -76,7 +76,7 @@ def prepare(
             if not target.is_dir():
                 with work_dir("selftests", cache) as work:
                     _build(origin, given, work, target, jobs=jobs, progress=progress, log=log)
-    return Prepared(target, origin)
+    return SelftestTree(target, origin)
 
 
 def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Reporter, log: TextIO) -> Source:

@@ -18,7 +18,7 @@ from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
 from mptcplab.selftest.kernel_log import kernel_result, watched
-from mptcplab.selftest.prepare import Prepared
+from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.tap import Result, Verdict, results
 
 #: Scripts that are run unless others are named, in the order of their results.
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Defaults:
+class SocketDefaults:
     """What the scripts' sockets have unless they choose for themselves; empty: what the kernel has."""
 
     congestion_control: str = ""
@@ -80,7 +80,7 @@ class Outcome:
     error: str = ""
 
 
-def parts(prepared: Prepared, names: Sequence[str]) -> list[Part]:
+def parts(prepared: SelftestTree, names: Sequence[str]) -> list[Part]:
     """The labs for the scripts ``names``: one each, but one per group of a script that has groups.
 
     :raises InputError: for a name that this source does not have.
@@ -106,10 +106,10 @@ def parts(prepared: Prepared, names: Sequence[str]) -> list[Part]:
 
 def run_parts(
     kernel: KernelBuild,
-    prepared: Prepared,
+    prepared: SelftestTree,
     chosen: Sequence[Part],
     *,
-    defaults: Defaults,
+    defaults: SocketDefaults,
     seed: int,
     logs: Path,
     cpus: Sequence[int],
@@ -152,7 +152,7 @@ def _cost(part: Part) -> int:
     return _COSTLY_GROUPS.get(part.group, _COSTS.get(part.script, 6))
 
 
-def check_defaults(kernel: KernelBuild, defaults: Defaults, *, cpu: int) -> None:
+def check_defaults(kernel: KernelBuild, defaults: SocketDefaults, *, cpu: int) -> None:
     """Whether the kernel knows them. :raises InputError: when it does not."""
     commands = defaults.commands()
     if not commands:
@@ -168,7 +168,7 @@ def check_defaults(kernel: KernelBuild, defaults: Defaults, *, cpu: int) -> None
 
 def _run(
     kernel: KernelBuild,
-    prepared: Prepared,
+    prepared: SelftestTree,
     part: Part,
     line: str,
     *,
@@ -201,13 +201,13 @@ def _run(
     return Outcome(part, tuple(found), ended.status, ended.virtual_ns)
 
 
-def _file(prepared: Prepared, script: str) -> Path:
+def _file(prepared: SelftestTree, script: str) -> Path:
     file = prepared.find(script)
     assert file is not None, f"parts() found {script}"
     return file
 
 
-def _line(prepared: Prepared, part: Part) -> str:
+def _line(prepared: SelftestTree, part: Part) -> str:
     """What the lab runs: the test in a folder that it may write, as it would be below a kernel's tree."""
     source = shlex.quote(str(prepared.folder / "net"))
     folder = _file(prepared, part.script).parent.relative_to(prepared.folder)
@@ -216,7 +216,7 @@ def _line(prepared: Prepared, part: Part) -> str:
     return " && ".join([*steps, f"{{ {watched(script)}; }}"])
 
 
-def _global_symbols(prepared: Prepared, part: Part) -> list[str]:
+def _global_symbols(prepared: SelftestTree, part: Part) -> list[str]:
     """Show symbols as global that the script looks for as such: linking User-Mode Linux makes all of them local."""
     text = _file(prepared, part.script).read_text()
     names = sorted(set(re.findall(r'kallsyms_has "T (\w+)\$"', text)))

@@ -35,13 +35,15 @@ def results(text: str) -> list[Result]:
     lines = text.splitlines()
     found = list(_results(lines))
     reasons = _reasons(lines)
-    told = [
+    described = [
         Result(name, verdict, _reason(name, reasons) or comment if verdict != "ok" else "")
         for name, verdict, comment in found
     ]
     plans = [int(match[1]) for line in lines if (match := _PLAN.match(line))]
-    missing = max(plans, default=0) - len(told)
-    return told + [Result(f"result {len(told) + 1 + n}", "not ok", "it was not printed") for n in range(missing)]
+    missing = max(plans, default=0) - len(described)
+    return described + [
+        Result(f"result {len(described) + 1 + n}", "not ok", "it was not printed") for n in range(missing)
+    ]
 
 
 def _results(lines: list[str]) -> Iterator[tuple[str, Verdict, str]]:

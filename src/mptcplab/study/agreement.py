@@ -13,7 +13,7 @@ from mptcplab.report.figure import save_drawing, tidy
 from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_CLASSES
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ class Point:
     anchor: str = ""
 
 
-def points_of(judged: Judged, anchors: Sequence[str] = ()) -> list[Point]:
+def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
     """Return the points of a table, each published value once. ``anchors`` has one for every cell of the table."""
     table, found = judged.selected.table, []
     for number, cell in enumerate(judged.cells):

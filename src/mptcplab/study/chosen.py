@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.parts import Choice, OtherChoice
 from mptcplab.study.words import ORIGINS, origin_text
 
@@ -22,7 +22,7 @@ _NOT_OF_TEST_BED = frozenset(("repeats", "record.interval"))
 _COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "place in the source", "why")
 
 
-def parameters_table(tables: Sequence[Selected]) -> Table:
+def parameters_table(tables: Sequence[SelectedTable]) -> Table:
     """Return every parameter of a study with all its values. ``tables`` are all of the study."""
     study = tables[0].study
     rows = tuple(
@@ -39,7 +39,7 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
     return ", ".join(tables) or "all others"
 
 
-def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
+def sets_of(tables: Sequence[SelectedTable]) -> list[list[str]]:
     """Return the study's own tables, grouped by the set of values that the study does not state.
 
     How often something is repeated or sampled is no value of the test bed.
@@ -54,7 +54,7 @@ def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
     return list(groups.values())
 
 
-def sets_text(tables: Sequence[Selected]) -> str:
+def sets_text(tables: Sequence[SelectedTable]) -> str:
     """Return in a sentence how many sets of values there are, and which tables have which."""
     groups = sets_of(tables)
     if len(groups) == 1:
@@ -68,7 +68,7 @@ def chosen_text() -> str:
     return "\n".join(line for name in study_names() for line in _of_study(select(name)))
 
 
-def _of_study(tables: Sequence[Selected]) -> Iterator[str]:
+def _of_study(tables: Sequence[SelectedTable]) -> Iterator[str]:
     study = tables[0].study
     yield f"**`{study.name}`.** {sets_text(tables)}"
     yield ""

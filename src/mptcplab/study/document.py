@@ -8,15 +8,15 @@ from typing import Any
 from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.full import excludes
-from mptcplab.study.judged import Judged
-from mptcplab.study.load import Selected
+from mptcplab.study.judged import JudgedTable
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.notes import asked, fitted_columns
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
 from mptcplab.study.verdict import Cell
 
 
-def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
+def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any]:
     """All that is said of the table, in full precision."""
     selected = judged.selected
     return {
@@ -46,7 +46,7 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
     }
 
 
-def _full_document(judged: Judged, row: str, column: str, value: Interval) -> dict[str, Any]:
+def _full_document(judged: JudgedTable, row: str, column: str, value: Interval) -> dict[str, Any]:
     """Of a short form: the full form's value, or None, and whether this one is outside its interval."""
     if judged.full is None:
         return {}
@@ -54,7 +54,7 @@ def _full_document(judged: Judged, row: str, column: str, value: Interval) -> di
     return {"full": full.to_json() if full else None, "outside_full": bool(full and excludes(full, value))}
 
 
-def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
+def _why(because: Reason | None, judged: JudgedTable) -> dict[str, str | None]:
     """The reason, or in its place what was tried, and the runs in words."""
     if because is None:
         return {"because": None, "open": None, "evidence": None}
@@ -65,7 +65,7 @@ def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
     }
 
 
-def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
+def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
     return {
         "row": cell.row,
         "column": cell.column,
@@ -95,7 +95,7 @@ def _evidence_document(cell: Cell) -> dict[str, Any] | None:
     return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "shown": one.is_shown}
 
 
-def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
+def _claim_document(one: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
     return {
         "text": one.claim.text,
         "place": one.claim.place or judged.selected.table.place,
@@ -112,7 +112,7 @@ def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
     return [{"row": q.row, "to": q.to, **q.interval.to_json()} for q in one.quantities]
 
 
-def parameters_document(selected: Selected) -> list[dict[str, Any]]:
+def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
     """Return the parameters of a table: what the study says and where, and the value that the table has."""
     found = []
     for one in parameters_of(selected):

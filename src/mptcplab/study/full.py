@@ -14,8 +14,8 @@ from typing import Any
 
 from mptcplab.stats import Interval
 from mptcplab.study.forms import Documents, digest, short_changes
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
 
 REFERENCE = "full.json"
 #: Means that differ less than this, relative to their size, were only rounded.
@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Full:
+class FullResult:
     """What the full form of one table measured, by row and column, and whence that is known; no cells: it is not."""
 
     cells: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
@@ -41,25 +41,25 @@ def excludes(full: Interval, value: Interval) -> bool:
     return abs(value.mean - full.mean) > full.half_width + _ROUNDING * abs(full.mean)
 
 
-def full_form(selected: Selected, documents: Documents) -> Full:
+def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
     """The full form of the table as it is now. ``documents`` are those of the study's results folder."""
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
         cells = {(one["row"], one["column"]): Interval.of(one) for one in document["measured"]}
-        return Full(cells, "measured in this folder")
+        return FullResult(cells, "measured in this folder")
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:
-        return Full()
+        return FullResult()
     cells = {
         (row, column): Interval(mean, half_width, n)
         for row, columns in table["cells"].items()
         for column, (mean, half_width, n) in columns.items()
     }
-    return Full(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
+    return FullResult(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
 
 
-def read_reference(selected: Selected) -> dict[str, Any]:
+def read_reference(selected: SelectedTable) -> dict[str, Any]:
     """The reference that is shipped with the table's study; empty when there is none."""
     try:
         found: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
@@ -68,14 +68,14 @@ def read_reference(selected: Selected) -> dict[str, Any]:
     return found
 
 
-def outside(measured: Measured, full: Full | None) -> tuple[int, int]:
+def outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:
     """How many measured means are not where the full form says, and how many could be compared with it."""
     pairs = [(full.of(*place), value.interval) for place, value in measured.items()] if full is not None else []
     known = [(there, value) for there, value in pairs if there is not None]
     return sum(excludes(there, value) for there, value in known), len(known)
 
 
-def beside_note(selected: Selected, measured: Measured, full: Full) -> str:
+def beside_note(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
     """What is to be said below a short form: how many of its values are outside, and why this can be."""
     if not full.cells:
         return f"No full value to compare with: the full form was not recorded (mptcplab reproduce {selected.name})."
@@ -86,7 +86,7 @@ def beside_note(selected: Selected, measured: Measured, full: Full) -> str:
     )
 
 
-def _shorter(selected: Selected, measured: Measured, full: Full) -> str:
+def _shorter(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
     """What the short form saves."""
     seeds = max((one.n for one in full.cells.values()), default=1)
     taken = max((one.interval.n for one in measured.values()), default=1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
 from mptcplab.study.values import JAIN, line_of
 
@@ -31,16 +31,16 @@ class Value:
 
 
 #: By row and column of the table.
-Measured = Mapping[tuple[str, str], Value]
+TableValues = Mapping[tuple[str, str], Value]
 
 
-def index_results(selected: Selected, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
+def index_results(selected: SelectedTable, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
     """Every cell that ``results`` have something for."""
     found = {**index_rows(selected, rows_of(results)), **_fairness(selected, results), **_shares(selected, results)}
     return {**found, **dict(_ratios(selected, found))}
 
 
-def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
+def index_rows(selected: SelectedTable, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
     """Cells that are a workload's goodput, duration, retransmissions, or one of its figures, if it has this."""
     table, found = selected.table, {}
     for row in rows:
@@ -53,7 +53,7 @@ def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str,
 
 
 def _of_row(row: ResultRow, value: str) -> Value | None:
-    interval = row.figures.get(value)
+    interval = row.metrics.get(value)
     if interval is None:
         return None
     by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
@@ -61,7 +61,7 @@ def _of_row(row: ResultRow, value: str) -> Value | None:
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 
 
-def _shares(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
     """Percent of what subflows received over a line, for the columns that are this. None of a run without any."""
     table = selected.table
     lines = {name: line for name in table.columns if (line := line_of(table.value_of(name)))}
@@ -85,7 +85,7 @@ def _percent_over(line: str, shares: Mapping[str, float]) -> float:
     return 100 * math.fsum(share for path, share in shares.items() if line in path.split(">"))
 
 
-def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+def _fairness(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
     """Jain's index over the workloads of every run, for the columns that are this."""
     table = selected.table
     found: dict[tuple[str, str], dict[int, float]] = {}
@@ -104,11 +104,11 @@ def _jain(result: RunResult, value: str) -> float | None:
     figure = JAIN[value]
     if METRICS[figure].basic or result.jain is None:
         return result.jain
-    rates = [one.figures[figure] for one in result.measured if figure in one.figures]
+    rates = [one.metrics[figure] for one in result.measured if figure in one.metrics]
     return jain_index(rates) if len(rates) == len(result.measured) else None
 
 
-def _ratios(selected: Selected, found: Measured) -> Iterator[tuple[tuple[str, str], Value]]:
+def _ratios(selected: SelectedTable, found: TableValues) -> Iterator[tuple[tuple[str, str], Value]]:
     """The columns that are one column divided by another one."""
     for name, column in selected.table.columns.items():
         for row in selected.table.all_rows if column.ratio else ():

@@ -9,7 +9,7 @@ from mptcplab.report.table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import FAILS_SHOWN, OPEN
 from mptcplab.study.full import beside_note
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import is_explained
 from mptcplab.study.quote import quotes_of
@@ -28,7 +28,7 @@ from mptcplab.study.words import (
 )
 
 
-def notes_of(judged: Judged, marks: Marks) -> Iterator[str]:
+def notes_of(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield everything in its order."""
     yield from _reasons(judged, marks)
     yield from _warnings(judged)
@@ -36,7 +36,7 @@ def notes_of(judged: Judged, marks: Marks) -> Iterator[str]:
     yield from _footer(judged, marks)
 
 
-def _sockets(judged: Judged) -> Iterator[str]:
+def _sockets(judged: JudgedTable) -> Iterator[str]:
     """Congestion control and scheduler as seen on the sockets, by column, where no column of the table says it."""
     table = judged.selected.table
     found: dict[str, dict[str, None]] = {}
@@ -48,7 +48,7 @@ def _sockets(judged: Judged) -> Iterator[str]:
         yield f"On the senders' sockets: {'; '.join(parts)}."
 
 
-def _reasons(judged: Judged, marks: Marks) -> Iterator[str]:
+def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield the reasons with their class, and behind each the numbers of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
     for text, mark in marks.items():
@@ -73,11 +73,11 @@ def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
     return "Shown: " if all(shown) else "Shown in part: " if any(shown) else "Supposed: "
 
 
-def _place(cell: Cell, judged: Judged) -> str:
+def _place(cell: Cell, judged: JudgedTable) -> str:
     return f"{judged.selected.table.columns[cell.column].title} at {cell.row}"
 
 
-def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
+def claim_evidence_text(one: ClaimVerdict, judged: JudgedTable) -> str:
     """Return how a claim is judged with the cells of its evidence; empty if the study names none."""
     shown = one.why.shown_by if one.why is not None else None
     if one.evidence is None or shown is None:
@@ -92,12 +92,12 @@ def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
     return f"{where} ({asked(one.evidence, table)}): {one.evidence.verdict}, {_values(one.evidence, table)}: {said}"
 
 
-def _warnings(judged: Judged) -> list[str]:
+def _warnings(judged: JudgedTable) -> list[str]:
     found = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
     return [f"Warning: {warning}." for warning in found]
 
 
-def _claim(one: ClaimVerdict, judged: Judged, marks: Marks) -> str:
+def _claim(one: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
     said = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
     if one.verdict == OPEN:
         return said
@@ -106,7 +106,7 @@ def _claim(one: ClaimVerdict, judged: Judged, marks: Marks) -> str:
     return f"{said} ({claim_text(one, judged.selected.table)}{rests})"
 
 
-def fitted_columns(one: ClaimVerdict, judged: Judged) -> list[str]:
+def fitted_columns(one: ClaimVerdict, judged: JudgedTable) -> list[str]:
     """Return the titles of columns of a claim that a parameter was fitted to, in the rows that it is about."""
     table, claim = judged.selected.table, one.claim
     fitted = {(cell.row, cell.column) for cell in judged.cells if cell.fitted}
@@ -128,7 +128,7 @@ def asked(one: ClaimVerdict, table: PublishedTable) -> str:
     claim = one.claim
     parts = [column_text(name, table) for name in claim.to]
     to = f" / {_divisor(parts, each=claim.each)}" if parts else ""
-    bounds = (("at least", claim.least), ("at most", claim.most))
+    bounds = (("at least", claim.min), ("at most", claim.max))
     wanted = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
     wanted += [claim.trend] if claim.trend else []
     return f"{column_text(claim.of, table)}{to} {', '.join(wanted)}{' somewhere' if claim.some else ''}"
@@ -151,7 +151,7 @@ def _values(one: ClaimVerdict, table: PublishedTable) -> str:
     return "; ".join(parts)
 
 
-def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
+def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     table = judged.selected.table
     yield from _rows_left_out(judged)
     several = any(value.interval.half_width is not None for value in judged.measured.values())
@@ -176,7 +176,7 @@ def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
     yield from _quoted(judged, (*marks, table.note))
 
 
-def _shapes(judged: Judged) -> Iterator[str]:
+def _shapes(judged: JudgedTable) -> Iterator[str]:
     """Yield the mark of every column that can have one."""
     columns = judged.selected.table.columns
     said = [f"{columns[one.column].title}: {one.text}" for one in judged.shapes]
@@ -184,7 +184,7 @@ def _shapes(judged: Judged) -> Iterator[str]:
         yield f"Shape of columns, beside the verdicts. {'; '.join(said)}."
 
 
-def _repeated(judged: Judged) -> Iterator[str]:
+def _repeated(judged: JudgedTable) -> Iterator[str]:
     """Yield which published values stand in another table first."""
     places: dict[str, list[str]] = {}
     for cell in judged.cells:
@@ -194,7 +194,7 @@ def _repeated(judged: Judged) -> Iterator[str]:
         yield f"The source prints these values in Table {table}, too, where they are counted: {', '.join(cells)}."
 
 
-def _ours(judged: Judged) -> Iterator[str]:
+def _ours(judged: JudgedTable) -> Iterator[str]:
     """Yield the parameters that the study does not state."""
     number = judged.selected.number
     chosen = [one for one in parameters_of(judged.selected) if one.choice(number).origin != "stated"]
@@ -202,14 +202,14 @@ def _ours(judged: Judged) -> Iterator[str]:
         yield f"Parameters that the study does not state. {'; '.join(parameter_text(one, number) for one in chosen)}."
 
 
-def _rows_left_out(judged: Judged) -> Iterator[str]:
+def _rows_left_out(judged: JudgedTable) -> Iterator[str]:
     """Published rows that this run has nothing of."""
     rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
     if rows:
         yield f"Published, and not measured here: {', '.join(rows)}."
 
 
-def _quoted(judged: Judged, texts: Sequence[str]) -> Iterator[str]:
+def _quoted(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
     """How the other tables were measured that the printed texts quote."""
     study, own = judged.selected.folder.name, judged.selected.number
     alike: dict[str, list[str]] = {}

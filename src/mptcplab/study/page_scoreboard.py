@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.html_model import Board, Drawing, Experiment, Report
+from mptcplab.report.html_model import Drawing, Experiment, Report, ScoreboardView
 from mptcplab.report.table import Table
 from mptcplab.study.agreement import agreement_drawing
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.forms import file_stem, read_documents
 from mptcplab.study.load import select, study_names
-from mptcplab.study.page_study import Form, StudyFolder, anchor_of, points_in, sections_of, table_section
+from mptcplab.study.page_study import StudyFolder, TableForm, anchor_of, points_in, sections_of, table_section
 from mptcplab.study.page_values import Section, values_tables, with_links
 from mptcplab.study.scoreboard import Line, line_without
 from mptcplab.study.scoreboard_tables import summary, tables_table, totals_table
@@ -38,7 +38,7 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
     whys = _whys(folder)
     sections: list[Experiment] = []
     lines: list[Line] = []
-    found: dict[str, list[list[Form]]] = {}
+    found: dict[str, list[list[TableForm]]] = {}
     places = study_folders(folder)
     named = {*(place.name for place in places), *(table.partition("/")[0] for table in whys)}
     for name in [one for one in study_names() if one in named]:
@@ -52,13 +52,13 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
     return Report(_TITLE, tuple(sections), board, tuple(_pictures(found)), tuple(_parameters(found)))
 
 
-def _sections(tables: Sequence[Sequence[Form]]) -> list[Experiment]:
+def _sections(tables: Sequence[Sequence[TableForm]]) -> list[Experiment]:
     """With time lines only where something happens to the network: those of all runs would be most of the page."""
     places = sections_of(tables, with_study=True)
     return [table_section(forms, places, in_study=False, over_time="events") for forms in tables]
 
 
-def _pictures(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Drawing]:
+def _pictures(found: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Drawing]:
     """Yield the picture of all studies, and that of each that prints values."""
     points = {name: points_in(tables, sections_of(tables, with_study=True)) for name, tables in found.items()}
     with_points = {name: own for name, own in points.items() if own}
@@ -68,7 +68,7 @@ def _pictures(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Drawing
         yield agreement_drawing(f"{name}: published and measured", own)
 
 
-def _parameters(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Table]:
+def _parameters(found: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Table]:
     for name in found:
         tables = select(name)
         if tables[0].study.parameters:
@@ -76,8 +76,8 @@ def _parameters(found: Mapping[str, Sequence[Sequence[Form]]]) -> Iterator[Table
 
 
 def _board(
-    lines: Sequence[Line], sections: Sequence[Experiment], places: Sequence[Path], tables: Sequence[Sequence[Form]]
-) -> Board:
+    lines: Sequence[Line], sections: Sequence[Experiment], places: Sequence[Path], tables: Sequence[Sequence[TableForm]]
+) -> ScoreboardView:
     shown = [Section(forms[0].judged, anchor_of(forms[0].judged.selected, with_study=True)) for forms in tables]
     values = values_tables(shown)
     totals = with_links(totals_table(lines), values, shown)
@@ -88,7 +88,7 @@ def _board(
         for name, study in studies.items()
     ]
     commands = tuple(shlex.join(["mptcplab", "report", str(place)]) for place in places)
-    return Board(totals, table, summary(lines), values, tuple(about), _LEFT_OUT, commands)
+    return ScoreboardView(totals, table, summary(lines), values, tuple(about), _LEFT_OUT, commands)
 
 
 def _warned(line: Line, sections: Sequence[Experiment]) -> Line:

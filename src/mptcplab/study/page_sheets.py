@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from mptcplab.report.html_model import Fact, Sheet
 from mptcplab.results import RecordedRun
 from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import fits
 from mptcplab.study.notes import claim_evidence_text, claim_text, fitted_columns
 from mptcplab.study.parameters import parameters_of
@@ -47,7 +47,7 @@ def _plain(text: str) -> str:
 
 
 def sheets_of(
-    judged: Judged, runs: Sequence[RecordedRun], command: Sequence[str], *, anchor: str, sections: dict[str, str]
+    judged: JudgedTable, runs: Sequence[RecordedRun], command: Sequence[str], *, anchor: str, sections: dict[str, str]
 ) -> list[Sheet]:
     """Return the sheets of a table, of its values and then of its claims.
 
@@ -63,7 +63,7 @@ class _Writer:
 
     def __init__(
         self,
-        judged: Judged,
+        judged: JudgedTable,
         runs: Sequence[RecordedRun],
         command: Sequence[str],
         anchor: str,

@@ -22,9 +22,9 @@ from mptcplab.study.agreement import Point, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
-from mptcplab.study.full import Full, full_form
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.full import FullResult, full_form
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import index_results
 from mptcplab.study.page_sheets import anchor_of_cell, sheets_of
 from mptcplab.study.present import VERDICT, places_of, study_table
@@ -33,11 +33,11 @@ from mptcplab.study.source import read_sources
 
 
 @dataclass(frozen=True)
-class Form:
+class TableForm:
     """One form of a table as a folder has it: its runs, and the verdicts of today."""
 
     results: Results
-    judged: Judged
+    judged: JudgedTable
     document: dict[str, Any]
 
     @property
@@ -61,7 +61,7 @@ class StudyFolder:
         self._documents = read_documents(folder)
 
     @cached_property
-    def tables(self) -> list[list[Form]]:
+    def tables(self) -> list[list[TableForm]]:
         """Of every table that was measured its forms, the full one first, in the order of the study."""
         found = []
         for selected in self._selected():
@@ -70,24 +70,24 @@ class StudyFolder:
             found += [whole] if whole else []
         return found
 
-    def _selected(self) -> list[Selected]:
+    def _selected(self) -> list[SelectedTable]:
         names = {name.partition("/")[0] for name, _ in self._documents} & set(study_names())
         return [selected for name in sorted(names) for selected in select(name)]
 
-    def _form(self, selected: Selected, document: dict[str, Any]) -> Form:
+    def _form(self, selected: SelectedTable, document: dict[str, Any]) -> TableForm:
         results = self._runs(selected, document)
         measured = index_results(selected, [run.result for run in results.recorded])
         sources = read_sources(self._documents, quick=document["quick"])
         changes = [str(change) for change in document["changed"]]
         full = self._full(selected, document)
-        return Form(results, judge(selected, measured, changes, sources, full), document)
+        return TableForm(results, judge(selected, measured, changes, sources, full), document)
 
-    def _full(self, selected: Selected, document: dict[str, Any]) -> Full | None:
+    def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
         """What a short form is compared with, unless more was changed than is usual for it."""
         usual = document["quick"] and document["changed"] == short_changes(selected.table)
         return full_form(selected, self._documents) if usual else None
 
-    def _runs(self, selected: Selected, document: dict[str, Any]) -> Results:
+    def _runs(self, selected: SelectedTable, document: dict[str, Any]) -> Results:
         """The recordings that the document names, as far as they are there and can be read."""
         found, damaged, absent = [], [], 0
         for one in document["runs"]:
@@ -131,13 +131,13 @@ def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
     return Report(f"Study {folder.resolve().name}", experiments, pictures=pictures, parameters=parameters)
 
 
-def sections_of(tables: Sequence[Sequence[Form]], *, with_study: bool = False) -> dict[str, str]:
+def sections_of(tables: Sequence[Sequence[TableForm]], *, with_study: bool = False) -> dict[str, str]:
     """Return where the section of each table is, by the table's name."""
     found = [forms[0].judged.selected for forms in tables]
     return {selected.name: anchor_of(selected, with_study=with_study) for selected in found}
 
 
-def points_in(tables: Sequence[Sequence[Form]], sections: Mapping[str, str]) -> list[Point]:
+def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]) -> list[Point]:
     """Return the published values of the tables' first forms, for a picture."""
     found = []
     for judged in (forms[0].judged for forms in tables):
@@ -146,14 +146,14 @@ def points_in(tables: Sequence[Sequence[Form]], sections: Mapping[str, str]) -> 
     return found
 
 
-def anchor_of(selected: Selected, *, with_study: bool = False) -> str:
+def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
     """Where the table is on the page."""
     name = selected.name if with_study else f"table-{selected.number}"
     return name.replace(".", "-").replace("/", "-")
 
 
 def table_section(
-    forms: Sequence[Form], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
+    forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
 ) -> Experiment:
     """The first form of a table whole, and the table of the other one. ``in_study``: the page is about one study.
 
@@ -187,7 +187,7 @@ def table_section(
     return replace(whole, sheets=tuple(sheets))
 
 
-def _linked(table: Table, judged: Judged, anchor: str) -> Table:
+def _linked(table: Table, judged: JudgedTable, anchor: str) -> Table:
     """With links from verdicts to sheets."""
     if VERDICT not in table.columns:
         return table
@@ -198,16 +198,16 @@ def _linked(table: Table, judged: Judged, anchor: str) -> Table:
     return replace(table, links=tuple(links))
 
 
-def _table(form: Form) -> Table:
+def _table(form: TableForm) -> Table:
     table = study_table(form.judged)
     return replace(table, title=f"{table.title}, short form") if form.is_short else table
 
 
-def _form_name(form: Form) -> str:
+def _form_name(form: TableForm) -> str:
     return "the short form of this table" if form.is_short else "this table"
 
 
-def _command(form: Form) -> str:
+def _command(form: TableForm) -> str:
     quick = ["--quick"] if form.is_short else []
     usual = short_changes(form.judged.selected.table) if form.is_short else []
     own = [change for change in form.judged.changes if change not in usual]

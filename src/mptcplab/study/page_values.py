@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, VALUE_CLASSES, Class
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.page_sheets import anchor_of_cell, anchor_of_claim
 from mptcplab.study.scoreboard_tables import TABLE
 from mptcplab.study.words import NONE, published_text, value_text, verdict_text
@@ -28,7 +28,7 @@ _GROUPS = {
 class Section:
     """A table that is on the page: its verdicts, and where its section is."""
 
-    judged: Judged
+    judged: JudgedTable
     anchor: str
 
     @property

@@ -21,7 +21,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.parts import Choice, Parameter
 
 #: A key of the file as a whole, which no resolved scenario has.
@@ -35,7 +35,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Use:
+class ParameterUse:
     """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is no scenario key.
 
     ``is_varied``: the points of the table, or the links and hosts that the key matches, have several values.
@@ -52,20 +52,20 @@ class Use:
         return len(self.values) > 1
 
 
-def parameters_of(selected: Selected) -> list[Parameter]:
+def parameters_of(selected: SelectedTable) -> list[Parameter]:
     """Return the parameters that are about a table: of the study's own tables those that do not exclude it."""
     own = selected.table.is_of_the_source
     return [one for one in selected.study.parameters if one.is_about(selected.number, own=own)]
 
 
-def uses(selected: Selected) -> list[Use]:
+def uses(selected: SelectedTable) -> list[ParameterUse]:
     """Compare every parameter of a table with its scenarios. :raises LabError: when a scenario has no such key."""
     experiment = load(selected.scenario)
     dumped = [_plain(point.scenario) for point in experiment.points]
     return [_use(selected, one, experiment, dumped) for one in parameters_of(selected)]
 
 
-def check(tables: Sequence[Selected]) -> None:
+def check(tables: Sequence[SelectedTable]) -> None:
     """Compare the study's parameters with the scenarios of ``tables``.
 
     :raises LabError: when a table has another value than the study's data says.
@@ -78,12 +78,16 @@ def check(tables: Sequence[Selected]) -> None:
                 )
 
 
-def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumped: Sequence[dict[str, Any]]) -> Use:
+def _use(
+    selected: SelectedTable, parameter: Parameter, experiment: Experiment, dumped: Sequence[dict[str, Any]]
+) -> ParameterUse:
     choice = parameter.choice(selected.number)
     if not parameter.key:
-        return Use(parameter, choice, (), as_said=True)
+        return ParameterUse(parameter, choice, (), as_said=True)
     if parameter.key == (REPEATS,):
-        return Use(parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats))
+        return ParameterUse(
+            parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats)
+        )
     found: dict[str, None] = {}
     as_said = True
     for key in parameter.key:
@@ -95,10 +99,10 @@ def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumpe
         as_said &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
         found |= own
     values = tuple(DEFAULT if text == "null" else text for text in found)
-    return Use(parameter, choice, values, as_said)
+    return ParameterUse(parameter, choice, values, as_said)
 
 
-def _damaged(selected: Selected, what: str) -> LabError:
+def _damaged(selected: SelectedTable, what: str) -> LabError:
     hint = f"see [[parameters]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
     return LabError(
         f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {what}", hint=hint
@@ -144,7 +148,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _wanted(selected: Selected, dumped: dict[str, Any], path: Path, value: str) -> str:
+def _wanted(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: str) -> str:
     """Return the value as a resolved scenario writes it."""
     if value == DEFAULT and _at(dumped, path[:-1]).get(path[-1]) is None:
         return "null"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mptcplab.report.table import Table
 from mptcplab.study.classes import VALUE_STYLES
 from mptcplab.study.full import excludes
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.verdict import Cell
@@ -31,7 +31,7 @@ VERDICT = "verdict"
 AT_HALF = "at half the tolerance"
 
 
-def study_table(judged: Judged) -> Table:
+def study_table(judged: JudgedTable) -> Table:
     """Published, measured, difference and verdict, one line per published value; without any, what was measured."""
     reasons = reasons_of(judged)
     table = _with_published(judged, reasons) if judged.selected.table.published else _measured_only(judged)
@@ -39,14 +39,14 @@ def study_table(judged: Judged) -> Table:
     return Table(title, table.columns, table.rows, table.numeric, tuple(notes_of(judged, reasons)), table.styles)
 
 
-def places_of(judged: Judged) -> list[tuple[str, str]]:
+def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
     """Return row and column of every line of a table with published values."""
     cells = {(cell.row, cell.column) for cell in judged.cells if cell.row_is_there}
     places = [(row, name) for row in judged.selected.table.all_rows for name in judged.selected.table.columns]
     return [place for place in places if place in cells or place in judged.measured]
 
 
-def _with_published(judged: Judged, marks: Marks) -> Table:
+def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     """One line per published value of the rows that were measured, and per measured value beside them."""
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", VERDICT)
@@ -67,7 +67,7 @@ def _with_published(judged: Judged, marks: Marks) -> Table:
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
-def _line(judged: Judged, cell: Cell, marks: Marks) -> tuple[str, ...]:
+def _line(judged: JudgedTable, cell: Cell, marks: Marks) -> tuple[str, ...]:
     described = judged.selected.table
     return (
         cell.row,
@@ -83,20 +83,20 @@ def _line(judged: Judged, cell: Cell, marks: Marks) -> tuple[str, ...]:
     )
 
 
-def _unpublished(judged: Judged, row: str, column: str) -> tuple[str, ...]:
+def _unpublished(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
     value = judged.measured[row, column]
     title, runs = judged.selected.table.columns[column].title, runs_text(value.interval.n, value.missing)
     text = _measured_text(judged, row, column)
     return (row, title, NONE, text, NONE, "", "", value.mptcp, value.sockets, runs)
 
 
-def _measured_text(judged: Judged, row: str, column: str) -> str:
+def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
     return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
 
 
-def _full_text(judged: Judged, row: str, column: str) -> str:
+def _full_text(judged: JudgedTable, row: str, column: str) -> str:
     """Behind a value that is not where the full form says: `` (full: 16.70 ± 0.30)``."""
     value, full = judged.measured.get((row, column)), judged.beside.of(row, column) if judged.beside else None
     if value is None or full is None or not excludes(full, value.interval):
@@ -104,7 +104,7 @@ def _full_text(judged: Judged, row: str, column: str) -> str:
     return f" (full: {value_text(judged.selected.table.value_of(column), full)})"
 
 
-def _beside(judged: Judged, row: str, columns: Sequence[str]) -> tuple[str, ...]:
+def _beside(judged: JudgedTable, row: str, columns: Sequence[str]) -> tuple[str, ...]:
     """The last cell of a row that is compared with the full form."""
     if not judged.beside:
         return ()
@@ -115,7 +115,7 @@ def _beside(judged: Judged, row: str, columns: Sequence[str]) -> tuple[str, ...]
     return (f"{len(found)} of {len(known)}",) if len(columns) > 1 else ("yes" if found else "no",)
 
 
-def _measured_only(judged: Judged) -> Table:
+def _measured_only(judged: JudgedTable) -> Table:
     described = judged.selected.table
     names = list(described.columns)
     rows: list[tuple[str, ...]] = []

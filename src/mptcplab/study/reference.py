@@ -20,14 +20,14 @@ from mptcplab.errors import LabError
 from mptcplab.report.files import write_text
 from mptcplab.study.forms import Documents, digest, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 
 #: Of shipped numbers: they come back within what :mod:`mptcplab.study.full` takes for rounding.
 _DIGITS = 7
 _INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 
 
-def reference(tables: Sequence[Selected], documents: Documents) -> dict[str, Any]:
+def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
     """What to ship with the study that has ``tables``: values of all that is known, and why others are missing."""
     shipped = read_reference(tables[0]).get("tables", {})
     known, missing = {}, {}
@@ -43,7 +43,7 @@ def reference(tables: Sequence[Selected], documents: Documents) -> dict[str, Any
     return {"study": tables[0].folder.name, "tables": known, "missing": missing}
 
 
-def _unfit(document: Mapping[str, Any] | None, selected: Selected) -> str:
+def _unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
     """Why a document does not tell what the full form measures; empty when it does."""
     if document is None:
         return "not measured"
@@ -56,7 +56,7 @@ def _unfit(document: Mapping[str, Any] | None, selected: Selected) -> str:
     return ""
 
 
-def _entry(selected: Selected, document: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
     for one in document["measured"]:
         if math.isfinite(one["mean"]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mptcplab.metrics.registry import METRICS
 
-#: ``share:LINE`` is the part of the payload that went over a line.
+#: ``share:LINK`` is the part of the payload that went over a line.
 SHARE = "share"
 #: Jain's index of one run: of a value of its workloads.
 JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
@@ -48,7 +48,7 @@ def kind_of(value: str) -> Kind:
 
 
 def line_of(value: str) -> str | None:
-    """The line of ``share:LINE``; None for any other value."""
+    """The line of ``share:LINK``; None for any other value."""
     kind, _, line = value.partition(":")
     return line if kind == SHARE else None
 
@@ -57,7 +57,7 @@ def check_value(value: str) -> str:
     """``value`` itself. :raises ValueError: when there is no such value, with the nearest that there is."""
     kind, colon, line = value.partition(":")
     if kind == SHARE and not line:
-        raise ValueError("a share is that of a line: share:LINE")
+        raise ValueError("a share is that of a line: share:LINK")
     if kind not in KINDS or (colon and kind != SHARE):
         near = difflib.get_close_matches(value, KINDS, n=1)
         said = f"did you mean {near[0]}?" if near else f"values: {', '.join(KINDS)}"

@@ -20,10 +20,10 @@ from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import AGREES, FITTED, OPEN, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
 from mptcplab.study.evidence import CellEvidence, cell_evidence
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
-from mptcplab.study.parts import Because, Parameter, is_explained
-from mptcplab.study.schema import Published
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
+from mptcplab.study.parts import CellReason, Parameter, is_explained
+from mptcplab.study.schema import PublishedValue
 from mptcplab.study.source import Sources
 from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
 
@@ -41,10 +41,10 @@ class Cell:
 
     row: str
     column: str
-    published: Published
+    published: PublishedValue
     measured: Interval | None
     verdict: str
-    because: Because | None
+    because: CellReason | None
     at_half: str = ""
     outside: bool = False
     is_mean_outside: bool = False
@@ -74,7 +74,7 @@ class Cell:
         return self.counted_as == UNEXPLAINED and self.because is None
 
 
-def judge_cells(selected: Selected, measured: Measured, sources: Sources = MappingProxyType({})) -> list[Cell]:
+def judge_cells(selected: SelectedTable, measured: TableValues, sources: Sources = MappingProxyType({})) -> list[Cell]:
     """Return every published cell, in the table's order. ``sources`` have the evidence."""
     rows = {row for row, _ in measured}
     return [
@@ -85,7 +85,7 @@ def judge_cells(selected: Selected, measured: Measured, sources: Sources = Mappi
 
 
 def _cell(
-    selected: Selected, measured: Measured, sources: Sources, place: tuple[str, str], *, row_is_there: bool
+    selected: SelectedTable, measured: TableValues, sources: Sources, place: tuple[str, str], *, row_is_there: bool
 ) -> Cell:
     row, column = place
     table, published, found = selected.table, selected.table.published[row][column], measured.get(place)
@@ -120,7 +120,11 @@ def _cell(
 
 
 def _verdict(
-    value: Interval, published: Published, tolerance: float, because: Because | None, evidence: CellEvidence | None
+    value: Interval,
+    published: PublishedValue,
+    tolerance: float,
+    because: CellReason | None,
+    evidence: CellEvidence | None,
 ) -> str:
     where = position(value, published.mean, tolerance)
     if where != OUTSIDE:

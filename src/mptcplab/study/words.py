@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval
 from mptcplab.study.classes import FITTED, TOO_UNCERTAIN
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import Value
 from mptcplab.study.parts import Choice, Parameter, Reason
-from mptcplab.study.schema import Published, PublishedTable
+from mptcplab.study.schema import PublishedTable, PublishedValue
 from mptcplab.study.values import kind_of
 from mptcplab.study.verdict import Cell
 
@@ -27,7 +27,7 @@ ORIGINS = {
 }
 
 
-def reasons_of(judged: Judged) -> Marks:
+def reasons_of(judged: JudgedTable) -> Marks:
     """Return the reasons that are needed, and what was tried, by the number that they are called by."""
     found: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
     found += [one.why for one in judged.claims if one.why is not None]
@@ -60,7 +60,7 @@ def runs_text(n: int, missing: int) -> str:
     return f"{n} of {n + missing}" if missing else str(n)
 
 
-def published_text(value: Published) -> str:
+def published_text(value: PublishedValue) -> str:
     """``16.70 ± 0.30``, or only the value if the study prints no interval."""
     return number(value.mean) if value.half_width is None else f"{number(value.mean)} ± {number(value.half_width)}"
 
@@ -82,7 +82,7 @@ def column_text(name: str, table: PublishedTable) -> str:
     return f"{table.columns[column].title}{f' at {row}' if at else ''}"
 
 
-def evidence_text(cell: Cell, judged: Judged) -> str:
+def evidence_text(cell: Cell, judged: JudgedTable) -> str:
     """Return both numbers of a cell's evidence; empty if the study names none."""
     evidence = cell.evidence
     if evidence is None or cell.measured is None:

@@ -42,7 +42,7 @@ class WorkloadBase(Part):
     sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
     receiver: NodeName = Field(alias="to", description="the host that is connected to", examples=["server"])
     via: LinkName | None = Field(
-        default=None, description="the receiver's link whose address is connected to", examples=["line1"]
+        default=None, description="the receiver's link whose address is connected to", examples=["link1"]
     )
     start: Time = Field(default=Duration(0), description="after the lab is set up; random phases add to it")
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if it takes longer")
@@ -82,7 +82,7 @@ class WorkloadBase(Part):
     @classmethod
     def sends_to_client(cls, described: Mapping[str, Any]) -> bool:
         """Return whether the host ``to`` sends what is measured."""
-        return cls.server_sends or described.get("direction") == "download"
+        return cls.server_sends or bool(described.get("reverse"))
 
     @classmethod
     def ends(cls, name: str, described: Mapping[str, Any], port: int) -> dict[str, Any]:

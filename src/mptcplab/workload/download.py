@@ -17,7 +17,7 @@ from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
-from mptcplab.workload.outputs import NS, Reading, completion_figures, error_events, goodput, streams
+from mptcplab.workload.outputs import NS, Reading, completion_metrics, error_events, goodput, streams
 
 _LARGEST_FILE = Size(100 * 10**9)
 #: How much of a file is pseudo-random and lies in memory. What is beyond is zeros, which take no room.
@@ -108,5 +108,5 @@ class Download(WorkloadBase):
         elapsed = (client["end_ns"] - client["start_ns"]) / NS
         received = sum(int(one["bytes"]) for one in fetched)
         times = [float(one["time_total"]) for one in error_events(recording, f"{name}.client", "curl")]
-        figures = completion_figures(times) if len(times) > 1 else {}
-        return Reading(goodput(received, elapsed, name), elapsed, figures)
+        metrics = completion_metrics(times) if len(times) > 1 else {}
+        return Reading(goodput(received, elapsed, name), elapsed, metrics)

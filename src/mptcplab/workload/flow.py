@@ -16,7 +16,7 @@ from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
-from mptcplab.workload.outputs import NS, Reading, completion_figures, events, goodput
+from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput
 
 
 class Flow(WorkloadBase):
@@ -30,7 +30,7 @@ class Flow(WorkloadBase):
     duration: Time | None = Field(default=None, description="send for this long")
     size: Size | None = Field(default=None, description="send this much on each connection")
     connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
-    direction: Literal["upload", "download"] = "upload"
+    reverse: bool = False
     read_quantum: Microseconds = Field(
         default=Duration(0), description="the application reads at multiples of this time; 0: as data comes"
     )
@@ -66,7 +66,7 @@ class Flow(WorkloadBase):
             yield from ("--seconds", self.duration.decimal_seconds)
         if self.size is not None:
             yield from ("--bytes", str(int(self.size)))
-        if self.direction == "download":
+        if self.reverse:
             yield "--download"
         yield from ("--seed", str(seed))
 
@@ -80,7 +80,7 @@ class Flow(WorkloadBase):
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """From the first SYN to the last byte that the receiving application read."""
         client, server = f"{name}.client", f"{name}.server"
-        receiver, sender = (client, server) if described["direction"] == "download" else (server, client)
+        receiver, sender = (client, server) if described["reverse"] else (server, client)
         ends = {program: events(recording, program, "end") for program in (client, server)}
         connect_ns = {event["conn"]: event["connect_ns"] for event in ends[client]}
         starts = events(recording, client, "start")
@@ -91,8 +91,8 @@ class Flow(WorkloadBase):
         if described["checksum"]:
             _compare_checksums(ends[client], ends[server], name)
         elapsed = (finished - started) / NS
-        figures = {**sent_rate(ends[sender]), **_completions(recording, ends, began, described, name)}
-        return Reading(goodput(received, elapsed, name), elapsed, figures)
+        metrics = {**sent_rate(ends[sender]), **_completions(recording, ends, began, described, name)}
+        return Reading(goodput(received, elapsed, name), elapsed, metrics)
 
 
 def sent_rate(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -120,13 +120,13 @@ def _completions(
     if described.get("size") is None or described.get("connections", 1) < 2:
         return {}
     client, server = f"{name}.client", f"{name}.server"
-    if described["direction"] == "download":
+    if described["reverse"]:
         last = {event["conn"]: event["last_ns"] for event in ends[client]}
     else:
         numbers = {event["conn"]: event["client_conn"] for event in events(recording, server, "start")}
         last = {numbers[event["conn"]]: event["last_ns"] for event in ends[server]}
     times = [(at - began[conn]) / NS for conn, at in last.items() if at and conn in began]
-    return completion_figures(times)
+    return completion_metrics(times)
 
 
 def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:

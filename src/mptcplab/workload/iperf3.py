@@ -30,7 +30,7 @@ class Iperf3(WorkloadBase):
     duration: Time | None = Field(default=None, description="-t, whole seconds")
     size: Size | None = Field(default=None, description="-n")
     connections: Whole = Field(default=1, ge=1, le=128, description="-P", examples=[1])
-    direction: Literal["upload", "download"] = "upload"
+    reverse: bool = False
     window: Size | None = Field(default=None, description="-w, socket buffers of both sides")
 
     @model_validator(mode="after")
@@ -54,7 +54,7 @@ class Iperf3(WorkloadBase):
         if self.size is not None:
             yield from ("-n", str(int(self.size)))
         yield from ("-i", f"{max(context.interval_ns / 1e9, 0.1):g}", "-P", str(self.connections))
-        if self.direction == "download":
+        if self.reverse:
             yield "-R"
         if self.congestion_control is not None:
             yield from ("-C", self.congestion_control)  # its server takes it over, and it is in the report

@@ -35,28 +35,28 @@ def messages(events: Sequence[Mapping[str, Any]]) -> list[Message]:
     return list(found.values())
 
 
-def delay_figures(arrived: Sequence[Message], sent: int) -> dict[str, float]:
+def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
     """Delay of what arrived, jitter, and the part of ``sent`` that did not arrive."""
     if not sent:
         return {}
-    figures = {"lost_percent": 100 * (1 - len(arrived) / sent)}
+    metrics = {"lost_percent": 100 * (1 - len(arrived) / sent)}
     delays = [one.delay_ms for one in arrived]
     if delays:
-        figures["delay_mean_ms"] = sum(delays) / len(delays)
-        figures |= percentiles(delays, "delay", "ms", (50, 95, 99))
-        figures["delay_max_ms"] = max(delays)
+        metrics["delay_mean_ms"] = sum(delays) / len(delays)
+        metrics |= percentiles(delays, "delay", "ms", (50, 95, 99))
+        metrics["delay_max_ms"] = max(delays)
     if len(delays) > 1:
-        figures["jitter_ms"] = sum(abs(b - a) for a, b in pairwise(delays)) / (len(delays) - 1)
-    return figures
+        metrics["jitter_ms"] = sum(abs(b - a) for a, b in pairwise(delays)) / (len(delays) - 1)
+    return metrics
 
 
-def stream_figures(arrived: Sequence[Message], sent: int, deadline_ms: float) -> dict[str, float]:
+def stream_metrics(arrived: Sequence[Message], sent: int, deadline_ms: float) -> dict[str, float]:
     """As above, and the part of ``sent`` that arrived after the deadline."""
     late = sum(one.delay_ms > deadline_ms for one in arrived)
-    return {**delay_figures(arrived, sent), **({"late_percent": 100 * late / sent} if sent else {})}
+    return {**delay_metrics(arrived, sent), **({"late_percent": 100 * late / sent} if sent else {})}
 
 
-def call_figures(arrived: Sequence[Message], sent: int, playout_ms: float, interval_ms: float) -> dict[str, float]:
+def call_metrics(arrived: Sequence[Message], sent: int, playout_ms: float, interval_ms: float) -> dict[str, float]:
     """As above, against a fixed play-out buffer, and what the E-model says.
 
     The first packet that arrives is played ``playout_ms`` later, and with it the clock of all others is set: a packet
@@ -64,8 +64,8 @@ def call_figures(arrived: Sequence[Message], sent: int, playout_ms: float, inter
     the first packet's delay, the buffer, and the time that the voice of one packet takes to speak.
     """
     if not arrived:
-        return delay_figures(arrived, sent)
+        return delay_metrics(arrived, sent)
     until_ms = arrived[0].delay_ms + playout_ms
-    figures = stream_figures(arrived, sent, until_ms)
-    rating = r_factor(until_ms + interval_ms, figures["lost_percent"] + figures["late_percent"])
-    return {**figures, "r_factor": rating, "mos": mean_opinion_score(rating)}
+    metrics = stream_metrics(arrived, sent, until_ms)
+    rating = r_factor(until_ms + interval_ms, metrics["lost_percent"] + metrics["late_percent"])
+    return {**metrics, "r_factor": rating, "mos": mean_opinion_score(rating)}

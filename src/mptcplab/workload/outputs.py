@@ -23,7 +23,7 @@ class Reading:
 
     goodput_bps: float
     duration_s: float
-    figures: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequenc
     return {f"{prefix}_p{each}_{unit}": ordered[rank - 1] for each, rank in ranks.items()}
 
 
-def completion_figures(times_s: list[float]) -> dict[str, float]:
+def completion_metrics(times_s: list[float]) -> dict[str, float]:
     """Mean and percentiles of how long flows took."""
     if not times_s:
         return {}

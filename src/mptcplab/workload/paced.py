@@ -24,7 +24,7 @@ LEAST_PACKET, MOST_DATAGRAM = 16, 1472
 _MOST_PACKET = 65000
 
 
-class Timed(WorkloadBase):
+class TimedWorkload(WorkloadBase):
     """What sends messages of one size at their times, whether or not they get through."""
 
     samples_itself = True
@@ -37,7 +37,7 @@ class Timed(WorkloadBase):
         return True
 
     @model_validator(mode="after")
-    def _goal(self) -> Timed:
+    def _goal(self) -> TimedWorkload:
         self._check_goal(self.duration, None)
         return self
 
@@ -77,37 +77,37 @@ class Timed(WorkloadBase):
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """What arrived, over the duration that was asked for, or longer if the last message came later."""
         sides = (f"{name}.client", f"{name}.server")
-        sending, receiving = reversed(sides) if described.get("direction") == "download" else sides
+        sending, receiving = reversed(sides) if described.get("reverse") else sides
         (sender,), received = events(recording, sending, "end"), events(recording, receiving, "end")
         if not received and events(recording, receiving, "start"):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
         # A receiver that says nothing at all has got nothing.
-        told: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
+        report: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
         began = int(sender["first_ns"])
-        finished = int(told["last_ns"] or began)
+        finished = int(report["last_ns"] or began)
         # The last message's turn ends with the duration: a stream that lost nothing has the rate that was asked for.
         elapsed = max(int(Duration.parse(described["duration"])), finished - began) / NS
-        figures = cls._figures(recording, receiving, described, int(sender["messages"]), told)
-        return Reading(8 * int(told["bytes"]) / elapsed, elapsed, figures)
+        metrics = cls._metrics(recording, receiving, described, int(sender["messages"]), report)
+        return Reading(8 * int(report["bytes"]) / elapsed, elapsed, metrics)
 
     @classmethod
-    def _figures(
-        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, told: Mapping[str, Any]
+    def _metrics(
+        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, report: Mapping[str, Any]
     ) -> dict[str, float]:
-        """Return what became of the ``sent`` messages; ``told`` is the end of the receiver's report."""
+        """Return what became of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
         raise NotImplementedError
 
 
-class Paced(Timed):
+class PacedWorkload(TimedWorkload):
     """Messages whose receiver tells how long each took."""
 
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
         default=None, description="of its sockets; left out: what the hosts' transport says"
     )
-    direction: Literal["upload", "download"] = "upload"
+    reverse: bool = False
 
     @model_validator(mode="after")
-    def _udp_has_no_algorithms(self) -> Paced:
+    def _udp_has_no_algorithms(self) -> PacedWorkload:
         for key in ("congestion_control", "scheduler") if self.protocol == "udp" else ():
             if getattr(self, key) is not None:
                 raise idle("does nothing over UDP", "remove it, or the protocol", key)
@@ -121,7 +121,7 @@ class Paced(Timed):
 
     def _options(self, packet: int, interval: Duration) -> Iterator[str]:
         yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")
-        if self.direction == "download":
+        if self.reverse:
             yield "--download"
 
     @staticmethod

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Microseconds, Time, Times, Whole, clash, fault
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
-from mptcplab.workload.answered import Answered
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import percentiles
+from mptcplab.workload.request import RequestWorkload
 
 
-class Requests(Answered):
+class Requests(RequestWorkload):
     """Requests and responses on connections that stay, with a pause for thought in between."""
 
     kind: Literal["requests"]
@@ -61,7 +61,7 @@ class Requests(Answered):
         return cost.answers(self.connections * float(self.duration or 0) / each_ns, self.response)
 
     @classmethod
-    def _figures(cls, times_s: list[float]) -> dict[str, float]:
+    def _metrics(cls, times_s: list[float]) -> dict[str, float]:
         latencies = [1e3 * time for time in times_s]
-        figures = {"requests": float(len(times_s)), "latency_max_ms": max(latencies)}
-        return figures | percentiles(latencies, "latency", "ms", (50, 95, 99))
+        metrics = {"requests": float(len(times_s)), "latency_max_ms": max(latencies)}
+        return metrics | percentiles(latencies, "latency", "ms", (50, 95, 99))

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Time, fault
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration, Size
-from mptcplab.workload.messages import stream_figures
+from mptcplab.workload.messages import stream_metrics
 from mptcplab.workload.outputs import MS
-from mptcplab.workload.paced import Paced
+from mptcplab.workload.paced import PacedWorkload
 
 
-class Stream(Paced):
+class Stream(PacedWorkload):
     """A message of one size at constant intervals, as of a camera or a sensor."""
 
     kind: Literal["stream"]
@@ -38,8 +38,8 @@ class Stream(Paced):
         return float(self.duration) / float(self.interval)
 
     @classmethod
-    def _figures(
+    def _metrics(
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
     ) -> dict[str, float]:
         deadline_ms = int(Duration.parse(described["deadline"])) / MS
-        return stream_figures(cls._arrived(recording, receiver), sent, deadline_ms)
+        return stream_metrics(cls._arrived(recording, receiver), sent, deadline_ms)

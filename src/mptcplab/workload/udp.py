@@ -14,10 +14,10 @@ from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
-from mptcplab.workload.paced import LEAST_PACKET, MOST_DATAGRAM, Timed
+from mptcplab.workload.paced import LEAST_PACKET, MOST_DATAGRAM, TimedWorkload
 
 
-class Udp(Timed):
+class Udp(TimedWorkload):
     """Cross traffic: UDP at a constant rate, all the time or now and then."""
 
     only_protocol = "udp"
@@ -29,7 +29,7 @@ class Udp(Timed):
     on: Microseconds | None = Field(default=None, description="how long it sends, on average", examples=["1 s"])
     off: Microseconds | None = Field(default=None, description="how long it is silent, on average", examples=["1 s"])
     times: Times = Field(default="exponential", description="how the times of `on` and `off` are distributed")
-    direction: Literal["upload", "download"] = "upload"
+    reverse: bool = False
 
     @model_validator(mode="after")
     def _sizes(self) -> Udp:
@@ -65,7 +65,7 @@ class Udp(Timed):
             yield from ("--on-us", microseconds(self.on), "--off-us", microseconds(self.off))
             if self.times == "exponential":
                 yield "--exponential"
-        if self.direction == "download":
+        if self.reverse:
             yield "--download"
 
     def _count(self) -> float:
@@ -73,9 +73,9 @@ class Udp(Timed):
         return float(self.duration) / self.interval_ns * on / (on + off)
 
     @classmethod
-    def _figures(
-        cls, _recording: Recording, _receiver: str, _: Mapping[str, Any], sent: int, told: Mapping[str, Any]
+    def _metrics(
+        cls, _recording: Recording, _receiver: str, _: Mapping[str, Any], sent: int, report: Mapping[str, Any]
     ) -> dict[str, float]:
-        count = told["messages"]
-        figures = {"lost_percent": 100 * max(0.0, 1 - count / sent)} if sent else {}
-        return figures | ({"delay_mean_ms": told["delay_sum_ns"] / count / MS} if count else {})
+        count = report["messages"]
+        metrics = {"lost_percent": 100 * max(0.0, 1 - count / sent)} if sent else {}
+        return metrics | ({"delay_mean_ms": report["delay_sum_ns"] / count / MS} if count else {})

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Time, fault, whole_units
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
-from mptcplab.workload.messages import call_figures
+from mptcplab.workload.messages import call_metrics
 from mptcplab.workload.outputs import MS
-from mptcplab.workload.paced import Paced
+from mptcplab.workload.paced import PacedWorkload
 
 
-class Voip(Paced):
+class Voip(PacedWorkload):
     """One direction of a call with G.711: 64 kbit/s of voice, and RTP's 12 bytes in front of each packet."""
 
     kind: Literal["voip"]
@@ -45,8 +45,8 @@ class Voip(Paced):
         return float(self.duration) / float(self.interval)
 
     @classmethod
-    def _figures(
+    def _metrics(
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
     ) -> dict[str, float]:
         times = (int(Duration.parse(described[key])) / MS for key in ("playout", "interval"))
-        return call_figures(cls._arrived(recording, receiver), sent, *times)
+        return call_metrics(cls._arrived(recording, receiver), sent, *times)

@@ -11,16 +11,16 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Microseconds, Time, Times, fault
 from mptcplab.units import Size
 from mptcplab.workload import cost
-from mptcplab.workload.answered import Answered
 from mptcplab.workload.context import microseconds
-from mptcplab.workload.outputs import completion_figures
+from mptcplab.workload.outputs import completion_metrics
+from mptcplab.workload.request import RequestWorkload
 
 _MOST_FLOWS = 20_000
 #: More connections than a workload can make: its end is that of the arrivals.
 _NO_LIMIT = 1_000_000
 
 
-class Web(Answered):
+class Web(RequestWorkload):
     """Short flows, each on a connection of its own, that arrive at random as visitors do."""
 
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
@@ -55,5 +55,5 @@ class Web(Answered):
         return cost.answers(float(self.duration) / float(self.interval), self.response)
 
     @classmethod
-    def _figures(cls, times_s: list[float]) -> dict[str, float]:
-        return {"flows": float(len(times_s)), **completion_figures(times_s)}
+    def _metrics(cls, times_s: list[float]) -> dict[str, float]:
+        return {"flows": float(len(times_s)), **completion_metrics(times_s)}

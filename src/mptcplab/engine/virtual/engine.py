@@ -120,13 +120,13 @@ def read_report(folder: Path, machine: Machine, verdict: str | None) -> dict[str
         else:
             if "error" not in report:
                 return report
-            raise _told(report)
+            raise _described(report)
     if _FULL in verdict:
         raise DiskFullError(verdict, hint=_MORE_ROOM)
     raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
 
 
-def _told(report: dict[str, Any]) -> LabError:
+def _described(report: dict[str, Any]) -> LabError:
     message = str(report["error"])
     if "traceback" in report:
         return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")

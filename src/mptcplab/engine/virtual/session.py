@@ -19,7 +19,7 @@ from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import Attendant, Watchdog, watch
+from mptcplab.engine.virtual.watchdog import StreamPump, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
@@ -53,7 +53,7 @@ class Session:
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramExit:
     """How a program ended: its exit status, or 128 + n for signal n, and how long it took in virtual time."""
 
     status: int
@@ -91,7 +91,7 @@ class Pipes:
 
 def run_session(
     kernel: KernelBuild, plan: Plan, session: Session, streams: Streams, *, seed: int, cpu: int, stop: int | None = None
-) -> Ended:
+) -> ProgramExit:
     """Run ``session`` in the network of ``plan``, whose workloads are not started.
 
     :raises InputError: when there is no such program. :raises LabError: when it did not end, or the lab failed.
@@ -105,7 +105,7 @@ def run_session(
 
 def run_terminal(
     kernel: KernelBuild, plan: Plan, session: Session, *, prompt: bool, seed: int, cpu: int, stop: int | None = None
-) -> Ended:
+) -> ProgramExit:
     """Run ``session`` like `run_session`, but on a terminal, for the person at this process's standard input.
 
     With ``prompt`` it is a shell, and time stands still while it waits for a command. There is no limit of time.
@@ -126,13 +126,13 @@ def _folder() -> Iterator[Path]:
         yield folder
 
 
-def _attended(boot: Boot, attendant: Attendant, limits: Session | None, stop: int | None) -> Ended:
+def _attended(boot: Boot, attendant: StreamPump, limits: Session | None, stop: int | None) -> ProgramExit:
     with Machine(boot) as machine:
         watchdog = Watchdog(limits.timeout_ns, limits.stall_seconds) if limits else None
         verdict = watch(machine, watchdog, _LOOK_SECONDS, stop, attendant)
     attendant.finish()
     report = read_report(boot.folder, machine, verdict)
-    return Ended(report["status"], report["virtual_ns"] - report["zero_ns"])
+    return ProgramExit(report["status"], report["virtual_ns"] - report["zero_ns"])
 
 
 def _boot(

@@ -47,7 +47,7 @@ class Watchdog:
         return None
 
 
-class Attendant(Protocol):
+class StreamPump(Protocol):
     """What carries a program's streams while its lab runs."""
 
     @property
@@ -69,7 +69,7 @@ def watch(
     watchdog: Watchdog | None,
     look_seconds: float,
     stop: int | None,
-    attendant: Attendant | None = None,
+    attendant: StreamPump | None = None,
 ) -> str | None:
     """Look at a machine until it is off. Returns what was wrong when it had to be ended.
 

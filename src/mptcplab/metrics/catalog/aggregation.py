@@ -27,7 +27,7 @@ def aggregation_benefit(goodput_bps: float, capacities_bps: Sequence[float]) -> 
 
 
 def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[str]) -> list[float] | None:
-    """What each bottleneck of ``paths`` (``access1>line1``, named from the sender's side) can carry, in bit/s.
+    """What each bottleneck of ``paths`` (``access1>link1``, named from the sender's side) can carry, in bit/s.
 
     None when it cannot be told: a path without a rate or behind a translation of addresses, or two paths that share a
     link which is the bottleneck of only one of them.

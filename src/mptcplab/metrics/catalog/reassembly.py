@@ -52,17 +52,17 @@ def reassembly_figures(found: list[Reassembly], *, reinjected: int | None) -> di
     if not found or arrived <= 0:
         return {}
     span = max(float(one.times_s[-1] - one.times_s[0]) for one in found)
-    figures = {"duplicate_percent": 100 * sum(one.twice for one in found) / arrived}
+    values = {"duplicate_percent": 100 * sum(one.twice for one in found) / arrived}
     if reinjected is not None:
-        figures["reinjected_percent"] = 100 * reinjected / arrived
+        values["reinjected_percent"] = 100 * reinjected / arrived
     if span <= 0:
-        return figures
+        return values
     mean = sum(float(np.trapezoid(one.waiting, one.times_s)) for one in found) / span
-    figures["out_of_order_mean_bytes"] = mean
-    figures["out_of_order_max_bytes"] = max(float(one.waiting.max()) for one in found)
+    values["out_of_order_mean_bytes"] = mean
+    values["out_of_order_max_bytes"] = max(float(one.waiting.max()) for one in found)
     # Little's law: what waits on average is what arrives in the time that it waits.
     sampled = sum(float(one.in_order[-1] - one.in_order[0]) for one in found)
-    return figures | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
+    return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
 def reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
@@ -79,15 +79,15 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
     """
     if ends.sending is None or "bytes_sent" not in recording.connections.columns:
         return None
-    told = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
+    described = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
     # A connection that has fallen back does not tell what it had to send, and cannot send on a further subflow.
-    conns = told["conn"].unique().to_list()
+    conns = described["conn"].unique().to_list()
     subflows = recording.subflows.filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
     ways = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max())
     if not ways.height or ways["bytes_sent"].has_nulls() or ways["bytes_retrans"].has_nulls():
         return None
     carried = int((ways["bytes_sent"] - ways["bytes_retrans"]).sum())
-    needed = int(told.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
+    needed = int(described.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
     return max(0, carried - needed)
 
 
@@ -95,9 +95,9 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
-    told = connections.filter((pl.col("program") == ends.receiving) & pl.col("bytes_received").is_not_null())
+    described = connections.filter((pl.col("program") == ends.receiving) & pl.col("bytes_received").is_not_null())
     of_receiver = subflows.filter(pl.col("program") == ends.receiving)
-    for (conn,), rows in told.sort("time_ns", maintain_order=True).group_by("conn", maintain_order=True):
+    for (conn,), rows in described.sort("time_ns", maintain_order=True).group_by("conn", maintain_order=True):
         times = rows["time_ns"].to_numpy().astype(float)
         total = np.zeros(len(times))
         mine = of_receiver.filter(pl.col("conn") == conn).drop_nulls("bytes_received")

@@ -68,13 +68,13 @@ def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
     Likewise there is no gap if one had not ended when the run did, or if none is known.
     """
     longest = max((one.gap_s for one in found if one.gap_s is not None), default=math.inf)
-    figures = {"gap_s": longest} if math.isfinite(longest) else {}
+    values = {"gap_s": longest} if math.isfinite(longest) else {}
     for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
         times = [one.recovery_s for one in found if one.at.is_failure == is_failure]
         known = [time for time in times if time is not None]
         if known and len(known) == len(times):
-            figures[name] = max(known)
-    return figures
+            values[name] = max(known)
+    return values
 
 
 def _figures(subject: Subject) -> dict[str, float]:

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from mptcplab.fields import clash, fault, idle
-from mptcplab.network.behaviour import Behaviour, Context, Driven, Followed, Seen, Words
-from mptcplab.network.captions import Shown, Table
-from mptcplab.network.disciplines.base import LEAST_BURST, Shaped
+from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, TraceValues, VariableKey, Words
+from mptcplab.network.captions import DirectionCaption, Table
+from mptcplab.network.disciplines.base import LEAST_BURST, Shaping
 from mptcplab.network.disciplines.registry import DISCIPLINES, TAIL_DROP, Aqm, DisciplineName
 from mptcplab.network.frames import full_frame
 from mptcplab.units import QueueLength, Rate, Size
@@ -40,7 +40,7 @@ _SECOND_NS = 10**9
 _PAUSE_NS = 20_000_000
 
 
-class BottleneckKeys(Shaped):
+class BottleneckKeys(Shaping):
     """Rate, queue and discipline of one direction."""
 
     discipline: DisciplineName = Field(default=TAIL_DROP, description="what the bottleneck's queue is kept by")
@@ -57,8 +57,8 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     rank = 10
     at_bottleneck = True
     smallest: ClassVar = {"rate": "10 Mbit/s"}
-    driven: ClassVar = {
-        "rate": Driven(
+    variable: ClassVar = {
+        "rate": VariableKey(
             Rate,
             "new rate",
             {"rate_bit_s": 1, "rate_kbit_s": 10**3, "rate_mbit_s": 10**6},
@@ -67,7 +67,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
         )
     }
     of_rate = ("queue", "burst", "overhead", "discipline", "aqm")
-    seen = (Seen("tbf", "drops", "packets that the queue dropped"),)
+    seen = (EffectCounter("tbf", "drops", "packets that the queue dropped"),)
     absent = TAIL_DROP
 
     def check(self, keys: BottleneckKeys) -> None:
@@ -99,7 +99,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
 
     def follow(
         self, keys: BottleneckKeys, values: Mapping[str, Sequence[int]], lasts_ns: Sequence[int], frame: int
-    ) -> list[Followed]:
+    ) -> list[TraceValues]:
         """See the head of this module."""
         beyond = DISCIPLINES[keys.discipline].filled(keys, frame)
         given = [8 * beyond * _SECOND_NS // lasts for lasts in lasts_ns]
@@ -108,17 +108,17 @@ class Bottleneck(Behaviour[BottleneckKeys]):
         queue: dict[str, Any] = {} if held is None else {"queue": QueueLength(size=Size(held))}
         # The first step may come behind the last one.
         return [
-            Followed({"rate": Rate(rate), **queue}, wakes=rate > before and _is_pause(before, frame))
+            TraceValues({"rate": Rate(rate), **queue}, wakes=rate > before and _is_pause(before, frame))
             for rate, before in zip(rates, (rates[-1], *rates[:-1]), strict=True)
         ]
 
-    def headline(self, shown: Shown) -> Iterator[str]:
+    def headline(self, shown: DirectionCaption) -> Iterator[str]:
         """A rate as it was written; the mean of a trace, which is no round number, with three digits."""
         rate = shown.text("rate", _rate_words)
         if rate:
             yield rate
 
-    def details(self, shown: Shown) -> Iterator[str]:
+    def details(self, shown: DirectionCaption) -> Iterator[str]:
         """Without a rate there is no queue, whatever its length would be."""
         if not shown.text("rate"):
             return

@@ -39,7 +39,7 @@ class BurstLoss(Part):
     )
 
     @model_validator(mode="after")
-    def _one_way_to_say_it(self) -> BurstLoss:
+    def _one_form(self) -> BurstLoss:
         chain = self.p is not None or self.r is not None or self.says("lost_in_bad") or self.says("lost_in_good")
         summary = self.mean is not None or self.length is not None
         if chain and summary:

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from mptcplab.fields import Part, Truth, clash, fault, idle
-from mptcplab.network.behaviour import Behaviour, Context, Driven, Values, microseconds
-from mptcplab.network.captions import NOTHING, Shown, Table
+from mptcplab.network.behaviour import Behaviour, Context, Values, VariableKey, microseconds
+from mptcplab.network.captions import NOTHING, DirectionCaption, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
-from mptcplab.network.tables import MOST_ENTRIES, Spread, early, interpolated, table_command
+from mptcplab.network.tables import MOST_ENTRIES, DelayDistribution, early, interpolated, table_command
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability
 
@@ -71,9 +71,11 @@ class Delay(Behaviour[DelayKeys]):
     model = DelayKeys
     rank = 20
     smallest: ClassVar = {"delay": "10 ms"}
-    driven: ClassVar = {
-        "delay": Driven(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_LONGEST_DELAY)),
-        "jitter": Driven(Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_LONGEST_SPREAD), within="delay"),
+    variable: ClassVar = {
+        "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_LONGEST_DELAY)),
+        "jitter": VariableKey(
+            Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_LONGEST_SPREAD), within="delay"
+        ),
     }
 
     def check(self, keys: DelayKeys) -> None:
@@ -91,7 +93,7 @@ class Delay(Behaviour[DelayKeys]):
 
     def chances(self, keys: DelayKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
         """What the delay has no room for, netem counts as lost."""
-        return before if keys.delay_limit is None else replace(before, most=1.0)
+        return before if keys.delay_limit is None else replace(before, high=1.0)
 
     def files(self, keys: DelayKeys, link: str, way: str) -> Iterator[Command]:
         """The table that delays are drawn from, if it is one of our own."""
@@ -117,7 +119,7 @@ class Delay(Behaviour[DelayKeys]):
         if varies and not (keys.overtake or keys.reorder):
             yield from _IN_ORDER
 
-    def headline(self, shown: Shown) -> Iterator[str]:
+    def headline(self, shown: DirectionCaption) -> Iterator[str]:
         """``20 ms ± 5 ms``."""
         delay, jitter = shown.text("delay"), shown.text("jitter")
         if delay or jitter:
@@ -139,7 +141,7 @@ class Delay(Behaviour[DelayKeys]):
             yield f"reordered {described['reorder']}"
 
 
-def spread_of(keys: DelayKeys) -> Spread | None:
+def spread_of(keys: DelayKeys) -> DelayDistribution | None:
     """Return the table that delays are drawn from; None when a constant or one of netem's own tables will do."""
     if keys.reorder:
         return early(keys.delay, keys.reorder.as_fraction)

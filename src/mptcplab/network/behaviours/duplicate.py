@@ -32,7 +32,7 @@ class Duplicate(Behaviour[DuplicateKeys]):
 
     def chances(self, keys: DuplicateKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
         """A packet of which netem makes two loses one of them."""
-        return replace(before, least=before.least * (1 - keys.duplicate.fraction))
+        return replace(before, low=before.low * (1 - keys.duplicate.fraction))
 
     def netem(self, keys: DuplicateKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""

@@ -10,12 +10,12 @@ from typing import ClassVar
 from pydantic import Field
 
 from mptcplab.fields import Part, fault
-from mptcplab.network.behaviour import Behaviour, Context, Driven, Seen, Values
-from mptcplab.network.captions import Shown
+from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, Values, VariableKey
+from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.chances import CERTAIN, LossChances, percent
 from mptcplab.units import Probability
 
-LOST = Seen("netem", "drops", "packets that were lost before the queue")
+LOST = EffectCounter("netem", "drops", "packets that were lost before the queue")
 
 
 class LossKeys(Part):
@@ -31,8 +31,8 @@ class Loss(Behaviour[LossKeys]):
     model = LossKeys
     rank = 30
     smallest: ClassVar = {"loss": "1 %"}
-    driven: ClassVar = {
-        "loss": Driven(
+    variable: ClassVar = {
+        "loss": VariableKey(
             Probability, "new loss; 100 % is a silent failure: use down", {"loss_percent": 10**7}, largest=CERTAIN
         )
     }
@@ -61,7 +61,7 @@ class Loss(Behaviour[LossKeys]):
         """A trace may lose everything for a while, a direction may not."""
         return min(first, CERTAIN - 1)
 
-    def details(self, shown: Shown) -> Iterator[str]:
+    def details(self, shown: DirectionCaption) -> Iterator[str]:
         """See the base class."""
         loss = shown.text("loss")
         if loss:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 from pydantic import AfterValidator, Field
 
 from mptcplab.fields import Part, fault
-from mptcplab.network.behaviour import Seen, Words, microseconds
+from mptcplab.network.behaviour import EffectCounter, Words, microseconds
 from mptcplab.network.captions import Table
 from mptcplab.network.frames import full_frame
 from mptcplab.units import Duration, QueueLength, Rate, Size
@@ -36,7 +36,7 @@ def marks() -> Any:
     return Field(default=False, description="mark packets of flows that speak ECN instead of dropping them")
 
 
-class Shaped(Part):
+class Shaping(Part):
     """A bottleneck: its rate, and how much may wait for it. No rate means as fast as packets come."""
 
     rate: Rate | None = Field(default=None, description="bottleneck rate, counting whole Ethernet frames")
@@ -75,32 +75,32 @@ class Discipline(Generic[Parameters]):
     parameters: type[Parameters]
     #: Its queue has a size of its own, whatever the key ``queue`` is.
     sizes_itself: ClassVar[bool] = False
-    seen: ClassVar[tuple[Seen, ...]] = ()
+    seen: ClassVar[tuple[EffectCounter, ...]] = ()
 
-    def check(self, shaped: Shaped, rate: Rate, told: Parameters) -> None:
+    def check(self, shaped: Shaping, rate: Rate, parameters: Parameters) -> None:
         """:raises PydanticCustomError: when its parameters do not fit the bottleneck."""
 
-    def words(self, shaped: Shaped, rate: Rate, told: Parameters, frame: int) -> Iterator[Words]:
+    def words(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
         """Return the queueing disciplines of the bottleneck, from the root down."""
         burst = max(shaped.bucket(frame), int(rate) * _LEAST_BURST_NS // (8 * 10**9))
         # The default queue is a time, which on a slow link is less than the one frame that a queue has to hold.
         size = max(shaped.held_bytes(rate, frame), frame)
         overhead = ("overhead", str(int(shaped.overhead))) if shaped.overhead else ()
         yield ("tbf", "rate", f"{int(rate)}bit", "burst", str(burst), "limit", str(size), *overhead)
-        yield from self.below(shaped, rate, told, frame)
+        yield from self.below(shaped, rate, parameters, frame)
 
-    def below(self, shaped: Shaped, rate: Rate, told: Parameters, frame: int) -> Iterator[Words]:
+    def below(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
         """Return what keeps the queue of tbf."""
         raise NotImplementedError
 
-    def filled(self, shaped: Shaped, frame: int) -> int:
+    def filled(self, shaped: Shaping, frame: int) -> int:
         """Return the bytes beyond one frame that a change of the rate puts into the bucket."""
         return shaped.bucket(frame) - frame
 
-    def caption(self, told: Table) -> str:
+    def caption(self, parameters: Table) -> str:
         """Return what a picture says of a queue that it keeps, by the table ``aqm`` of a recording."""
-        target = f" {told['target']}" if told.get("target") else ""
-        return f"{self.name}{target}{' ECN' if told.get('ecn') else ''}"
+        target = f" {parameters['target']}" if parameters.get("target") else ""
+        return f"{self.name}{target}{' ECN' if parameters.get('ecn') else ''}"
 
 
 def option(name: str, time: Duration | None) -> Words:

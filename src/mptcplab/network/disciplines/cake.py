@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from mptcplab.fields import Part, idle
-from mptcplab.network.behaviour import Seen, Words
-from mptcplab.network.disciplines.base import Discipline, Shaped, Span, option
+from mptcplab.network.behaviour import EffectCounter, Words
+from mptcplab.network.disciplines.base import Discipline, Shaping, Span, option
 from mptcplab.network.frames import ETHERNET
 from mptcplab.units import Rate
 
@@ -26,20 +26,20 @@ class Cake(Discipline[CakeParameters]):
     name = "cake"
     parameters = CakeParameters
     sizes_itself = True
-    seen = (Seen("cake", "drops", "packets that the queue dropped"),)
+    seen = (EffectCounter("cake", "drops", "packets that the queue dropped"),)
 
-    def check(self, shaped: Shaped, rate: Rate, told: CakeParameters) -> None:  # noqa: ARG002
+    def check(self, shaped: Shaping, rate: Rate, parameters: CakeParameters) -> None:  # noqa: ARG002
         """See the base class."""
         for key in ("queue", "burst"):
             if shaped.says(key):
                 hint = "remove it: CAKE shapes and sizes its queue by itself"
                 raise idle(f"does nothing with {self.name}", hint, key)
 
-    def words(self, shaped: Shaped, rate: Rate, told: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def words(self, shaped: Shaping, rate: Rate, parameters: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """With an overhead of its own, CAKE counts from the network header on."""
         overhead = ("overhead", str(ETHERNET + int(shaped.overhead))) if shaped.overhead else ()
-        yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", told.interval), *overhead)
+        yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", parameters.interval), *overhead)
 
-    def filled(self, shaped: Shaped, frame: int) -> int:  # noqa: ARG002
+    def filled(self, shaped: Shaping, frame: int) -> int:  # noqa: ARG002
         """It has no bucket."""
         return 0

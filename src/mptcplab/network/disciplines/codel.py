@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from mptcplab.fields import Part, Truth
-from mptcplab.network.behaviour import Seen, Words
-from mptcplab.network.disciplines.base import Discipline, Shaped, Span, marks, option
+from mptcplab.network.behaviour import EffectCounter, Words
+from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
 
 
@@ -26,17 +26,17 @@ class Codel(Discipline[CodelParameters]):
 
     name = "codel"
     parameters = CodelParameters
-    seen = (Seen("codel", "ecn_mark", "packets that were marked"),)
+    seen = (EffectCounter("codel", "ecn_mark", "packets that were marked"),)
 
-    def below(self, shaped: Shaped, rate: Rate, told: CodelParameters, frame: int) -> Iterator[Words]:
+    def below(self, shaped: Shaping, rate: Rate, parameters: CodelParameters, frame: int) -> Iterator[Words]:
         """FQ-CoDel marks by default, CoDel does not: here none does unless it is said."""
         packets = max(1, shaped.held_bytes(rate, frame) // frame)
-        times = (*option("target", told.target), *option("interval", told.interval))
-        yield (self.name, "limit", str(packets), *times, "ecn" if told.ecn else "noecn")
+        times = (*option("target", parameters.target), *option("interval", parameters.interval))
+        yield (self.name, "limit", str(packets), *times, "ecn" if parameters.ecn else "noecn")
 
 
 class FqCodel(Codel):
     """A queue per flow, new flows first."""
 
     name = "fq_codel"
-    seen = (Seen("fq_codel", "ecn_mark", "packets that were marked"),)
+    seen = (EffectCounter("fq_codel", "ecn_mark", "packets that were marked"),)

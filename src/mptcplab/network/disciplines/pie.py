@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from mptcplab.fields import Part, Truth
-from mptcplab.network.behaviour import Seen, Words
-from mptcplab.network.disciplines.base import Discipline, Shaped, Span, marks, option
+from mptcplab.network.behaviour import EffectCounter, Words
+from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
 
 
@@ -26,17 +26,17 @@ class Pie(Discipline[PieParameters]):
 
     name = "pie"
     parameters = PieParameters
-    seen = (Seen("pie", "ecn_mark", "packets that were marked"),)
+    seen = (EffectCounter("pie", "ecn_mark", "packets that were marked"),)
 
-    def below(self, shaped: Shaped, rate: Rate, told: PieParameters, frame: int) -> Iterator[Words]:
+    def below(self, shaped: Shaping, rate: Rate, parameters: PieParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
         packets = max(1, shaped.held_bytes(rate, frame) // frame)
-        times = (*option("target", told.target), *option("tupdate", told.update))
-        yield (self.name, "limit", str(packets), *times, "ecn" if told.ecn else "noecn")
+        times = (*option("target", parameters.target), *option("tupdate", parameters.update))
+        yield (self.name, "limit", str(packets), *times, "ecn" if parameters.ecn else "noecn")
 
 
 class FqPie(Pie):
     """A queue per flow, PIE in each."""
 
     name = "fq_pie"
-    seen = (Seen("fq_pie", "ecn_mark", "packets that were marked"),)
+    seen = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)

@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from mptcplab.fields import Part, Truth, clash, fault
-from mptcplab.network.behaviour import Seen, Words
+from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.chances import CERTAIN
-from mptcplab.network.disciplines.base import Discipline, Shaped, marks
+from mptcplab.network.disciplines.base import Discipline, Shaping, marks
 from mptcplab.network.frames import full_frame
 from mptcplab.units import Probability, QueueLength, Rate
 
@@ -30,10 +30,10 @@ def _possible(probability: Probability) -> Probability:
 class RedParameters(Part):
     """The range of mean queues in which it drops some."""
 
-    least: QueueLength | None = Field(
+    min: QueueLength | None = Field(
         default=None, description="mean queue below which nothing is dropped, default a twelfth of the queue"
     )
-    most: QueueLength | None = Field(
+    max: QueueLength | None = Field(
         default=None, description="mean queue above which all is dropped, default a quarter of the queue"
     )
     probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
@@ -47,29 +47,31 @@ class Red(Discipline[RedParameters]):
 
     name = "red"
     parameters = RedParameters
-    seen = (Seen("red", "marked", "packets that were marked"),)
+    seen = (EffectCounter("red", "marked", "packets that were marked"),)
 
-    def check(self, shaped: Shaped, rate: Rate, told: RedParameters) -> None:
+    def check(self, shaped: Shaping, rate: Rate, parameters: RedParameters) -> None:
         """See the base class."""
-        least, most, limit = _range(shaped, rate, told)
-        if not 0 < least < most <= limit:
-            hint = f"the queue holds {limit} B: least < most <= queue"
-            raise clash("has least, most and queue not in order", hint, "aqm")
+        low, high, limit = _range(shaped, rate, parameters)
+        if not 0 < low < high <= limit:
+            hint = f"the queue holds {limit} B: min < max <= queue"
+            raise clash("has min, max and queue not in order", hint, "aqm")
 
-    def below(self, shaped: Shaped, rate: Rate, told: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def below(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
-        least, most, limit = _range(shaped, rate, told)
-        mean_of = max(1, (2 * least + most) // (3 * _PACKET))
-        probability = _PROBABILITY if told.probability is None else f"{Decimal(int(told.probability)) / CERTAIN:f}"
-        words: Words = ("red", "limit", str(limit), "min", str(least), "max", str(most), "avpkt", str(_PACKET))
+        low, high, limit = _range(shaped, rate, parameters)
+        mean_of = max(1, (2 * low + high) // (3 * _PACKET))
+        probability = (
+            _PROBABILITY if parameters.probability is None else f"{Decimal(int(parameters.probability)) / CERTAIN:f}"
+        )
+        words: Words = ("red", "limit", str(limit), "min", str(low), "max", str(high), "avpkt", str(_PACKET))
         words += ("burst", str(mean_of), "probability", probability, "bandwidth", f"{int(rate)}bit")
-        yield (*words, "ecn") if told.ecn else words
+        yield (*words, "ecn") if parameters.ecn else words
 
 
-def _range(shaped: Shaped, rate: Rate, told: RedParameters) -> tuple[int, int, int]:
-    """Return RED's least and most mean queue, and its longest queue, in bytes."""
+def _range(shaped: Shaping, rate: Rate, parameters: RedParameters) -> tuple[int, int, int]:
+    """Return RED's minimum and maximum mean queue, and its longest queue, in bytes."""
     frame = full_frame()
     limit = max(shaped.held_bytes(rate, frame), frame)
-    least = shaped.held_bytes(rate, frame, told.least) if told.least is not None else limit // 12
-    most = shaped.held_bytes(rate, frame, told.most) if told.most is not None else limit // 4
-    return least, most, limit
+    low = shaped.held_bytes(rate, frame, parameters.min) if parameters.min is not None else limit // 12
+    high = shaped.held_bytes(rate, frame, parameters.max) if parameters.max is not None else limit // 4
+    return low, high, limit

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mptcplab.fields import Part
 from mptcplab.network.behaviour import Words
-from mptcplab.network.disciplines.base import Discipline, Shaped
+from mptcplab.network.disciplines.base import Discipline, Shaping
 from mptcplab.units import Rate
 
 
@@ -17,7 +17,7 @@ class TailDrop(Discipline[Part]):
     name = "tail-drop"
     parameters = Part
 
-    def below(self, shaped: Shaped, rate: Rate, told: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def below(self, shaped: Shaping, rate: Rate, parameters: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
         if shaped.queue.packets is not None:
             yield ("pfifo", "limit", str(int(shaped.queue.packets)))

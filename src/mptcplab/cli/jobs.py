@@ -10,15 +10,15 @@ from mptcplab.cli.common import repeating
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import Experiment, Point, Run, load
 from mptcplab.study.forms import file_stem, short_changes
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import WORKLOAD
 
 
 @dataclass(frozen=True)
-class Work:
+class TableJob:
     """One table, and the points of its scenario that are to be measured. ``overrides`` are the command line's."""
 
-    selected: Selected
+    selected: SelectedTable
     experiment: Experiment
     points: list[Point]
     overrides: tuple[str, ...]
@@ -43,7 +43,7 @@ class Work:
         return repeating(self.selected.scenario, self.changes, failed)
 
 
-def work_on(selected: Selected, overrides: Sequence[str], *, quick: bool) -> Work:
+def work_on(selected: SelectedTable, overrides: Sequence[str], *, quick: bool) -> TableJob:
     """The table with ``overrides`` of its scenario's keys. :raises InputError: when they are wrong."""
     table = selected.table
     changes = [*(short_changes(table) if quick else []), *overrides]
@@ -53,10 +53,10 @@ def work_on(selected: Selected, overrides: Sequence[str], *, quick: bool) -> Wor
         raise InputError(f"--set {min(gone)}: is what {selected.name} varies", hint=hint)
     rows = table.quick.rows if quick and table.quick.rows else table.all_rows
     points = [point for point in experiment.points if point.settings[table.along] in rows]
-    return Work(selected, experiment, points, tuple(overrides), quick)
+    return TableJob(selected, experiment, points, tuple(overrides), quick)
 
 
-def _swept_keys(selected: Selected) -> set[str]:
+def _swept_keys(selected: SelectedTable) -> set[str]:
     """What rows and columns are told by."""
     table = selected.table
     return {table.along, *(key for column in table.columns.values() for key in column.where)} - {WORKLOAD}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Access lines by name: ``links.line1.preset = "lte-2014"`` writes rates and delays that somebody has measured.
+"""Links by name: ``links.link1.preset = "lte-2014"`` writes rates and delays that somebody has measured.
 
 ``forward`` is the uplink: the first node of ``between`` is the subscriber. A preset has what its source says and
-nothing else; a source that does not tell a delay leaves it to the scenario. Half of a round-trip time is the delay of
-each direction: the whole way to the measurement server counts as the line. What the scenario says stands above it.
+nothing else; if a source gives no delay, the scenario has to. Half of a round-trip time is the delay of each direction:
+the whole path to the measurement server counts as the link. Keys of the scenario take precedence.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from mptcplab.units import Duration, Rate
 
 
 @dataclass(frozen=True)
-class Line:
-    """What was measured. Rates in Mbit/s, times in ms; ``rtt`` is idle, and None stands for what is not told."""
+class LinkPreset:
+    """Measured values. Rates in Mbit/s, times in ms; ``rtt`` is idle, and None is a value that the source lacks."""
 
     up: float | None
     down: float | None
     rtt: float | None
-    what: str
+    technology: str
     source: str
     jitter: float | None = None
 
@@ -43,23 +43,23 @@ _OFCOM_2014 = (
     "http://4g5gworld.com/news/ofcom-147-mbps-average-lte-download-speed-uk"
 )
 _SAMKNOWS_2012 = (
-    "SamKnows for the European Commission, March 2012: means at peak hours, wired; it tells no latency here; "
+    "SamKnows for the European Commission, March 2012: means at peak hours, wired; it gives no latency here; "
     "https://www.multichannel.com/news/cable-download-speeds-deemed-most-reliable-europe-261645"
 )
 _ITO = "Ito 2016: parameters of the study's emulated paths, after its own measurements to San Francisco"
 
 #: By name; docs/events.md shows the same in a table.
-LINES: dict[str, Line] = {
-    "dsl-2012": Line(0.69, 7.2, None, "DSL", _SAMKNOWS_2012),
-    "cable-2012": Line(3.68, 33.1, None, "cable", _SAMKNOWS_2012),
-    "fibre-2012": Line(19.8, 41.02, None, "fibre to the home or cabinet", _SAMKNOWS_2012),
-    "dsl-2022": Line(12.02, 41.29, 15, "CenturyLink, for the most part DSL", _OOKLA_2022),
-    "cable-2022": Line(18.88, 184.08, 14, "Xfinity, for the most part cable", _OOKLA_2022),
-    "fibre-2022": Line(112.36, 171.01, 8, "Verizon, for the most part fibre", _OOKLA_2022),
-    "3g-2014": Line(1.6, 5.9, 63.5, "UMTS and HSPA", _OFCOM_2014),
-    "lte-2014": Line(13.6, 14.7, 53.1, "LTE", _OFCOM_2014),
-    "mobile-2022": Line(7.00, 54.64, 34, "LTE and 5G together (AT&T)", _OOKLA_2022),
-    "5g-2024": Line(
+LINK_PRESETS: dict[str, LinkPreset] = {
+    "dsl-2012": LinkPreset(0.69, 7.2, None, "DSL", _SAMKNOWS_2012),
+    "cable-2012": LinkPreset(3.68, 33.1, None, "cable", _SAMKNOWS_2012),
+    "fibre-2012": LinkPreset(19.8, 41.02, None, "fibre to the home or cabinet", _SAMKNOWS_2012),
+    "dsl-2022": LinkPreset(12.02, 41.29, 15, "CenturyLink, for the most part DSL", _OOKLA_2022),
+    "cable-2022": LinkPreset(18.88, 184.08, 14, "Xfinity, for the most part cable", _OOKLA_2022),
+    "fibre-2022": LinkPreset(112.36, 171.01, 8, "Verizon, for the most part fibre", _OOKLA_2022),
+    "3g-2014": LinkPreset(1.6, 5.9, 63.5, "UMTS and HSPA", _OFCOM_2014),
+    "lte-2014": LinkPreset(13.6, 14.7, 53.1, "LTE", _OFCOM_2014),
+    "mobile-2022": LinkPreset(7.00, 54.64, 34, "LTE and 5G together (AT&T)", _OOKLA_2022),
+    "5g-2024": LinkPreset(
         14.56,
         265.80,
         47,
@@ -67,8 +67,8 @@ LINES: dict[str, Line] = {
         "Ookla, US, first half of 2024: medians of users' tests; "
         "https://rcrwireless.com/20240717/5g/t-mobile-us-first-in-5g-mobile-att-in-home-internet-ookla",
     ),
-    "starlink-2021": Line(13.89, 97.23, 45, "low orbit (Starlink)", _OOKLA_SATELLITE_2021),
-    "starlink-2022": Line(
+    "starlink-2021": LinkPreset(13.89, 97.23, 45, "low orbit (Starlink)", _OOKLA_SATELLITE_2021),
+    "starlink-2022": LinkPreset(
         9.33,
         90.55,
         43,
@@ -76,17 +76,17 @@ LINES: dict[str, Line] = {
         "Ookla, US, first quarter of 2022: medians of users' tests; "
         "http://samenacouncil.org/samena_daily_news.php?news=90698",
     ),
-    "starlink-2025": Line(
+    "starlink-2025": LinkPreset(
         14.84,
         104.71,
         25.7,
         "low orbit (Starlink)",
         "Ookla, US, first quarter of 2025: medians of users' tests; "
-        "https://www.telecompetitor.com/starlink-shows-gains-in-speed-test-report/; latency as Starlink tells it for "
+        "https://www.telecompetitor.com/starlink-shows-gains-in-speed-test-report/; latency as Starlink reports it for "
         "the US, July 2025, the median at peak hours as far as its own points of presence; "
         "https://www.starlink.com/updates/network-update",
     ),
-    "satellite-2021": Line(
+    "satellite-2021": LinkPreset(
         2.43,
         19.73,
         724,
@@ -95,7 +95,7 @@ LINES: dict[str, Line] = {
         "https://rcrwireless.com/20210804/carriers/"
         "nice-link-if-you-can-get-it-starlink-outpaces-other-satellite-providers-and-sometimes-even-fixed-broadband",
     ),
-    "wifi-public-2014": Line(
+    "wifi-public-2014": LinkPreset(
         None,
         9,
         None,
@@ -103,7 +103,7 @@ LINES: dict[str, Line] = {
         "OpenSignal, US, 2014: mean of users' tests, download alone; "
         "https://elblogdeformacion.blogspot.com/2014/08/coffee-rankings-are-personal-but-in-wi.html",
     ),
-    "wifi-hop-2016": Line(
+    "wifi-hop-2016": LinkPreset(
         None,
         None,
         20,
@@ -112,11 +112,11 @@ LINES: dict[str, Line] = {
         "campus, two months: half of TCP's packets took more than 20 ms; "
         "https://paperexplained.cn/articles/paper/detail/aadd9fa14b6597dd00f5d77157bad602709f7d33",
     ),
-    "ito2016-school": Line(80, 80, 290, "path 1 of the study", _ITO, jitter=1),
-    "ito2016-home": Line(40, 40, 240, "path 2 of the study", _ITO, jitter=5),
+    "ito2016-school": LinkPreset(80, 80, 290, "path 1 of the study", _ITO, jitter=1),
+    "ito2016-home": LinkPreset(40, 40, 240, "path 2 of the study", _ITO, jitter=5),
 }
 
-LineName = Literal[
+LinkPresetName = Literal[
     "dsl-2012", "cable-2012", "fibre-2012", "dsl-2022", "cable-2022", "fibre-2022",
     "3g-2014", "lte-2014", "mobile-2022", "5g-2024",
     "starlink-2021", "starlink-2022", "starlink-2025", "satellite-2021",
@@ -128,7 +128,7 @@ def spread_presets(document: Document) -> frozenset[KeyPath]:
     """Replace the ``preset`` of every link by the keys that it stands for, under what the link says itself.
 
     These keys are returned: a trace stands above them, too.
-    :raises InputError: when there is no line of that name.
+    :raises InputError: if there is no preset of that name.
     """
     links = document.tables.get("links")
     found = links.items() if isinstance(links, dict) else ()
@@ -139,27 +139,27 @@ def spread_presets(document: Document) -> frozenset[KeyPath]:
 def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     at: KeyPath = (*path, "preset")
     link = document.tables["links"][path[-1]]
-    line = LINES.get(link["preset"]) if isinstance(link["preset"], str) else None
-    if line is None:
-        near = nearest(str(link["preset"]), LINES)
-        hint = f'did you mean "{near}"?' if near else f"lines are {', '.join(LINES)}"
-        raise document.error(at, "is not the name of a line", hint=hint, kind=Mistake.CHOICE)
+    preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None
+    if preset is None:
+        near = nearest(str(link["preset"]), LINK_PRESETS)
+        hint = f'did you mean "{near}"?' if near else f"presets are {', '.join(LINK_PRESETS)}"
+        raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]
-    for way, rate in (("forward", line.up), ("backward", line.down)):
-        own = link.get(way, {})
-        for key, text in _keys(rate, line):
+    for direction, rate in (("forward", preset.up), ("backward", preset.down)):
+        own = link.get(direction, {})
+        for key, text in _keys(rate, preset):
             if isinstance(own, dict) and key not in own and key not in link:
-                document.put((*path, way, key), text, place)
-                yield (*path, way, key)
+                document.put((*path, direction, key), text, place)
+                yield (*path, direction, key)
 
 
-def _keys(rate: float | None, line: Line) -> list[tuple[str, str]]:
+def _keys(rate: float | None, preset: LinkPreset) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     if rate is not None:
         found.append(("rate", str(Rate(round(rate * 10**6)))))
-    if line.rtt is not None:
-        found.append(("delay", str(Duration(round(line.rtt * 10**6 / 2)))))
-    if line.jitter is not None:
-        found.append(("jitter", str(Duration(round(line.jitter * 10**6)))))
+    if preset.rtt is not None:
+        found.append(("delay", str(Duration(round(preset.rtt * 10**6 / 2)))))
+    if preset.jitter is not None:
+        found.append(("jitter", str(Duration(round(preset.jitter * 10**6)))))
     return found

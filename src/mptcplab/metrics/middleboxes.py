@@ -13,7 +13,7 @@ _TABLE = "middlebox"
 
 
 @dataclass(frozen=True)
-class BoxSeen:
+class MiddleboxCount:
     """How many packets a router did one thing to: ``verb`` (drop, strip, mangle, damage) their ``option``."""
 
     router: str
@@ -22,10 +22,10 @@ class BoxSeen:
     packets: int
 
 
-def boxes_seen(recording: Recording) -> list[BoxSeen]:
+def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
     """Every rule of every router, in the order of the scenario."""
     return [
-        BoxSeen(node["name"], verb, option, packets)
+        MiddleboxCount(node["name"], verb, option, packets)
         for node in recording.manifest["nodes"]
         if node.get("middlebox")
         for (verb, option), packets in zip(node["middlebox"], _counted(recording, node["name"]), strict=True)

@@ -22,7 +22,7 @@ _LARGEST = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
 
-class Answered(WorkloadBase):
+class RequestWorkload(WorkloadBase):
     """What asks for responses whose sizes may be random."""
 
     samples_itself = True
@@ -40,7 +40,7 @@ class Answered(WorkloadBase):
     largest: Size | None = Field(default=None, description="larger ones are cut to this; default 100 MB")
 
     @model_validator(mode="after")
-    def _distribution(self) -> Answered:
+    def _distribution(self) -> RequestWorkload:
         if self.shape is not None and self.sizes not in _SHAPES:
             raise idle(f"does nothing with sizes that are {self.sizes}", 'set sizes = "pareto"', "shape")
         if self.largest is not None and self.sizes == "fixed":
@@ -97,9 +97,9 @@ class Answered(WorkloadBase):
         times = [(one["t_ns"] - one["asked_ns"]) / NS for one in answers]
         elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / NS
         rate = goodput(sum(one["response"] for one in answers), elapsed, name)
-        return Reading(rate, elapsed, cls._figures(times))
+        return Reading(rate, elapsed, cls._metrics(times))
 
     @classmethod
-    def _figures(cls, times_s: list[float]) -> dict[str, float]:
+    def _metrics(cls, times_s: list[float]) -> dict[str, float]:
         """Return what the times of all responses say."""
         raise NotImplementedError
