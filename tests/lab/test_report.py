@@ -35,7 +35,7 @@ def test_report_of_a_run(work: Path) -> None:
     file = work / answer["file"]
     text = file.read_text()
     assert (answer["title"], answer["bytes"], answer["warnings"]) == (
-        "Two equal lines of 100 Mbit/s",
+        "Two equal paths of 100 Mbit/s",
         file.stat().st_size,
         0,
     )

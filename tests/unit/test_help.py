@@ -149,4 +149,4 @@ def test_show_in_a_file_is_plain() -> None:
     assert "\x1b" not in done.stdout
     seen = _on_terminal(*CLI, "show", str(example), NO_COLOR="1")
     assert _colours(seen) == set()
-    assert "Two equal lines" in seen
+    assert "Two equal paths" in seen
