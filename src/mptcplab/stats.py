@@ -55,7 +55,7 @@ class Interval:
         return {"mean": self.mean, "ci95_half_width": self.half_width, "n": self.n}
 
     @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Interval:
+    def from_json(cls, described: Mapping[str, Any]) -> Interval:
         """Return it as :meth:`to_json` has it, whatever else is told."""
         return cls(described["mean"], described["ci95_half_width"], described["n"])
 

@@ -41,7 +41,7 @@ class Call(Step):
         """As a shell reads it."""
         return shlex.join(self.argv)
 
-    def behind(self, *words: str) -> Call:
+    def run_by(self, *words: str) -> Call:
         """The same, started by the program and its options in ``words``."""
         return Call((*words, *self.argv), (*words[:1], *self.starts, self.argv[0]))
 

@@ -21,8 +21,8 @@ from pydantic_core import PydanticCustomError, core_schema
 
 _NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"
 _QUANTITY = re.compile(rf"([+-]?{_NUMBER})\s*([^0-9\s].*)?")
-_LONGEST_TEXT = 64
-_LARGEST = 2**63 - 1
+_MAX_TEXT = 64
+_MAX_VALUE = 2**63 - 1
 
 
 class UnitError(ValueError):
@@ -47,9 +47,9 @@ class Quantity(int):
     probable: ClassVar[tuple[str, ...]]
     #: Units that people mix up with ours, and what to tell them.
     mistaken: ClassVar[dict[str, str]] = {}
-    largest: ClassVar[int] = _LARGEST
+    largest: ClassVar[int] = _MAX_VALUE
     #: A unit is used for writing from this number of it on.
-    least_written: ClassVar[Decimal] = Decimal(1)
+    min_written: ClassVar[Decimal] = Decimal(1)
 
     @classmethod
     def parse(cls, text: object) -> Self:
@@ -99,7 +99,7 @@ class Quantity(int):
         for unit in _first_spellings(self.units):
             number = Decimal(int(self)) / self.units[unit]
             text = f"{number:f} {unit}" if number == number.quantize(Decimal("0.001")) else best
-            if number >= self.least_written and len(text) <= len(best):
+            if number >= self.min_written and len(text) <= len(best):
                 best = text
         return best
 
@@ -123,7 +123,7 @@ def text_schema(noun: str, units: Iterable[str]) -> dict[str, Any]:
     choices = "|".join(map(re.escape, units))
     # A minus is read before zeros only.
     pattern = rf"^\s*(\+?{_NUMBER}|-[0_.]+(?:[eE][+-]?[0-9]{{1,3}})?)\s*({choices})\s*$"
-    return {"type": "string", "title": noun, "pattern": pattern, "maxLength": _LONGEST_TEXT}
+    return {"type": "string", "title": noun, "pattern": pattern, "maxLength": _MAX_TEXT}
 
 
 def as_pydantic(parse: Any, text: object) -> Any:
@@ -137,7 +137,7 @@ def as_pydantic(parse: Any, text: object) -> Any:
 
 def _split(text: object) -> tuple[str, str | None] | None:
     """Number and unit of ``text``, without blanks and underscores; None when it does not begin with a number."""
-    match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else None
+    match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
     if match is None or not (match[2] or "").isprintable():
         return None
     return match[1].replace("_", ""), match[2]
@@ -274,7 +274,7 @@ class Probability(Quantity):
     units: ClassVar[dict[str, int]] = {"ppb": 1, "ppm": 1000, "%": 10**7}
     mistaken: ClassVar[dict[str, str]] = {"percent": "write %", "pct": "write %"}
     largest = 10**9
-    least_written = Decimal("0.001")
+    min_written = Decimal("0.001")
 
     @classmethod
     def _unit_hint(cls, number: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import LinkName, Time, Whole, fault
+from mptcplab.fields import LinkName, Time, Whole, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.steps import Call, Command, Counter, Event, Program
@@ -35,7 +35,7 @@ class Clamp(NodeBase):
 
     def check(self, context: Context) -> None:
         if len(context.ports) < 2:
-            raise fault("has one link, so that nothing goes through it", "join it to two nodes")
+            raise invalid("has one link, so that nothing goes through it", "join it to two nodes")
 
     def commands(self, context: Context) -> Iterator[Command]:
         hook = "type filter hook forward priority mangle;"
@@ -62,7 +62,7 @@ class Clamp(NodeBase):
         return Command(context.name, ("nft", rule), features=("nft",))
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:
+    def caption(cls, described: Mapping[str, Any]) -> str:
         return f"segments of at most {described['mss']} B"
 
     @classmethod

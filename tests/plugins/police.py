@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Whole, fault
+from mptcplab.fields import Part, Whole, invalid
 from mptcplab.network.behaviour import Behaviour, EffectCounter, VariableKey, Words
 from mptcplab.network.captions import Table
 from mptcplab.network.disciplines.base import Discipline, Shaping
@@ -35,15 +35,15 @@ class Police(Behaviour[PoliceKeys]):
     smallest: ClassVar = {"police": "5 Mbit/s"}
     variable: ClassVar = {
         "police": VariableKey(
-            Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, from_start=True
+            Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, needs_value=True
         )
     }
-    seen = (EffectCounter("clsact", "drops", "packets that came too fast"),)
+    counters = (EffectCounter("clsact", "drops", "packets that came too fast"),)
 
     def check(self, keys: PoliceKeys) -> None:
         """See the base class."""
         if keys.police is not None and keys.police < 8000:
-            raise fault("lets hardly anything pass", "use at least 8 kbit/s", "police")
+            raise invalid("lets hardly anything pass", "use at least 8 kbit/s", "police")
 
     def actions(self, keys: PoliceKeys) -> Words:
         """See the base class."""
@@ -69,7 +69,7 @@ class Sfq(Discipline[SfqParameters]):
     name = "sfq"
     parameters = SfqParameters
 
-    def below(self, shaped: Shaping, rate: Rate, described: SfqParameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, described: SfqParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
         mixed = () if described.perturb is None else ("perturb", str(described.perturb))
         yield ("sfq", "limit", str(max(1, shaped.held_bytes(rate, frame) // frame)), *mixed)

@@ -54,8 +54,8 @@ def test_example(kind: str) -> None:
 
 def test_only_what_a_node_does_beside_its_kind_has_words() -> None:
     router = NODE_KINDS["router"]
-    assert router.words({"nat": [], "middlebox": {"strip": []}}) == ""
-    assert router.words(router.example) == "NAT at link2; strips mp_join"
+    assert router.caption({"nat": [], "middlebox": {"strip": []}}) == ""
+    assert router.caption(router.example) == "NAT at link2; strips mp_join"
 
 
 def test_who_forwards_has_no_sockets_and_shapes() -> None:
@@ -81,7 +81,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
     it = _Speaking.model_validate(
         {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "link2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
     )
-    context = Network(resolved("router")).around("it")
+    context = Network(resolved("router")).context_of("it")
     forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
     mptcp = ["net.mptcp.enabled=1", "net.mptcp.pm_type=0", "net.mptcp.scheduler=roundrobin"]
     assert list(it.settings(context)) == [*forwarding, *mptcp, "net.ipv4.tcp_ecn=1"]

@@ -18,7 +18,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.plan.links import change_commands, shaping_commands
 from mptcplab.scenario import preset
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 
@@ -28,7 +28,7 @@ FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 
 
 def _words(**keys: object) -> list[str]:
-    direction = Direction.model_validate(keys)
+    direction = DirectionSettings.model_validate(keys)
     return [" ".join(words) for words in disciplines(direction, table="own")]
 
 
@@ -92,17 +92,17 @@ def test_cake_shapes_by_itself() -> None:
 
 
 def test_larger_frames_fit_bucket_and_queue() -> None:
-    direction = Direction.model_validate({"rate": "8 Mbit/s", "queue": "2 packets"})
+    direction = DirectionSettings.model_validate({"rate": "8 Mbit/s", "queue": "2 packets"})
     rate, _ = (" ".join(words) for words in disciplines(direction, mtu=9000))
     assert rate == "tbf rate 8000000bit burst 9100 limit 18028"
 
 
 def test_changeable_directions_have_a_netem_from_the_start() -> None:
-    plain = Direction.model_validate({"rate": "8 Mbit/s"})
+    plain = DirectionSettings.model_validate({"rate": "8 Mbit/s"})
     in_order = f"{NETEM} rate 1000gbit"
     assert [" ".join(words) for words in disciplines(plain, changeable=True)] == [in_order, TBF]
-    assert [" ".join(words) for words in disciplines(Direction(), changeable=True)] == [in_order]
-    assert disciplines(Direction()) == []
+    assert [" ".join(words) for words in disciplines(DirectionSettings(), changeable=True)] == [in_order]
+    assert disciplines(DirectionSettings()) == []
 
 
 def _network(**direction: object) -> Network:

@@ -40,9 +40,9 @@ def test_schema() -> None:
     """The keys stand at links, in their directions, in events, and in the table of the discipline."""
     definitions = json.loads(printed("schema"))["definitions"]
     places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
-    assert sorted(places) == ["Direction", "Event", "WrittenLink"]
+    assert sorted(places) == ["DirectionSettings", "Event", "WrittenLink"]
     assert "perturb" in definitions["Aqm"]["properties"]
-    assert "sfq" in definitions["Direction"]["properties"]["discipline"]["enum"]
+    assert "sfq" in definitions["DirectionSettings"]["properties"]["discipline"]["enum"]
 
 
 def test_reference() -> None:

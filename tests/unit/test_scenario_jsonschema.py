@@ -238,8 +238,8 @@ def test_no_word_of_pydantic() -> None:
     text = json.dumps(SCHEMA)
     for word in ("null", "$defs", "prefixItems", "discriminator", '"0 ns"'):
         assert word not in text, word
-    assert SCHEMA["definitions"]["Direction"]["properties"]["delay"]["default"] == "0 ms"
-    assert SCHEMA["definitions"]["Direction"]["properties"]["queue"]["default"] == "100 ms"
+    assert SCHEMA["definitions"]["DirectionSettings"]["properties"]["delay"]["default"] == "0 ms"
+    assert SCHEMA["definitions"]["DirectionSettings"]["properties"]["queue"]["default"] == "100 ms"
 
 
 @pytest.mark.skipif(

@@ -31,9 +31,9 @@ class VariableKey:
     #: The largest value that a trace may have, in the smallest unit.
     largest: int
     #: Another driven key, which has to be in a trace beside this one, and whose value this one never exceeds.
-    within: str | None = None
+    bounded_by: str | None = None
     #: A direction has to have a value to begin with.
-    from_start: bool = False
+    needs_value: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class Behaviour(Generic[Keys]):
     smallest: ClassVar[Mapping[str, Any]]
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that mean nothing where a direction has no rate.
-    of_rate: ClassVar[tuple[str, ...]] = ()
-    seen: ClassVar[tuple[EffectCounter, ...]] = ()
+    needs_rate: ClassVar[tuple[str, ...]] = ()
+    counters: ClassVar[tuple[EffectCounter, ...]] = ()
     #: What is said of a point without it beside points that have it.
     absent: ClassVar[str] = "none"
 
     def check(self, keys: Keys) -> None:
-        """:raises PydanticCustomError: (see :func:`mptcplab.fields.fault`) when the keys do not fit together."""
+        """:raises PydanticCustomError: (see :func:`mptcplab.fields.invalid`) when the keys do not fit together."""
 
     def check_frame(self, keys: Keys, frame: int) -> None:
         """:raises PydanticCustomError: when they do not fit full packets of ``frame`` bytes."""
@@ -103,7 +103,7 @@ class Behaviour(Generic[Keys]):
         """Return whether virtual time passes while a packet crosses the direction."""
         return False
 
-    def loses(self, keys: Keys) -> Fraction:  # noqa: ARG002
+    def loss_rate(self, keys: Keys) -> Fraction:  # noqa: ARG002
         """Return how many losses there are per packet, for estimates; those in a row count once, as for windows."""
         return Fraction(0)
 
@@ -114,11 +114,11 @@ class Behaviour(Generic[Keys]):
         """
         return before
 
-    def acts(self, keys: Keys) -> bool:
+    def is_active(self, keys: Keys) -> bool:
         """Return whether it does anything in this direction."""
-        return any(keys.says(key) for key in self.model.model_fields)
+        return any(keys.is_set(key) for key in self.model.model_fields)
 
-    def files(self, keys: Keys, link: str, way: str) -> Iterator[Command]:  # noqa: ARG002
+    def files(self, keys: Keys, link: str, direction: str) -> Iterator[Command]:  # noqa: ARG002
         """Return the commands that write what its other commands read."""
         yield from ()
 
@@ -137,7 +137,7 @@ class Behaviour(Generic[Keys]):
         """Return the queueing disciplines that it has below netem, from the root down."""
         yield from ()
 
-    def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
+    def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
         """Return what a direction has for ``key`` where a trace drives it, by its first value and its mean.
 
         :raises PydanticCustomError: when such a trace cannot be followed.
@@ -148,7 +148,7 @@ class Behaviour(Generic[Keys]):
         self,
         keys: Keys,  # noqa: ARG002
         values: Mapping[str, Sequence[int]],
-        lasts_ns: Sequence[int],
+        durations_ns: Sequence[int],
         frame: int,  # noqa: ARG002
     ) -> list[TraceValues]:
         """Return what the direction gets at each step of a trace.
@@ -157,7 +157,9 @@ class Behaviour(Generic[Keys]):
         how long each step lasts.
         """
         kinds = {key: self.variable[key].quantity for key in values}
-        return [TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(lasts_ns))]
+        return [
+            TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(durations_ns))
+        ]
 
     def headline(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
         """Return what a picture of the network says first of a link."""

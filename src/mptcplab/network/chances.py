@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from mptcplab.fields import fault
+from mptcplab.fields import invalid
 from mptcplab.units import Probability
 
 CERTAIN = 10**9
@@ -17,7 +17,7 @@ CERTAIN = 10**9
 
 def _not_certain(probability: Probability) -> Probability:
     if probability == CERTAIN:
-        raise fault("leaves no packet as it was", "use less than 100 %")
+        raise invalid("leaves no packet as it was", "use less than 100 %")
     return probability
 
 

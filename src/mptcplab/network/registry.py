@@ -15,7 +15,7 @@ BEHAVIOURS: tuple[Behaviour[Any], ...] = tuple(
     sorted((kind() for kind in named_classes(Behaviour, behaviours).values()), key=lambda one: (one.rank, one.name))
 )
 #: In the order in which a packet meets them.
-ON_THE_WAY = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
+IN_PACKET_ORDER = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
 #: What events and traces may change, and whose it is.
 VARIABLE_KEYS: dict[str, VariableKey] = {key: variable for one in BEHAVIOURS for key, variable in one.variable.items()}
 VARIABLE_KEY_NAMES = " or ".join(", ".join(VARIABLE_KEYS).rsplit(", ", 1))

@@ -16,8 +16,8 @@ from mptcplab.units import Duration
 
 SCALE = 8192
 #: netem's tables have at most this many entries.
-MOST_ENTRIES = 16384
-_LARGEST_ENTRY = 32767
+MAX_ENTRIES = 16384
+_MAX_ENTRY = 32767
 #: Points between which quantiles are interpolated: a grain of 0.05 % of all packets.
 _POINTS = 2001
 FOLDER = "/run/mptcplab"
@@ -39,7 +39,7 @@ def early(delay: Duration, share: Fraction) -> DelayDistribution:
 
     netem's own ``reorder`` would also let them pass the bottleneck.
     """
-    near = share.limit_denominator(MOST_ENTRIES)
+    near = share.limit_denominator(MAX_ENTRIES)
     rest = near.denominator - near.numerator
     return DelayDistribution(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
 
@@ -48,7 +48,7 @@ def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistr
     """Return the table of what ``quantiles`` add to ``delay``: between two of them the distribution is uniform."""
     first, last = int(quantiles[0]), int(quantiles[-1])
     middle = (first + last) // 2
-    deviation = max(1, -((middle - last) * SCALE // _LARGEST_ENTRY))
+    deviation = max(1, -((middle - last) * SCALE // _MAX_ENTRY))
     entries = []
     for number in range(_POINTS):
         place = Fraction(number * (len(quantiles) - 1), _POINTS - 1)
@@ -59,12 +59,12 @@ def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistr
     return DelayDistribution(int(delay) + middle, deviation, tuple(entries))
 
 
-def table_name(link: str, way: str) -> str:
+def table_name(link: str, direction: str) -> str:
     """What ``tc`` is told."""
-    return f"{_UP}{FOLDER}/{link}-{way}"
+    return f"{_UP}{FOLDER}/{link}-{direction}"
 
 
-def table_command(link: str, way: str, spread: DelayDistribution) -> Command:
+def table_command(link: str, direction: str, spread: DelayDistribution) -> Command:
     """Write the table's file."""
     parts: list[str] = []
     programs = ["mkdir"]
@@ -74,6 +74,6 @@ def table_command(link: str, way: str, spread: DelayDistribution) -> Command:
             programs += ["yes", "head"]
         else:
             parts.append(f"printf '%s\\n' {' '.join(str(value) for _, value in entries)}")
-    line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{way}.dist"
+    line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{direction}.dist"
     call = shell(line, *programs)
     return Command(None, call.argv, call.starts)

@@ -114,7 +114,7 @@ class NodeBase(Part):
         yield from ()
 
     def check(self, context: Context) -> None:
-        """Check what its fields alone cannot say. :raises PydanticCustomError: made by ``mptcplab.fields.fault``."""
+        """Check what its fields alone cannot say. :raises PydanticCustomError: made by ``mptcplab.fields.invalid``."""
 
     # -- picture and words
 
@@ -124,7 +124,7 @@ class NodeBase(Part):
         return f"{'an' if cls.kind[0] in 'aeiou' else 'a'} {cls.kind.replace('-', ' ')}"
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
+    def caption(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
         """What one does beside what all of its kind do, for below its box; empty for a plain one.
 
         ``described`` is of a resolved scenario, maybe of an earlier version, which lacks the newer keys.

@@ -34,7 +34,7 @@ class Context:
     name: str
     graph: Graph
     nodes: Mapping[str, NodeBase]
-    talks: Sequence[WorkloadView] = ()
+    workloads: Sequence[WorkloadView] = ()
 
     @property
     def ports(self) -> list[Port]:
@@ -44,4 +44,4 @@ class Context:
     @property
     def partners(self) -> list[str]:
         """The nodes at the other ends of its workloads."""
-        return list(dict.fromkeys(talk.partner for talk in self.talks))
+        return list(dict.fromkeys(talk.partner for talk in self.workloads))

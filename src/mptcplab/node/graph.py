@@ -74,7 +74,7 @@ class Graph:
             self._next[key] = self._search(node, target.link)
         return self._next[key]
 
-    def way(self, node: str, target: Port) -> list[str]:
+    def path_between(self, node: str, target: Port) -> list[str]:
         """The links of the shortest path from ``node`` to ``target``'s subnet; empty if there is none."""
         links: list[str] = []
         while target.link not in links:

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import LinkName, Part, clash, fault, idle
+from mptcplab.fields import LinkName, Part, conflict, idle, invalid
 from mptcplab.steps import Command
 from mptcplab.units import Probability
 
 _SUBTYPES = {"mp_capable": 0, "mp_join": 1, "dss": 2, "add_addr": 3}
-_MOST_OPTIONS = 3
+_MAX_OPTIONS = 3
 _ALL = 10**9
 #: Behind kind, length, subtype and flags: 32 bits from the 32nd on of the first option of kind 30.
 _MANGLE = "tcp option @30,32,32 set 0x4d504c41"
@@ -30,9 +30,9 @@ MptcpOption = Literal["all", "mp_capable", "mp_join", "dss", "add_addr"]
 
 def _each_once(options: tuple[MptcpOption, ...]) -> tuple[MptcpOption, ...]:
     if len(set(options)) != len(options):
-        raise fault("names an option twice", "name every option once")
+        raise invalid("names an option twice", "name every option once")
     if "all" in options and len(options) > 1:
-        raise clash("names options beside all of them", 'use ["all"] alone')
+        raise conflict("names options beside all of them", 'use ["all"] alone')
     return options
 
 
@@ -66,7 +66,7 @@ class Middlebox(Part):
         if self.out and not (self.strip or self.drop or self.mangle or self.damage):
             raise idle("does nothing by itself", 'add what to do, like strip = ["mp_join"]', "out")
         if len(set(self.out)) != len(self.out):
-            raise fault("names a link twice", "name every link once", "out")
+            raise invalid("names a link twice", "name every link once", "out")
         return self
 
     def _check_once(self) -> None:
@@ -76,9 +76,9 @@ class Middlebox(Part):
             for earlier in verbs[:index]:
                 one, other = set(getattr(self, verb)), set(getattr(self, earlier))
                 if one & other or (one and other and "all" in one | other):
-                    raise clash(f"names what {earlier} does away with", f"remove it there or in {verb}", verb)
+                    raise conflict(f"names what {earlier} does away with", f"remove it there or in {verb}", verb)
 
-    def acts(self) -> Iterator[tuple[str, str]]:
+    def is_active(self) -> Iterator[tuple[str, str]]:
         """What it does to packets with which option, in the order of its rules, each of which counts."""
         for verb in ("drop", "strip", "mangle"):
             yield from ((verb, option) for option in getattr(self, verb))
@@ -92,7 +92,7 @@ class Middlebox(Part):
             yield f"{out}{_with(option)} counter drop"
         for option in self.strip:
             # Each of these overwrites one option.
-            times = _MOST_OPTIONS if option == "all" else 1
+            times = _MAX_OPTIONS if option == "all" else 1
             yield f"{out}{_with(option)} counter {' '.join(['reset tcp option mptcp'] * times)}"
         for option in self.mangle:
             yield f"{out}{_with(option)} {_MANGLE} counter"

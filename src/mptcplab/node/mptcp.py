@@ -9,7 +9,7 @@ from typing import Any
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
-from mptcplab.node.weights import weighed_addresses, weighs
+from mptcplab.node.weights import uses_weights, weights_by_address
 from mptcplab.steps import Command, Counter
 
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
@@ -33,7 +33,7 @@ def settings(context: Context, transport: Transport) -> Iterator[str]:
         yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
     if transport.scheduler is not None:
         yield f"net.mptcp.scheduler={transport.scheduler}"
-    weights = weighed_addresses(context, transport) if weighs(context, transport) else {}
+    weights = weights_by_address(context, transport) if uses_weights(context, transport) else {}
     if weights:
         # Without a scheduler that looks at them nothing is set, so that kernels that lack them can be compared.
         yield f"net.mptcp.scheduler_weights={' '.join(f'{address}={weight}' for address, weight in weights.items())}"
@@ -104,8 +104,8 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
         return
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
-    connected_to = {talk.target for talk in context.talks if not talk.calls}
-    targets = [talk.target for talk in context.talks if talk.calls]
+    connected_to = {talk.target for talk in context.workloads if not talk.calls}
+    targets = [talk.target for talk in context.workloads if talk.calls]
     for port in ports.values():
         flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:

@@ -25,7 +25,7 @@ def path_managers(context: Context, transport: Transport | None) -> Iterator[Pro
     """The program of a node that needs it."""
     if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
         return
-    if transport.protocol == "mptcp" and context.talks:
+    if transport.protocol == "mptcp" and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
         yield Program(f"{PREFIX}{context.name}", context.name, "server", (PATH_MANAGER, config))
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import LinkName, fault
+from mptcplab.fields import LinkName, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.node.middlebox import Middlebox, going_out, middlebox_words, nft_table
@@ -40,7 +40,7 @@ class Router(NodeBase):
     @model_validator(mode="after")
     def _once(self) -> Router:
         if len(set(self.nat)) != len(self.nat):
-            raise fault("names a link twice", "name every link once", "nat")
+            raise invalid("names a link twice", "name every link once", "nat")
         return self
 
     def settings(self, context: Context) -> Iterator[str]:
@@ -65,7 +65,7 @@ class Router(NodeBase):
 
     def description(self, context: Context) -> dict[str, Any]:
         """What its middlebox was to do, too."""
-        return {**super().description(context), "middlebox": list(self.middlebox.acts())}
+        return {**super().description(context), "middlebox": list(self.middlebox.is_active())}
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """See the base class."""
@@ -73,7 +73,7 @@ class Router(NodeBase):
         yield ("middlebox", "out"), self.middlebox.out
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:
+    def caption(cls, described: Mapping[str, Any]) -> str:
         """See the base class."""
         nat = [f"NAT at {', '.join(described['nat'])}"] if described.get("nat") else []
         return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {})))

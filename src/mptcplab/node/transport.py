@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, clash, fault, idle
+from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, conflict, idle, invalid
 from mptcplab.units import Size
 
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
@@ -27,14 +27,14 @@ class Endpoint(Part):
     @model_validator(mode="after")
     def _sensible(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
-            raise clash("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
+            raise conflict("a port can only be announced", 'add "signal" to the flags, or leave the port out', "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
             hint = "the kernel refuses this pair: choose one"
-            raise clash("an endpoint cannot be fullmesh and signal at once", hint, "flags")
+            raise conflict("an endpoint cannot be fullmesh and signal at once", hint, "flags")
         if not self.flags:
             raise idle("an endpoint without flags does nothing", 'for example flags = ["subflow"]', "flags")
         if len(set(self.flags)) != len(self.flags):
-            raise fault("names a flag twice", "name every flag once", "flags")
+            raise invalid("names a flag twice", "name every flag once", "flags")
         return self
 
 
@@ -49,7 +49,7 @@ class Limits(Part):
 
 def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
     if not sizes[0] <= sizes[1] <= sizes[2]:
-        raise fault("minimum, default and maximum are not in ascending order", 'like ["4 KiB", "128 KiB", "6 MiB"]')
+        raise invalid("minimum, default and maximum are not in ascending order", 'like ["4 KiB", "128 KiB", "6 MiB"]')
     return sizes
 
 
@@ -60,7 +60,7 @@ _BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
 def _word_or_list(endpoints: Any) -> Any:
     if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
         hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "link1", flags = ["subflow"] }]'
-        raise fault("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
+        raise invalid("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
     return endpoints
 
 
@@ -74,18 +74,18 @@ Endpoints = Annotated[
 
 def _setting(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise fault("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1', kind=Mistake.TYPE)
+        raise invalid("is neither text nor a whole number", 'for example "net.ipv4.tcp_ecn" = 1', kind=Mistake.TYPE)
     if isinstance(value, str) and not value.isprintable():
-        raise fault("is not one line of text", 'separate values by blanks, like "4096 131072 6291456"')
+        raise invalid("is not one line of text", 'separate values by blanks, like "4096 131072 6291456"')
     return value
 
 
 def _of_network(name: str) -> str:
     if name == "net":
         hint = 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1'
-        raise fault("is a table, and not a setting", hint, kind=Mistake.TYPE)
+        raise invalid("is a table, and not a setting", hint, kind=Mistake.TYPE)
     if not _SYSCTL.match(name):
-        raise fault(
+        raise invalid(
             "is not a setting of one node", "settings of a node's network begin with net., like net.ipv4.tcp_ecn"
         )
     return name
@@ -101,18 +101,18 @@ SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
 
 
 #: Schedulers that look at weights.
-WEIGHING = ("weighted", "priority")
-MOST_WEIGHTS = 16
-_LARGEST_WEIGHT = 255
+WEIGHTED_SCHEDULERS = ("weighted", "priority")
+MAX_WEIGHTS = 16
+_MAX_WEIGHT = 255
 
 
 def _weight(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _LARGEST_WEIGHT:
-        raise fault("is not a weight", f"use a whole number from 1 to {_LARGEST_WEIGHT}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_WEIGHT:
+        raise invalid("is not a weight", f"use a whole number from 1 to {_MAX_WEIGHT}")
     return value
 
 
-_WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _LARGEST_WEIGHT}
+_WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _MAX_WEIGHT}
 Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema(_WEIGHT_SHAPE)]]
 
 
@@ -131,7 +131,7 @@ class Transport(Part):
     weights: Weights = Field(
         default_factory=dict,
         description="of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
-        + " and ".join(WEIGHING),
+        + " and ".join(WEIGHTED_SCHEDULERS),
         examples=[{"link1": 3, "link2": 1}],
     )
     path_manager: Literal["kernel", "userspace"] = Field(
@@ -164,7 +164,7 @@ class Transport(Part):
         """What only one of the two path managers does."""
         if self.path_manager == "kernel":
             for key in ("modes", "subflows_per_pair"):
-                if self.says(key):
+                if self.is_set(key):
                     hint = 'add path_manager = "userspace"; the kernel\'s backups are flags of endpoints'
                     raise idle("does nothing with the kernel's path manager", hint, key)
         elif isinstance(self.endpoints, tuple):
@@ -173,14 +173,14 @@ class Transport(Part):
         elif self.endpoints == "none" and self.modes:
             raise idle('do nothing with endpoints = "none"', "leave endpoints out", "modes")
         if list(self.modes.values()).count("master") > 1:
-            raise clash("name two masters", "the routes of one link can come first", "modes")
+            raise conflict("name two masters", "the routes of one link can come first", "modes")
         return self
 
     @model_validator(mode="after")
     def _without_contradiction(self) -> Transport:
         for key, name in _OWN_SETTINGS.items():
-            if name in self.sysctl and self.says(key):
-                raise clash(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
+            if name in self.sysctl and self.is_set(key):
+                raise conflict(f"is also set by `{key}`", "keep one of the two", "sysctl", name)
         return self
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
-from mptcplab.node.transport import WEIGHING, Transport
+from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 
 
-def weighed_addresses(context: Context, transport: Transport) -> dict[str, int]:
+def weights_by_address(context: Context, transport: Transport) -> dict[str, int]:
     """Addresses and weights, in the order of ``weights``; links that the node never sees are left out."""
     return {port.ip: weight for link, weight in transport.weights.items() for port in ends(context, link)}
 
@@ -24,7 +24,7 @@ def ends(context: Context, link: str) -> list[Port]:
     return [ports[node, link] for node in nodes if (node, link) in ports]
 
 
-def weighs(context: Context, transport: Transport) -> bool:
+def uses_weights(context: Context, transport: Transport) -> bool:
     """Whether connections of the node have a scheduler that looks at weights."""
-    used = {talk.scheduler or transport.scheduler for talk in context.talks}
-    return transport.protocol == "mptcp" and not used.isdisjoint(WEIGHING)
+    used = {talk.scheduler or transport.scheduler for talk in context.workloads}
+    return transport.protocol == "mptcp" and not used.isdisjoint(WEIGHTED_SCHEDULERS)

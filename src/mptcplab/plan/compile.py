@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mptcplab.node.transport import Transport
-from mptcplab.node.weights import weighs
+from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
 from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
@@ -59,7 +59,7 @@ def _setup(network: Network) -> Iterator[Command]:
     for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
         shaping.setdefault(command.node, []).append(command)
     for name, node in network.nodes.items():
-        context = network.around(name)
+        context = network.context_of(name)
         settings = tuple(node.settings(context))
         if settings:
             yield Command(name, ("sysctl", "-qw", *settings))
@@ -75,7 +75,7 @@ def _setup(network: Network) -> Iterator[Command]:
 def _servers(network: Network) -> Iterator[Program]:
     """What nodes run the whole time, in their order."""
     for name, node in network.nodes.items():
-        yield from node.programs(network.around(name))
+        yield from node.programs(network.context_of(name))
 
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
@@ -113,7 +113,7 @@ def _needs(network: Network) -> Needs:
         congestion_controls=tuple(dict.fromkeys(name for name in controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
         scheduler_per_socket=any(one.scheduler is not None for one in own),
-        weights=any(one.weights and weighs(network.around(name), one) for name, one in transports.items()),
+        weights=any(one.weights and uses_weights(network.context_of(name), one) for name, one in transports.items()),
     )
 
 
@@ -130,4 +130,4 @@ def _counters(network: Network) -> Iterator[Counter]:
         yield Counter(name, "link.json", ("ip", "-s", "-j", "link", "show"))
     # What packets pass is read first.
     for name, node in sorted(network.nodes.items(), key=lambda named: not named[1].forwards):
-        yield from node.counters(network.around(name))
+        yield from node.counters(network.context_of(name))

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from mptcplab.network.behaviour import Context, Words
 from mptcplab.network.frames import MTU, full_frame
-from mptcplab.network.registry import ON_THE_WAY
-from mptcplab.scenario.links import Direction
+from mptcplab.network.registry import IN_PACKET_ORDER
+from mptcplab.scenario.links import DirectionSettings
 
 NETEM = "netem"
 
 
-def disciplines(direction: Direction, *, mtu: int = MTU, table: str = "", changeable: bool = False) -> list[Words]:
+def disciplines(
+    settings: DirectionSettings, *, mtu: int = MTU, table: str = "", changeable: bool = False
+) -> list[Words]:
     """What ``tc qdisc add`` or ``change`` takes behind ``parent`` and ``handle``, from the root down.
 
     ``table`` is the name of the file of the delay's own distribution, if it has one. ``changeable`` makes a netem also
@@ -25,7 +27,7 @@ def disciplines(direction: Direction, *, mtu: int = MTU, table: str = "", change
     """
     context = Context(full_frame(mtu), table, changeable)
     found: list[Words] = []
-    netem = {one.name: tuple(one.netem(direction, context)) for one in ON_THE_WAY}
-    if changeable or any(netem[one.name] for one in ON_THE_WAY if one.acts(direction)):
+    netem = {one.name: tuple(one.netem(settings, context)) for one in IN_PACKET_ORDER}
+    if changeable or any(netem[one.name] for one in IN_PACKET_ORDER if one.is_active(settings)):
         found.append((NETEM, *(word for words in netem.values() for word in words)))
-    return found + [words for one in ON_THE_WAY for words in one.disciplines(direction, context)]
+    return found + [words for one in IN_PACKET_ORDER for words in one.disciplines(settings, context)]

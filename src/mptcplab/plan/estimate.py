@@ -13,7 +13,7 @@ from math import inf, sqrt
 
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Size
@@ -26,7 +26,7 @@ _PACKET_BITS = 8 * 1448
 #: The kernel's largest receive buffer, of which about half is payload.
 _BUFFER_BYTES = Size(6 * 2**20)
 #: No path is quicker for a sender that has lost something: a tick, and acknowledgements that wait.
-_LEAST_RTT_S = 0.002
+_MIN_RTT_S = 0.002
 #: On paths quicker than this, windows are so small that packets come one by one, which costs so much more.
 _QUICK_RTT_S = 0.005
 _QUICK = 2.0
@@ -111,22 +111,22 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
     for _, data, _ in along:
         lost *= 1 - _loss(data)
     rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
-    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _LEAST_RTT_S), 1 - lost)
+    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost)
 
 
-def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, Direction, Direction]]:
+def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, DirectionSettings, DirectionSettings]]:
     """The links from a node to a port, each with its direction on the way and the one back."""
     node = start
-    for name in network.way(start, target):
+    for name in network.path_between(start, target):
         link = network.scenario.links[name]
         is_forward = link.between[0] == node
         yield (name, link.forward, link.backward) if is_forward else (name, link.backward, link.forward)
         node = link.between[is_forward]
 
 
-def _rate(direction: Direction) -> float:
-    return float(direction.rate) if direction.rate else _UNSHAPED_BPS
+def _rate(settings: DirectionSettings) -> float:
+    return float(settings.rate) if settings.rate else _UNSHAPED_BPS
 
 
-def _loss(direction: Direction) -> float:
-    return min(0.5, float(sum(one.loses(direction) for one in BEHAVIOURS)))
+def _loss(settings: DirectionSettings) -> float:
+    return min(0.5, float(sum(one.loss_rate(settings) for one in BEHAVIOURS)))

@@ -17,7 +17,7 @@ from mptcplab.node.graph import Port
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.scenario import events as described
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Event
 
@@ -29,7 +29,7 @@ _DROP = ("pref", "1", "matchall", "action", "drop")
 class _State:
     """What is true of the links between two events."""
 
-    directions: dict[tuple[str, str], Direction]
+    directions: dict[tuple[str, str], DirectionSettings]
     silent: set[tuple[str, str]] = field(default_factory=set)
     #: The nodes whose end of a link is set down.
     down: dict[str, str] = field(default_factory=dict)
@@ -40,36 +40,38 @@ def event_list(network: Network) -> Iterator[Event]:
     """All events: of traces, of the scenario, of nodes; those of one instant happen in this order."""
     yield from trace_events(network)
     scenario = network.scenario
-    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in DIRECTIONS}
+    directions = {
+        (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
+    }
     state = _State(directions)
     for event in sorted(scenario.events, key=lambda one: int(one.at)):
         commands = tuple(_commands(network, state, event))
         yield Event(int(event.at), event.type, event.link, event.direction, _value(event), commands)
     for name, node in network.nodes.items():
-        yield from node.events(network.around(name))
+        yield from node.events(network.context_of(name))
 
 
 def changing(network: Network) -> set[tuple[str, str]]:
     """The directions that get other values while the workloads run."""
     changes = (event for event in network.scenario.events if event.type == "change")
-    return traced(network) | {(event.link, way) for event in changes for way in event.directions}
+    return traced(network) | {(event.link, direction) for event in changes for direction in event.directions}
 
 
 def hook_commands(network: Network) -> Iterator[Command]:
     """What silent failures need from the beginning: a place for their filters; one that is there already stays."""
-    for link, way in dict.fromkeys(_silenced(network)):
-        node, device, _ = _drop_place(network, link, way)
+    for link, direction in dict.fromkeys(_silenced(network)):
+        node, device, _ = _drop_place(network, link, direction)
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
 
 
 def _commands(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     if event.type == "change":
-        for way in event.directions:
-            before = state.directions[event.link, way]
+        for direction in event.directions:
+            before = state.directions[event.link, direction]
             changed = event.changed(before)
-            state.directions[event.link, way] = changed
-            yield from action_changes(network, event.link, way, changed, before)
-            yield from change_commands(network, event.link, way, changed)
+            state.directions[event.link, direction] = changed
+            yield from action_changes(network, event.link, direction, changed, before)
+            yield from change_commands(network, event.link, direction, changed)
     elif event.type == "down":
         yield from _fail(network, state, event)
     elif event.type == "up":
@@ -79,23 +81,23 @@ def _commands(network: Network, state: _State, event: described.Event) -> Iterat
 
 
 def _fail(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
-    if event.kind_of_failure == "silent":
-        for way in event.directions:
-            state.silent.add((event.link, way))
-            node, device, side = _drop_place(network, event.link, way)
+    if event.failure_mode == "silent":
+        for direction in event.directions:
+            state.silent.add((event.link, direction))
+            node, device, side = _drop_place(network, event.link, direction)
             yield Command(node, ("tc", "filter", "add", "dev", device, side, *_DROP))
         return
     port = end_of(network, event)
-    node = port.node if event.kind_of_failure == "interface" else port.peer
+    node = port.node if event.failure_mode == "interface" else port.peer
     state.down[event.link] = node
     yield Command(node, ("ip", "link", "set", "dev", event.link, "down"))
 
 
 def _restore(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
-    for way in event.directions:
-        if (event.link, way) in state.silent:
-            state.silent.remove((event.link, way))
-            node, device, side = _drop_place(network, event.link, way)
+    for direction in event.directions:
+        if (event.link, direction) in state.silent:
+            state.silent.remove((event.link, direction))
+            node, device, side = _drop_place(network, event.link, direction)
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", "1"))
     node_down = state.down.pop(event.link, None)
     if node_down is not None:
@@ -116,7 +118,7 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
     is_down = state.down.get(event.link) == port.node
     state.without_address ^= {port}
     if event.type == "address-removed":
-        yield from node.readdress(network.around(port.node), port, add=False)
+        yield from node.readdress(network.context_of(port.node), port, add=False)
         # An interface that is set down has no addresses of IPv6 any more.
         if not (is_down and port.address.version == 6):
             yield Command(port.node, ("ip", "address", "delete", str(port.address), "dev", port.link))
@@ -124,7 +126,7 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
     yield _address(port)
     if not is_down:
         yield from _routes(network, port)
-    yield from node.readdress(network.around(port.node), port, add=True)
+    yield from node.readdress(network.context_of(port.node), port, add=True)
 
 
 def _address(port: Port) -> Command:
@@ -135,7 +137,7 @@ def _address(port: Port) -> Command:
 
 def _routes(network: Network, port: Port) -> Iterator[Command]:
     """All routes that leave by ``port``, likewise."""
-    for command in network.nodes[port.node].routes(network.around(port.node)):
+    for command in network.nodes[port.node].routes(network.context_of(port.node)):
         argv = command.argv
         if argv[:3] == ("ip", "route", "add") and argv[argv.index("dev") + 1] == port.link:
             yield Command(port.node, ("ip", "route", "replace", *argv[3:]))
@@ -151,13 +153,13 @@ def end_of(network: Network, event: described.Event) -> Port:
 
 def _silenced(network: Network) -> Iterator[tuple[str, str]]:
     for event in network.scenario.events:
-        if event.type == "down" and event.kind_of_failure == "silent":
-            yield from ((event.link, way) for way in event.directions)
+        if event.type == "down" and event.failure_mode == "silent":
+            yield from ((event.link, direction) for direction in event.directions)
 
 
-def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
+def _drop_place(network: Network, link: str, direction: str) -> tuple[str, str, str]:
     """Node, interface and side of it where packets of a direction vanish: in front of what shapes it."""
-    source, target = network.ends(link, way)
+    source, target = network.ends(link, direction)
     if network.nodes[source.node].shapes:
         return source.node, source.link, "egress"
     return target.node, target.link, "ingress"
@@ -166,7 +168,7 @@ def _drop_place(network: Network, link: str, way: str) -> tuple[str, str, str]:
 def _value(event: described.Event) -> str:
     """What is new, in a line."""
     if event.type == "down":
-        return event.kind_of_failure
+        return event.failure_mode
     if event.type == "change":
         return ", ".join(f"{key} {value}" for key, value in event.new.items())
     return event.node or ""

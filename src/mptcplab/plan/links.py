@@ -16,11 +16,11 @@ from collections.abc import Container, Iterator
 
 from mptcplab.network.behaviour import Words
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import ON_THE_WAY
+from mptcplab.network.registry import IN_PACKET_ORDER
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import NETEM, disciplines
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
@@ -57,9 +57,9 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
 def table_commands(network: Network) -> Iterator[Command]:
     """Files that the shaping commands read."""
     for name, link in network.scenario.links.items():
-        for way in DIRECTIONS:
-            for one in ON_THE_WAY:
-                yield from one.files(getattr(link, way), name, way)
+        for direction in DIRECTIONS:
+            for one in IN_PACKET_ORDER:
+                yield from one.files(getattr(link, direction), name, direction)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
@@ -67,42 +67,42 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
 
     ``changing`` are the directions (link, "forward" or "backward") that get other values later.
     """
-    ways = [(name, way) for name in network.scenario.links for way in DIRECTIONS]
-    for name, way in ways:
-        yield from _direction(network, name, way, changeable=(name, way) in changing)
-    for name, way in ways:
-        yield from _actions(network, name, way)
+    directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
+    for name, direction in directions:
+        yield from _direction(network, name, direction, changeable=(name, direction) in changing)
+    for name, direction in directions:
+        yield from _actions(network, name, direction)
 
 
-def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
+def change_commands(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Command]:
     """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
 
     Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
     a rate keeps one, and a table of delays stays as it is.
     """
-    found = _disciplines(network, name, way, direction, changeable=True)
-    yield from _attach(*_place(network, name, way), found, "change")
+    found = _disciplines(network, name, direction, settings, changeable=True)
+    yield from _attach(*_place(network, name, direction), found, "change")
 
 
 def action_changes(
-    network: Network, name: str, way: str, direction: Direction, before: Direction | None
+    network: Network, name: str, direction: str, settings: DirectionSettings, before: DirectionSettings | None
 ) -> Iterator[Command]:
     """Give the filters of one ``way`` of link ``name`` the values of ``direction``, where they have others ``before``.
 
     None stands for any others. An action that is there from the start stays, and none is added.
     """
-    node, device, side = _entrance(network, name, way)
-    for pref, one in enumerate(ON_THE_WAY, start=_FIRST_ACTION):
-        words = one.actions(direction)
+    node, device, side = _entrance(network, name, direction)
+    for pref, one in enumerate(IN_PACKET_ORDER, start=_FIRST_ACTION):
+        words = one.actions(settings)
         if words and (before is None or words != one.actions(before)):
             # A matchall filter cannot be changed.
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
             yield _filter(node, device, side, pref, words)
 
 
-def _actions(network: Network, name: str, way: str) -> Iterator[Command]:
-    node, device, side = _entrance(network, name, way)
-    found = [one.actions(getattr(network.scenario.links[name], way)) for one in ON_THE_WAY]
+def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
+    node, device, side = _entrance(network, name, direction)
+    found = [one.actions(getattr(network.scenario.links[name], direction)) for one in IN_PACKET_ORDER]
     if any(found):
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
     for pref, words in enumerate(found, start=_FIRST_ACTION):
@@ -115,33 +115,37 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
     return Command(node, argv, features=words[:1])
 
 
-def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
+def _entrance(network: Network, name: str, direction: str) -> tuple[str, str, str]:
     """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
-    source, target = network.ends(name, way)
-    node, device = _place(network, name, way)
+    source, target = network.ends(name, direction)
+    node, device = _place(network, name, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
-def _disciplines(network: Network, name: str, way: str, direction: Direction, *, changeable: bool) -> list[Words]:
+def _disciplines(
+    network: Network, name: str, direction: str, settings: DirectionSettings, *, changeable: bool
+) -> list[Words]:
     mtu = int(network.scenario.links[name].mtu)
-    shifted = _shifted(direction, network.shifts_ns.get((name, way), 0))
-    return disciplines(shifted, mtu=mtu, table=table_name(name, way), changeable=changeable)
+    shifted = _shifted(settings, network.shifts_ns.get((name, direction), 0))
+    return disciplines(shifted, mtu=mtu, table=table_name(name, direction), changeable=changeable)
 
 
-def _shifted(direction: Direction, shift_ns: int) -> Direction:
+def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
     """The direction with the delay that it has in this run; one that an event made short stays at least its jitter."""
     if not shift_ns:
-        return direction
-    delay = max(int(direction.jitter), int(direction.delay) + shift_ns)
-    return direction.model_copy(update={"delay": Duration(delay)})
+        return settings
+    delay = max(int(settings.jitter), int(settings.delay) + shift_ns)
+    return settings.model_copy(update={"delay": Duration(delay)})
 
 
-def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
-    found = _disciplines(network, name, way, getattr(network.scenario.links[name], way), changeable=changeable)
+def _direction(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
+    found = _disciplines(
+        network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
+    )
     if not found:
         return
-    source, target = network.ends(name, way)
-    node, ifb = _place(network, name, way)
+    source, target = network.ends(name, direction)
+    node, ifb = _place(network, name, direction)
     if node == source.node:
         yield from _attach(node, source.link, found)
         return
@@ -154,31 +158,33 @@ def _direction(network: Network, name: str, way: str, *, changeable: bool) -> It
     yield Command(target.node, ingress)
 
 
-def _place(network: Network, name: str, way: str) -> tuple[str, str]:
+def _place(network: Network, name: str, direction: str) -> tuple[str, str]:
     """Node and device on which a direction is shaped."""
-    source, target = network.ends(name, way)
+    source, target = network.ends(name, direction)
     if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
         return source.node, source.link
     return target.node, ifb_name(network, target)
 
 
 def shaper_of(
-    network: Network, name: str, way: str, changing: Container[tuple[str, str]] = ()
+    network: Network, name: str, direction: str, changing: Container[tuple[str, str]] = ()
 ) -> tuple[str, str] | None:
     """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
-    direction = getattr(network.scenario.links[name], way)
-    found = _disciplines(network, name, way, direction, changeable=(name, way) in changing)
-    return _place(network, name, way) if found else None
+    settings = getattr(network.scenario.links[name], direction)
+    found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
+    return _place(network, name, direction) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
     """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
     for name, link in network.scenario.links.items():
-        for way in DIRECTIONS:
-            found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
+        for direction in DIRECTIONS:
+            found = _disciplines(
+                network, name, direction, getattr(link, direction), changeable=(name, direction) in changing
+            )
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:
-                yield Queue(*_place(network, name, way), shapers[0], name, way)
+                yield Queue(*_place(network, name, direction), shapers[0], name, direction)
 
 
 def ifb_name(network: Network, port: Port) -> str:

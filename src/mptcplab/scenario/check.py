@@ -10,22 +10,22 @@ from collections.abc import Iterable
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import clash, fault
+from mptcplab.fields import conflict, invalid
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Interface, Subnet
-from mptcplab.node.transport import MOST_WEIGHTS
-from mptcplab.node.weights import ends, weighed_addresses
+from mptcplab.node.transport import MAX_WEIGHTS
+from mptcplab.node.weights import ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.links import DIRECTIONS, LEAST_MTU_IPV6, Link
+from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
-_MOST_LINKS = 1000
-_MOST_WORKLOADS = 1000
+_MAX_LINKS = 1000
+_MAX_WORKLOADS = 1000
 _FAMILIES = {4: "ipv4", 6: "ipv6"}
 _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
@@ -66,16 +66,16 @@ def _check_own_link(
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
-    if len(scenario.links) > _MOST_LINKS:
-        hint = f"at most {_MOST_LINKS} links fit one lab"
+    if len(scenario.links) > _MAX_LINKS:
+        hint = f"at most {_MAX_LINKS} links fit one lab"
         raise document.error(("links",), "are too many", hint=hint, kind=Mistake.VALUE)
     if not scenario.workloads:
         hint = 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"'
         raise document.error(
             ("workloads",), "is empty, so there is nothing to measure", hint=hint, kind=Mistake.MISSING
         )
-    if len(scenario.workloads) > _MOST_WORKLOADS:
-        hint = f"at most {_MOST_WORKLOADS} workloads fit one run: use `connections`"
+    if len(scenario.workloads) > _MAX_WORKLOADS:
+        hint = f"at most {_MAX_WORKLOADS} workloads fit one run: use `connections`"
         raise document.error(("workloads",), "are too many", hint=hint, kind=Mistake.VALUE)
 
 
@@ -118,31 +118,31 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
 
 
 def _interface(text: str, version: int) -> Interface:
-    """:raises PydanticCustomError: when it is no address of one of two ends; see :func:`mptcplab.fields.fault`."""
+    """:raises PydanticCustomError: when it is no address of one of two ends; see :func:`mptcplab.fields.invalid`."""
     example = _ADDRESS_EXAMPLES[version]
     try:
         interface = ipaddress.ip_interface(text)
     except ValueError:
         interface = None
     if interface is None or "%" in text:
-        raise fault("is not an address", f'write address and prefix length, like "{example}"')
+        raise invalid("is not an address", f'write address and prefix length, like "{example}"')
     if interface.version != version:
         family = _FAMILIES[interface.version]
         hint = f'write family = "{family}" at the top of the file, or an address like "{example}"'
-        raise clash(f"is an {family} address in a scenario of {_FAMILIES[version]}", hint)
+        raise conflict(f"is an {family} address in a scenario of {_FAMILIES[version]}", hint)
     if "/" not in text:
         length = example.split("/")[1]
-        raise fault("has no prefix length", f'for example "{text}/{length}"')
+        raise invalid("has no prefix length", f'for example "{text}/{length}"')
     network, ip = interface.network, interface.ip
     if network.num_addresses < 2:
-        raise fault("leaves no address for the other end", f'use a shorter prefix: "{example}"')
+        raise invalid("leaves no address for the other end", f'use a shorter prefix: "{example}"')
     is_this_network = version == 4 and int(ip) >> 24 == 0
     if ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local or is_this_network:
-        raise fault("is not an address of one interface", f'use a private address like "{example}"')
+        raise invalid("is not an address of one interface", f'use a private address like "{example}"')
     if network.num_addresses > 2 and ip == network.network_address:
-        raise fault("is the address of the network itself", f'use a host of it: "{_host(network)}"')
+        raise invalid("is the address of the network itself", f'use a host of it: "{_host(network)}"')
     if network.num_addresses > 2 and version == 4 and ip == network.broadcast_address:
-        raise fault("is the network's broadcast address", f'use a host of it: "{_host(network)}"')
+        raise invalid("is the network's broadcast address", f'use a host of it: "{_host(network)}"')
     return interface
 
 
@@ -165,15 +165,15 @@ def _check_subnets(document: Document, scenario: Scenario) -> None:
 
 def _check_mtus(document: Document, scenario: Scenario) -> None:
     for name, link in scenario.links.items():
-        if scenario.family == "ipv6" and link.mtu < LEAST_MTU_IPV6:
-            hint = f"IPv6 needs {LEAST_MTU_IPV6} B on every link"
+        if scenario.family == "ipv6" and link.mtu < MIN_MTU_IPV6:
+            hint = f"IPv6 needs {MIN_MTU_IPV6} B on every link"
             raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
-        for way in DIRECTIONS:
+        for direction in DIRECTIONS:
             for behaviour in BEHAVIOURS:
                 try:
-                    behaviour.check_frame(getattr(link, way), full_frame(link.mtu))
+                    behaviour.check_frame(getattr(link, direction), full_frame(link.mtu))
                 except PydanticCustomError as error:
-                    raise document.refusal(("links", name, way), error) from error
+                    raise document.refusal(("links", name, direction), error) from error
 
 
 def _check_workloads(document: Document, scenario: Scenario) -> None:
@@ -215,9 +215,9 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, workload in scenario.workloads.items():
         target = network.target(workload)
-        if target is None or not getattr(workload, "duration", None) or workload.keeps_time:
+        if target is None or not getattr(workload, "duration", None) or workload.advances_time:
             continue
-        if not any(_takes_time(scenario.links[link]) for link in network.way(workload.sender, target)):
+        if not any(_takes_time(scenario.links[link]) for link in network.path_between(workload.sender, target)):
             hint = "give a link on the way a rate or a delay, or the workload a size"
             path: KeyPath = ("workloads", name, "duration")
             raise document.error(
@@ -256,15 +256,15 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
         for link in transport.weights:
             _check_known(document, (*path, link), link, scenario.links, "link")
             is_own = (document.place((*path, link)).written or path)[0] == table
-            asked = [network.around(one) for one in ([name] if is_own else transports)]
+            asked = [network.context_of(one) for one in ([name] if is_own else transports)]
             if not any(ends(one, link) for one in asked):
                 seen = [other for other in scenario.links if any(ends(one, other) for one in asked)]
                 message = f"does not end at '{name}' or a host that it talks to" if is_own else "does not end at a host"
                 hint = f"subflows are told by their ends: {', '.join(seen)}"
                 raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)
-        count = len(weighed_addresses(network.around(name), transport))
-        if count > MOST_WEIGHTS:
-            hint = f"the kernel takes {MOST_WEIGHTS}: leave out those of weight 1"
+        count = len(weights_by_address(network.context_of(name), transport))
+        if count > MAX_WEIGHTS:
+            hint = f"the kernel takes {MAX_WEIGHTS}: leave out those of weight 1"
             raise document.error(path, f"are {count} addresses", hint=hint, kind=Mistake.VALUE)
 
 

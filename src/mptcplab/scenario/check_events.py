@@ -11,7 +11,7 @@ from mptcplab.errors import Mistake
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
@@ -20,7 +20,7 @@ from mptcplab.scenario.schema import Scenario
 class _State:
     """What is true of the links before an event."""
 
-    directions: dict[tuple[str, str], Direction]
+    directions: dict[tuple[str, str], DirectionSettings]
     silent: set[tuple[str, str]] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
     without_address: set[tuple[str, str]] = field(default_factory=set)
@@ -28,7 +28,9 @@ class _State:
 
 def check_events(document: Document, scenario: Scenario) -> None:
     """:raises InputError: for the first event that cannot happen."""
-    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in DIRECTIONS}
+    directions = {
+        (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
+    }
     state = _State(directions)
     end_ns = _end_ns(scenario)
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
@@ -74,14 +76,14 @@ def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: E
 
 
 def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    for way in event.directions:
-        before = state.directions[event.link, way]
+    for direction in event.directions:
+        before = state.directions[event.link, direction]
         measured = before.traced.read.keys if before.traced is not None else ()
         for key in event.new:
             if key in measured:
                 hint = "put the change into the trace, or take the trace away"
                 raise document.error((*path, key), f"is what the trace of '{event.link}' decides", hint=hint)
-            if VARIABLE_KEYS[key].from_start and getattr(before, key) is None:
+            if VARIABLE_KEYS[key].needs_value and getattr(before, key) is None:
                 hint = f"give links.{event.link} a {key} to begin with"
                 raise document.error((*path, key), f"cannot be given to a direction without a {key}", hint=hint)
         try:
@@ -90,9 +92,9 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
             raise _impossible(document, path, event, error) from error
         if changed == before:
             new = next(iter(event.new))
-            message, hint = "changes nothing", f"the {way} direction has these values then already"
+            message, hint = "changes nothing", f"the {direction} direction has these values then already"
             raise document.error((*path, new), message, hint=hint, kind=Mistake.IDLE)
-        state.directions[event.link, way] = changed
+        state.directions[event.link, direction] = changed
 
 
 def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
@@ -108,22 +110,22 @@ def _impossible(document: Document, path: KeyPath, event: Event, error: Validati
 
 
 def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    ways = {(event.link, way) for way in event.directions}
+    directions = {(event.link, direction) for direction in event.directions}
     if event.type == "up":
         if event.link in state.down and event.direction != "both":
             hint = "leave `direction` out: the interface is down for both"
             raise document.error((*path, "direction"), "is not of one direction", hint=hint)
-        if event.link not in state.down and not ways & state.silent:
+        if event.link not in state.down and not directions & state.silent:
             hint = 'an event with type = "down" comes before it'
             raise document.error((*path, "type"), f"restores link '{event.link}', which is not down then", hint=hint)
-        state.silent -= ways
+        state.silent -= directions
         state.down.discard(event.link)
         return
-    if event.link in state.down or ways & state.silent:
+    if event.link in state.down or directions & state.silent:
         hint = 'restore it before by an event with type = "up"'
         raise document.error((*path, "type"), f"takes link '{event.link}' down, which is down then already", hint=hint)
-    if event.kind_of_failure == "silent":
-        state.silent |= ways
+    if event.failure_mode == "silent":
+        state.silent |= directions
     else:
         state.down.add(event.link)
 

@@ -12,7 +12,7 @@ from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
-_MOST_NODES = 250
+_MAX_NODES = 250
 
 
 def check_numbers(document: Document, scenario: Scenario) -> None:
@@ -27,8 +27,8 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
     if len(scenario.transports) < 2:
         hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
         raise document.error(("hosts",), "has fewer than two hosts", hint=hint, kind=Mistake.MISSING)
-    if len(kinds) > _MOST_NODES:
-        hint = f"at most {_MOST_NODES} nodes fit one lab"
+    if len(kinds) > _MAX_NODES:
+        hint = f"at most {_MAX_NODES} nodes fit one lab"
         raise document.error(("hosts",), "are too many together with the routers", hint=hint, kind=Mistake.VALUE)
 
 
@@ -69,6 +69,6 @@ def check_kinds(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, node in network.nodes.items():
         try:
-            node.check(network.around(name))
+            node.check(network.context_of(name))
         except PydanticCustomError as error:
             raise document.refusal((node.table, name), error) from error

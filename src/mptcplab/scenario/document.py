@@ -27,12 +27,12 @@ from mptcplab.scenario.place import KeyPath, Place, key_lines
 Table = dict[str, Any]
 #: The keys of a workload, whatever its kind.
 OF_EVERY_KIND = ("from", "to", "via", "start", "timeout", "congestion_control", "scheduler")
-_LARGEST_FILE = 4 << 20
-_DEEPEST = 20
-_MOST_FILES = 20
-_LONGEST_VALUE = 60
-_LONGEST_SENTENCE = 500
-_LONGEST_NAME = 4096
+_MAX_FILE_BYTES = 4 << 20
+_MAX_DEPTH = 20
+_MAX_FILES = 20
+_MAX_VALUE = 60
+_MAX_MESSAGE = 500
+_MAX_NAME = 4096
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_*?-]+")
 _KEY_PART = re.compile(
@@ -67,7 +67,7 @@ class ScenarioError(InputError):
     ) -> None:
         shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         about = f"{key}{shown}: {message}" if key else message
-        super().__init__(_one_line(f"{place}: ", longest=_LONGEST_NAME) + _one_line(about), hint=_one_line(hint))
+        super().__init__(_one_line(f"{place}: ", longest=_MAX_NAME) + _one_line(about), hint=_one_line(hint))
         self.kind, self.place, self.key = kind, place, key
 
 
@@ -94,9 +94,9 @@ class Document:
         key = dotted(place.written or path)
         return ScenarioError(kind, place, message, hint=hint, key=key, value=value)
 
-    def refusal(self, path: KeyPath, fault: PydanticCustomError) -> ScenarioError:
-        """The same for what a check of the value at ``path`` has raised; see :func:`mptcplab.fields.fault`."""
-        described = fault.context or {}
+    def refusal(self, path: KeyPath, error: PydanticCustomError) -> ScenarioError:
+        """The same for what a check of the value at ``path`` has raised; see :func:`mptcplab.fields.invalid`."""
+        described = error.context or {}
         return self.error(
             (*path, *described["key"]), str(described["text"]), hint=str(described["hint"]), kind=described["kind"]
         )
@@ -209,14 +209,14 @@ def lookup(tables: Any, path: KeyPath) -> Any:
 def show(value: Any) -> str:
     """``value`` as TOML writes it, cut when it is long."""
     text = _toml(value)
-    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + "..."
+    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 3] + "..."
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{_one_line(value, longest=_LONGEST_VALUE)}"'
+        return f'"{_one_line(value, longest=_MAX_VALUE)}"'
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, dict):
@@ -240,7 +240,7 @@ def name_hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else f"there is {', '.join(names) or 'none'}"
 
 
-def _one_line(text: str, *, longest: int = _LONGEST_SENTENCE) -> str:
+def _one_line(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     """``text`` with everything escaped that would not print, as what users wrote may hold anything."""
     cut = text if len(text) <= longest else text[: longest - 3] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
@@ -271,8 +271,8 @@ def _read(file: Path, chain: tuple[Path, ...]) -> Document:
     if base_file.resolve() in chain:
         hint = f"{base_file.name} extends this file"
         raise document.error(("extends",), "goes round in a circle", hint=hint, kind=Mistake.FILE)
-    if len(chain) > _MOST_FILES:
-        hint = f"at most {_MOST_FILES} files in a row"
+    if len(chain) > _MAX_FILES:
+        hint = f"at most {_MAX_FILES} files in a row"
         raise document.error(("extends",), "is one file too many", hint=hint, kind=Mistake.FILE)
     del document.tables["extends"]
     base = _read(base_file, chain)
@@ -285,7 +285,7 @@ def _parse(file: Path) -> Document:
     try:
         if file.is_dir():
             raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
-        if file.stat().st_size > _LARGEST_FILE:
+        if file.stat().st_size > _MAX_FILE_BYTES:
             hint = "a scenario is a text file of a few kB"
             raise ScenarioError(Mistake.FILE, place, "is too large for a scenario", hint=hint)
         text = file.read_text("utf-8-sig")
@@ -324,7 +324,7 @@ def _refuse_extremes(document: Document) -> None:
     waiting: list[tuple[KeyPath, Any]] = [((), document.tables)]
     while waiting:
         path, value = waiting.pop()
-        if len(path) > _DEEPEST:
+        if len(path) > _MAX_DEPTH:
             raise _too_deep(document.file)
         if isinstance(value, dict):
             waiting += [((*path, key), below) for key, below in value.items()]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import LinkName, NodeName, Part, Time, clash, fault, idle
+from mptcplab.fields import LinkName, NodeName, Part, Time, conflict, idle, invalid
 from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 
 EventType = Literal["down", "up", "change", "address-removed", "address-added"]
 FailureMode = Literal["silent", "carrier", "interface"]
@@ -52,7 +52,7 @@ class _Event(Part):
     def _check_place(self) -> None:
         """Only some events concern one direction or one end."""
         if self.direction != "both" and self.needs_node:
-            raise clash("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
+            raise conflict("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
         if self.node is not None and not self.needs_node:
             hint = 'leave `node` out; it belongs to mode = "carrier" and mode = "interface", and to addresses'
             raise idle("does nothing for this event", hint, "node")
@@ -73,13 +73,13 @@ class _Event(Part):
         return self.mode in ("carrier", "interface") or self.type.startswith("address")
 
     @property
-    def kind_of_failure(self) -> str:
+    def failure_mode(self) -> str:
         """``silent``, ``carrier`` or ``interface``."""
         return self.mode or "silent"
 
-    def changed(self, before: Direction) -> Direction:
+    def changed(self, before: DirectionSettings) -> DirectionSettings:
         """``before`` with what this event sets. :raises ValidationError: when that makes an impossible direction."""
-        return Direction.model_validate({**before.model_dump(by_alias=True), **self.new})
+        return DirectionSettings.model_validate({**before.model_dump(by_alias=True), **self.new})
 
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _quoted(word: str) -> str:
 
 def _list(events: Any) -> Any:
     if not isinstance(events, (list, tuple)):
-        raise fault(
+        raise invalid(
             "is not a list of tables", "write [[events]], with two brackets, above each of them", kind=Mistake.TYPE
         )
     return events

@@ -20,7 +20,7 @@ from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
 #: Of more words than this, only a few are listed.
-MOST_WORDS = 12
+MAX_WORDS = 12
 _FEW = 3
 _OUT_OF_RANGE = ("greater_than_equal", "less_than_equal")
 _WRONG_LENGTH = ("missing", "too_short", "too_long")
@@ -126,7 +126,7 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     words = choices.split("'")[1::2]
     near = nearest(str(lookup(document.tables, path)), words)
     quoted = [f'"{word}"' for word in words]
-    if len(words) > MOST_WORDS:
+    if len(words) > MAX_WORDS:
         quoted = [*quoted[:_FEW], "another that docs/metrics.md names"]
     return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
 

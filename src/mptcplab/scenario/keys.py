@@ -21,18 +21,18 @@ from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.scenario.links import DirectionSettings, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.registry import KINDS
 
 
-class WrittenLink(Link, Direction):
+class WrittenLink(Link, DirectionSettings):
     """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
 
     preset: LinkPresetName | None = Field(
@@ -52,7 +52,7 @@ Written = create_model(
     sweep=(dict[str, Any], Field(default={}, description="keys and the values they take")),
     seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),
     repeats=(
-        Annotated[Whole, Field(ge=1, le=MOST_REPEATS)] | Repeats,
+        Annotated[Whole, Field(ge=1, le=MAX_REPEATS)] | Repeats,
         Field(default=1, description="runs per point, with seeds one apart", examples=[10, {"until": "2 %"}]),
     ),
     extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
@@ -106,7 +106,7 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
     (Capture, "in a capture of [record]"),
     *_homes_of_nodes(),
-    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(Direction).items()),
+    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
     (Event, "in [[events]]"),
     (Repeats, "in repeats = { ... }"),
 )

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.node.transport import WEIGHING, Transport
-from mptcplab.node.weights import weighs
+from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
+from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import (
@@ -33,16 +33,16 @@ from mptcplab.scenario.document import (
 )
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.link_presets import spread_presets
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 
-_LARGEST_SEED = 10**18
+_MAX_SEED = 10**18
 #: Keys that concern the file as a whole, not one point: the range of each.
-_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, MOST_REPEATS)}
+_WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
 _SET = Place(Path("--set"), 0)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -211,7 +211,7 @@ def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
         if not lookup(document.tables, weights):
             continue
         if not any(_weighs(point.scenario, only=path[1:2]) for point in points):
-            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
+            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
             hint = f"add {named} to [{dotted(path)}]"
             raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
 
@@ -219,7 +219,9 @@ def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
 def _weighs(scenario: Scenario, *, only: Sequence[str]) -> bool:
     """Whether a node has a scheduler that looks at weights, of all or of ``only`` these."""
     network, transports = Network(scenario), scenario.transports
-    return any(weighs(network.around(name), transports[name]) for name in only or transports if name in transports)
+    return any(
+        uses_weights(network.context_of(name), transports[name]) for name in only or transports if name in transports
+    )
 
 
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
@@ -286,7 +288,7 @@ def _spread_links(document: Document) -> None:
     for name, link in links.items() if isinstance(links, dict) else ():
         if not isinstance(link, dict):
             continue
-        shared = {key: link.pop(key) for key in Direction.model_fields if key in link}
+        shared = {key: link.pop(key) for key in DirectionSettings.model_fields if key in link}
         for side in ("forward", "backward"):
             own = link.get(side, {})
             if isinstance(own, dict) and shared:

@@ -44,17 +44,17 @@ class Network(Graph):
         prefix = f"10.{number >> 8}.{number & 255}."
         return ipaddress.ip_interface(f"{prefix}1/24"), ipaddress.ip_interface(f"{prefix}2/24")
 
-    def ends(self, link: str, way: str) -> tuple[Port, Port]:
+    def ends(self, link: str, direction: str) -> tuple[Port, Port]:
         """Where one ``way`` of a link, "forward" or "backward", begins and where it ends."""
         first, second = (self.ports[node, link] for node in self.scenario.links[link].between)
-        return (first, second) if way == "forward" else (second, first)
+        return (first, second) if direction == "forward" else (second, first)
 
-    def around(self, node: str) -> Context:
+    def context_of(self, node: str) -> Context:
         """What ``node`` needs to know of all this."""
-        return Context(node, self, self.nodes, self._talks[node])
+        return Context(node, self, self.nodes, self._workloads[node])
 
     @cached_property
-    def _talks(self) -> dict[str, list[WorkloadView]]:
+    def _workloads(self) -> dict[str, list[WorkloadView]]:
         """The workloads of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for workload in self.scenario.workloads.values():

@@ -17,10 +17,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, clash
+from mptcplab.fields import Part, Whole, conflict
 from mptcplab.scenario.document import Table
 
-_MOST = 16
+_MAX_SIZE = 16
 
 
 class Topology(Part):
@@ -30,22 +30,22 @@ class Topology(Part):
     paths: Whole | None = Field(
         default=None,
         ge=1,
-        le=_MOST,
+        le=_MAX_SIZE,
         description="disjoint paths, or access links of the client; default 2",
         examples=[2],
     )
     routers: Whole | None = Field(
-        default=None, ge=1, le=_MOST, description="routers of a chain; default 3", examples=[3]
+        default=None, ge=1, le=_MAX_SIZE, description="routers of a chain; default 3", examples=[3]
     )
 
     @model_validator(mode="after")
     def _sizes_of_preset(self) -> Topology:
         """Refuse a size that the preset does not have."""
         if self.paths is not None and self.preset in ("direct", "chain"):
-            raise clash(f"preset '{self.preset}' has one path", "leave `paths` out, or use disjoint-paths", "paths")
+            raise conflict(f"preset '{self.preset}' has one path", "leave `paths` out, or use disjoint-paths", "paths")
         if self.routers is not None and self.preset != "chain":
             hint = "leave `routers` out: it belongs to preset chain"
-            raise clash(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
+            raise conflict(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
         return self
 
     def __str__(self) -> str:

@@ -27,15 +27,15 @@ def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
     """
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
-        for way in DIRECTIONS:
-            direction = link.get(way) if isinstance(link, dict) else None
-            if isinstance(direction, dict) and direction.get("trace") is not None:
-                _read(document, ("links", name, way), direction, presets)
+        for direction in DIRECTIONS:
+            settings = link.get(direction) if isinstance(link, dict) else None
+            if isinstance(settings, dict) and settings.get("trace") is not None:
+                _read(document, ("links", name, direction), settings, presets)
 
 
-def _read(document: Document, path: KeyPath, direction: Table, presets: Collection[KeyPath]) -> None:
+def _read(document: Document, path: KeyPath, settings: Table, presets: Collection[KeyPath]) -> None:
     at: KeyPath = (*path, "trace")
-    value = direction["trace"]
+    value = settings["trace"]
     table = {"file": value} if isinstance(value, str) else value
     if not isinstance(table, dict):
         hint = 'like trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
@@ -49,11 +49,11 @@ def _read(document: Document, path: KeyPath, direction: Table, presets: Collecti
         hint = f"sha256sum says {series.sha256}: take the right file, or leave sha256 out"
         raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint, kind=Mistake.FILE)
     for key in series.keys:
-        if key in direction and (*path, key) not in presets:
+        if key in settings and (*path, key) not in presets:
             hint = f"the trace says it: remove `{key}`, or the trace's column"
             raise document.error((*path, key), "stands beside a trace of it", hint=hint)
-        direction[key] = _summary(document, at, series, key)
-    direction["trace"] = {**table, "sha256": series.sha256, "series": series}
+        settings[key] = _summary(document, at, series, key)
+    settings["trace"] = {**table, "sha256": series.sha256, "series": series}
 
 
 def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
@@ -72,7 +72,7 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
 def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:
     """What the direction has without the trace, as its behaviour takes it from there."""
     try:
-        value = OWNERS[key].stands_for(key, series.values(key)[0], series.mean(key))
+        value = OWNERS[key].base_value(key, series.values(key)[0], series.mean(key))
     except PydanticCustomError as error:
         raise document.refusal(at, error) from error
     return str(VARIABLE_KEYS[key].quantity(value))

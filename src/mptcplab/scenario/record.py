@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Line, LinkName, NodeName, Part, Time, Truth, fault, whole_units
+from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, Time, invalid, whole_units
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump writes no longer packets than the other.
-_LEAST_SNAPLEN, _MOST_SNAPLEN = 128, 262144
+_MIN_SNAPLEN, _MAX_SNAPLEN = 128, 262144
 
 
 class Capture(Part):
@@ -24,7 +24,7 @@ class Capture(Part):
         examples=["link1"],
     )
     snaplen: Size = Field(
-        default=Size(_LEAST_SNAPLEN),
+        default=Size(_MIN_SNAPLEN),
         description="bytes kept of every packet; all headers fit the default",
         examples=["256 KiB"],
     )
@@ -34,12 +34,12 @@ class Capture(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Capture:
-        if not _LEAST_SNAPLEN <= self.snaplen <= _MOST_SNAPLEN:
-            word = "cuts headers off" if self.snaplen < _LEAST_SNAPLEN else "is longer than any packet"
-            hint = f'use from "{_LEAST_SNAPLEN} B" to "{_MOST_SNAPLEN // 1024} KiB", which keeps whole packets'
-            raise fault(word, hint, "snaplen")
+        if not _MIN_SNAPLEN <= self.snaplen <= _MAX_SNAPLEN:
+            word = "cuts headers off" if self.snaplen < _MIN_SNAPLEN else "is longer than any packet"
+            hint = f'use from "{_MIN_SNAPLEN} B" to "{_MAX_SNAPLEN // 1024} KiB", which keeps whole packets'
+            raise invalid(word, hint, "snaplen")
         if self.filter is not None and self.filter.lstrip().startswith("-"):
-            raise fault("is an option of tcpdump, not a filter", 'for example filter = "tcp port 5001"', "filter")
+            raise invalid("is an option of tcpdump, not a filter", 'for example filter = "tcp port 5001"', "filter")
         return self
 
 
@@ -52,7 +52,7 @@ class Record(Part):
         "workloads are likely to take, from 10 ms to 1 s",
         examples=["100 ms"],
     )
-    queues: Truth = Field(default=True, description="sample what waits in the queue of every direction with a rate")
+    queues: Boolean = Field(default=True, description="sample what waits in the queue of every direction with a rate")
     captures: tuple[Capture, ...] = Field(
         default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "link1"}]]
     )
@@ -60,5 +60,5 @@ class Record(Part):
     @model_validator(mode="after")
     def _possible(self) -> Record:
         if self.interval == 0:
-            raise fault("is no interval", 'sample at most every "1 ms"', "interval")
+            raise invalid("is no interval", 'sample at most every "1 ms"', "interval")
         return self

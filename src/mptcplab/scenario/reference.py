@@ -25,9 +25,9 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.explain import MOST_WORDS
+from mptcplab.scenario.explain import MAX_WORDS
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
@@ -69,9 +69,9 @@ def _sections() -> Iterator[str]:
     yield _section("A member of `endpoints`", Endpoint)
     for kind in NODE_KINDS.values():
         yield from _sections_of_node(kind)
-    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
-    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
-    for key, table in tables_of(Direction).items():
+    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(DirectionSettings)))
+    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", DirectionSettings)
+    for key, table in tables_of(DirectionSettings).items():
         yield _section(f"`{key}` of a link", table)
     yield _behaviours()
     yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
@@ -105,8 +105,8 @@ def _behaviours() -> str:
     rows = []
     for one in BEHAVIOURS:
         columns = _words(name for variable in one.variable.values() for name in variable.columns)
-        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.seen)} |")
-    rows += [f"| {name} | | | {_counters(kind.seen)} |" for name, kind in DISCIPLINES.items() if kind.seen]
+        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.counters)} |")
+    rows += [f"| {name} | | | {_counters(kind.counters)} |" for name, kind in DISCIPLINES.items() if kind.counters]
     head = "| behaviour | changed by an event's | by a trace's | counted in `tc.json` |\n| --- | --- | --- | --- |"
     return "\n".join(("### What changes links, and what shows it", "", head, *rows))
 
@@ -137,7 +137,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin in (Union, types.UnionType):
         for member in arguments:
             yield from _kinds(member)
-    elif origin is Literal and len(arguments) > MOST_WORDS:
+    elif origin is Literal and len(arguments) > MAX_WORDS:
         yield "one of many words"
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)

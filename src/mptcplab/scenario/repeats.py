@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, clash, fault
+from mptcplab.fields import Part, Whole, conflict, invalid
 from mptcplab.metrics.registry import CALLED
 from mptcplab.units import Probability
 
-MOST_REPEATS = 10_000
+MAX_REPEATS = 10_000
 
 if TYPE_CHECKING:
     MetricName = str
@@ -31,15 +31,15 @@ class Repeats(Part):
         description="the metric whose mean counts: goodput, duration, retransmitted, or another of docs/metrics.md by "
         "its name in JSON",
     )
-    min: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
-    max: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
+    min: Whole = Field(default=3, ge=2, le=MAX_REPEATS, description="runs that every point gets", examples=[3])
+    max: Whole = Field(default=30, ge=2, le=MAX_REPEATS, description="runs that no point exceeds", examples=[30])
 
     @model_validator(mode="after")
     def _possible(self) -> Repeats:
         if self.until == 0:
-            raise fault("is never reached", 'for example until = "2 %"', "until")
+            raise invalid("is never reached", 'for example until = "2 %"', "until")
         if self.min > self.max:
-            raise clash(f"is more than the {self.max} runs of `max`", "raise max, or lower min", "min")
+            raise conflict(f"is more than the {self.max} runs of `max`", "raise max, or lower min", "min")
         return self
 
     @property

@@ -27,7 +27,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.place import KeyPath, Place
 
-_MOST_POINTS = 100_000
+_MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
 _KEY_HINT = "write it with dots, like links.link1.rate"
 #: Tables whose members the file names, and what one of them is.
@@ -77,8 +77,8 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
         _refuse_hidden(document, axis[0])
     left = [axis for axis in (_without(axis, fixed) for axis in axes) if axis != [()]]
     points = math.prod(map(len, left))
-    if points > _MOST_POINTS:
-        hint = f"at most {_MOST_POINTS} points: split the sweep into several files"
+    if points > _MAX_POINTS:
+        hint = f"at most {_MAX_POINTS} points: split the sweep into several files"
         raise document.error(("sweep",), f"has {points} points", hint=hint, kind=Mistake.VALUE)
     document.tables.pop("sweep", None)
     return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]

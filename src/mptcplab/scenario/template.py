@@ -17,7 +17,7 @@ from mptcplab.errors import InputError
 from mptcplab.fields import Line as TitleLine
 from mptcplab.fields import Protocol
 from mptcplab.scenario.document import show
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
@@ -28,9 +28,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
 PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
 _MODELS = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
-_MOST_LINES = 16
+_MAX_PATHS = 16
 #: Up to this rate in all, what arrives in 5 ms is far less than a receive buffer.
-_FASTEST_QUANTUM = Rate(2 * 10**9)
+_MAX_QUANTUM_RATE = Rate(2 * 10**9)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
@@ -78,7 +78,7 @@ def parse_path(text: str) -> PathAnswer:
         except UnitError as error:
             raise InputError(f"{show(part)}: {error}", hint=error.hint if part else hint) from error
     answer = PathAnswer(*values)
-    _validate(Direction, {"rate": answer.rate, "delay": answer.delay, "loss": answer.loss})
+    _validate(DirectionSettings, {"rate": answer.rate, "delay": answer.delay, "loss": answer.loss})
     return answer
 
 
@@ -109,7 +109,7 @@ def parse_title(text: str) -> str:
     except UnicodeEncodeError as error:
         raise InputError(f"the title {text!a} is not UTF-8 text", hint="write it in another encoding") from error
     except ValidationError as error:
-        raise _said(error, text) from error
+        raise _input_error(error, text) from error
 
 
 def parse_goal(duration: str | None, size: str | None, kind: Kind) -> tuple[Duration | None, Size | None]:
@@ -133,9 +133,9 @@ def spread_paths(paths: Sequence[PathAnswer], count: int | None) -> tuple[PathAn
 
     :raises InputError: when that many cannot be made of the ones described.
     """
-    most = f"use at most {_MOST_LINES}"
+    most = f"use at most {_MAX_PATHS}"
     wanted = count if count is not None else len(paths) if len(paths) > 1 else 2
-    if not 1 <= wanted <= _MOST_LINES:
+    if not 1 <= wanted <= _MAX_PATHS:
         raise InputError(f"{wanted} paths cannot be simulated", hint=f"{most}, and at least one")
     if len(paths) > 1 and wanted != len(paths):
         raise InputError(
@@ -220,7 +220,7 @@ def _workload(answers: Answers) -> str:
     else:
         other = ' # or duration, like "10 s"' if answers.kind != "transfer" else ""
         rows.append(f'size = "{answers.size}"{other}')
-    if answers.kind == "flow" and sum(path.rate for path in answers.paths) <= _FASTEST_QUANTUM:
+    if answers.kind == "flow" and sum(path.rate for path in answers.paths) <= _MAX_QUANTUM_RATE:
         rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
     if answers.kind != "transfer":
         rows.append("# reverse = true # the server sends")
@@ -258,10 +258,10 @@ def _validate(model: Any, table: dict[str, Any]) -> Any:
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise _said(error, None) from error
+        raise _input_error(error, None) from error
 
 
-def _said(error: ValidationError, text: str | None) -> InputError:
+def _input_error(error: ValidationError, text: str | None) -> InputError:
     """pydantic's first finding as a sentence about the answer."""
     detail = error.errors()[0]
     context = detail.get("ctx", {})

@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.fields import Line, Part, Time, fault, matching
+from mptcplab.fields import Line, Part, Time, invalid, matching
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.units import Duration
 
@@ -29,9 +29,9 @@ from mptcplab.units import Duration
 OPPORTUNITY_BYTES = 1514
 _MS_NS = 1_000_000
 _SECOND_NS = 1_000_000_000
-_MOST_STEPS = 20_000
-_LARGEST_FILE = 64 << 20
-_LEAST_STEP_NS = _MS_NS
+_MAX_STEPS = 20_000
+_MAX_FILE_BYTES = 64 << 20
+_MIN_STEP_NS = _MS_NS
 
 #: Column names of a CSV file: what they mean, and how many of the smallest unit one is.
 _COLUMNS: dict[str, tuple[str, int]] = {
@@ -39,7 +39,7 @@ _COLUMNS: dict[str, tuple[str, int]] = {
     "time_ms": ("time", 10**6),
     **{name: (key, factor) for key, variable in VARIABLE_KEYS.items() for name, factor in variable.columns.items()},
 }
-_LONGEST_NS = 1000 * 3600 * _SECOND_NS
+_MAX_NS = 1000 * 3600 * _SECOND_NS
 
 Digest = Annotated[
     str,
@@ -77,7 +77,7 @@ class Series:
         return tuple(key for key, _ in self.steps[0].values)
 
     @property
-    def lasts_ns(self) -> list[int]:
+    def durations_ns(self) -> list[int]:
         """How long each step lasts."""
         ends = [*(step.at_ns for step in self.steps[1:]), self.period_ns]
         return [end - step.at_ns for step, end in zip(self.steps, ends, strict=True)]
@@ -88,7 +88,7 @@ class Series:
 
     def mean(self, key: str) -> int:
         """The mean over time of one quantity, rounded down."""
-        held = (value * lasts for value, lasts in zip(self.values(key), self.lasts_ns, strict=True))
+        held = (value * lasts for value, lasts in zip(self.values(key), self.durations_ns, strict=True))
         return sum(held) // self.period_ns
 
 
@@ -110,8 +110,8 @@ class Trace(Part):
 
     @model_validator(mode="after")
     def _possible(self) -> Trace:
-        if self.window < _LEAST_STEP_NS or self.window % _MS_NS:
-            raise fault("is not a whole number of milliseconds", 'like window = "100 ms"', "window")
+        if self.window < _MIN_STEP_NS or self.window % _MS_NS:
+            raise invalid("is not a whole number of milliseconds", 'like window = "100 ms"', "window")
         return self
 
     @property
@@ -128,7 +128,7 @@ TraceOrFile = Trace | Line | None
 @lru_cache(maxsize=64)
 def parse(data: bytes, *, window_ns: int) -> Series:
     """Read a trace, of either form. :raises TraceError: with the number of the line that is wrong."""
-    if len(data) > _LARGEST_FILE:
+    if len(data) > _MAX_FILE_BYTES:
         raise TraceError("is larger than a trace", "cut it: 64 MiB are the most")
     try:
         lines = data.decode("utf-8-sig").splitlines()
@@ -139,8 +139,8 @@ def parse(data: bytes, *, window_ns: int) -> Series:
     is_mahimahi = all(line.isdigit() for line in lines[:1])
     steps, period_ns = _mahimahi(lines, window_ns) if is_mahimahi else _csv(lines)
     merged = tuple(_merged(steps))
-    if len(merged) > _MOST_STEPS:
-        hint = f"at most {_MOST_STEPS}: use a longer window, or fewer lines"
+    if len(merged) > _MAX_STEPS:
+        hint = f"at most {_MAX_STEPS}: use a longer window, or fewer lines"
         raise TraceError(f"has {len(merged)} steps", hint)
     return Series(merged, period_ns, digest)
 
@@ -167,8 +167,8 @@ def _mahimahi(lines: list[str], window_ns: int) -> tuple[list[Step], int]:
     steps = []
     for number, count in enumerate(counts):
         start_ns = number * window_ns
-        lasts_ns = min(window_ns, period_ns - start_ns)
-        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // lasts_ns
+        durations_ns = min(window_ns, period_ns - start_ns)
+        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // durations_ns
         steps.append(Step(start_ns, (("rate", rate),)))
     return steps, period_ns
 
@@ -198,7 +198,7 @@ def _csv(lines: list[str]) -> tuple[list[Step], int]:
     if steps[0].at_ns:
         raise TraceError("does not begin at time 0", "the first line says what holds from the beginning")
     for (number, _), (one, other) in zip(rows[2:], pairwise(steps), strict=True):
-        if other.at_ns - one.at_ns < _LEAST_STEP_NS:
+        if other.at_ns - one.at_ns < _MIN_STEP_NS:
             raise TraceError(f"is less than 1 ms after the line before in line {number}", "time goes forward")
     # The last values hold as long as those before them.
     return steps, 2 * steps[-1].at_ns - steps[-2].at_ns
@@ -226,7 +226,9 @@ def _check_head(head: list[str]) -> None:
 
 def _bounds(kinds: Iterable[str]) -> list[tuple[str, str]]:
     """The quantities that another one bounds, with that one."""
-    return [(key, bound) for key in kinds if key in VARIABLE_KEYS and (bound := VARIABLE_KEYS[key].within) is not None]
+    return [
+        (key, bound) for key in kinds if key in VARIABLE_KEYS and (bound := VARIABLE_KEYS[key].bounded_by) is not None
+    ]
 
 
 def _value(name: str, text: str, number: int) -> int:
@@ -236,6 +238,6 @@ def _value(name: str, text: str, number: int) -> int:
         whole = int(value)
     except (InvalidOperation, ValueError, OverflowError):
         raise TraceError(f"has no number for {name} in line {number}", f"{text.strip()[:40]!r} is none") from None
-    if value < 0 or whole > (VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _LONGEST_NS):
+    if value < 0 or whole > (VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _MAX_NS):
         raise TraceError(f"has an impossible {name} in line {number}", f"{text.strip()[:40]} is out of range")
     return whole

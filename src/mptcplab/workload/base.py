@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, clash, fault
+from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
@@ -107,27 +107,29 @@ class WorkloadBase(Part):
         }
 
     @property
-    def keeps_time(self) -> bool:
+    def advances_time(self) -> bool:
         """Whether it waits by itself, so that virtual time passes even where the network takes none."""
         return False
 
     @model_validator(mode="after")
     def _two_hosts(self) -> WorkloadBase:
         if self.sender == self.receiver:
-            raise clash("is the same host as `from`", "a workload runs between two different hosts", "to")
+            raise conflict("is the same host as `from`", "a workload runs between two different hosts", "to")
         if self.timeout == 0:
-            raise fault("leaves no time to run", 'for example timeout = "1 h"', "timeout")
+            raise invalid("leaves no time to run", 'for example timeout = "1 h"', "timeout")
         return self
 
     def _check_goal(self, duration: Duration | None, size: Size | None) -> None:
         """Exactly one of the two, and something to do before the timeout."""
         if duration is None and size is None:
             hint = 'for example duration = "10 s" or size = "1 GiB"'
-            raise fault("has neither a duration nor a size", hint, kind=Mistake.MISSING)
+            raise invalid("has neither a duration nor a size", hint, kind=Mistake.MISSING)
         if duration is not None and size is not None:
-            raise clash("stands beside a duration, and only one can end the workload", "remove one of the two", "size")
+            raise conflict(
+                "stands beside a duration, and only one can end the workload", "remove one of the two", "size"
+            )
         if duration == 0 or size == 0:
-            raise fault("would transfer nothing", "use more than zero", "size" if duration is None else "duration")
+            raise invalid("would transfer nothing", "use more than zero", "size" if duration is None else "duration")
         if duration is not None and duration >= self.timeout:
             hint = f'set a timeout that is longer, like timeout = "{Duration(2 * duration)}"'
-            raise clash(f"is not less than the timeout of {self.timeout}", hint, "duration")
+            raise conflict(f"is not less than the timeout of {self.timeout}", hint, "duration")

@@ -39,7 +39,7 @@ class Context:
 
 def mptcpized(call: Call, protocol: Protocol) -> Call:
     """``call`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""
-    return call.behind("mptcpize", "run") if protocol == "mptcp" else call
+    return call.run_by("mptcpize", "run") if protocol == "mptcp" else call
 
 
 def with_algorithms(
@@ -59,7 +59,7 @@ def with_algorithms(
         options.append(f"--scheduler={scheduler}")
     needed = library is not None and protocol == "mptcp"
     options += (library or ()) if needed else ()
-    return mptcpized(call.behind(FLOW, "with", *options) if options or needed else call, protocol)
+    return mptcpized(call.run_by(FLOW, "with", *options) if options or needed else call, protocol)
 
 
 def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:

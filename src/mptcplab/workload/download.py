@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Protocol, Whole, clash, fault
+from mptcplab.fields import Protocol, Whole, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
@@ -19,7 +19,7 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Reading, completion_metrics, error_events, goodput, streams
 
-_LARGEST_FILE = Size(100 * 10**9)
+_MAX_FILE = Size(100 * 10**9)
 #: How much of a file is pseudo-random and lies in memory. What is beyond is zeros, which take no room.
 _RANDOM_BYTES = 128 * 2**20
 NAME = "file"
@@ -50,11 +50,11 @@ class Download(WorkloadBase):
     @model_validator(mode="after")
     def _goal(self) -> Download:
         self._check_goal(None, self.size)
-        if self.size > _LARGEST_FILE:
-            raise fault("is too large a file", f"use at most {_LARGEST_FILE}", "size")
+        if self.size > _MAX_FILE:
+            raise invalid("is too large a file", f"use at most {_MAX_FILE}", "size")
         if self.connections > self.files:
             hint = f"set files = {self.connections} or more: each connection fetches a file"
-            raise clash(f"are more than the files, {self.files}", hint, "connections")
+            raise conflict(f"are more than the files, {self.files}", hint, "connections")
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Microseconds, Protocol, Time, Truth, Whole
+from mptcplab.fields import Boolean, Microseconds, Protocol, Time, Whole
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
@@ -34,7 +34,7 @@ class Flow(WorkloadBase):
     read_quantum: Microseconds = Field(
         default=Duration(0), description="the application reads at multiples of this time; 0: as data comes"
     )
-    checksum: Truth = Field(default=False, description="compare a checksum of the payload at both ends")
+    checksum: Boolean = Field(default=False, description="compare a checksum of the payload at both ends")
 
     @model_validator(mode="after")
     def _goal(self) -> Flow:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, Whole, fault
+from mptcplab.fields import Time, Whole, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -38,7 +38,7 @@ class Iperf3(WorkloadBase):
         self._check_goal(self.duration, self.size)
         if self.duration is not None and self.duration % 10**9:
             hint = 'round it, or use kind = "flow"'
-            raise fault("is not a whole number of seconds, as iperf3 needs", hint, "duration")
+            raise invalid("is not a whole number of seconds, as iperf3 needs", hint, "duration")
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:

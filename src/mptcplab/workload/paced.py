@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, fault, idle
+from mptcplab.fields import Time, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
@@ -20,8 +20,8 @@ from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import NS, Reading, events
 
 #: What messages need for their number and time, and what a datagram of a full packet holds.
-LEAST_PACKET, MOST_DATAGRAM = 16, 1472
-_MOST_PACKET = 65000
+MIN_PACKET, MAX_DATAGRAM = 16, 1472
+_MAX_PACKET = 65000
 
 
 class TimedWorkload(WorkloadBase):
@@ -33,7 +33,7 @@ class TimedWorkload(WorkloadBase):
     duration: Time = Field(description="send for this long", examples=["10 s"])
 
     @property
-    def keeps_time(self) -> bool:
+    def advances_time(self) -> bool:
         return True
 
     @model_validator(mode="after")
@@ -114,10 +114,10 @@ class PacedWorkload(TimedWorkload):
         return self
 
     def _check_packet(self, size: int, key: str) -> None:
-        most = MOST_DATAGRAM if self.protocol == "udp" else _MOST_PACKET
-        if not LEAST_PACKET <= size <= most:
-            word = "small" if size < LEAST_PACKET else "large"
-            raise fault(f"is too {word} for a message", f"use from {LEAST_PACKET} B to {most} B", key)
+        most = MAX_DATAGRAM if self.protocol == "udp" else _MAX_PACKET
+        if not MIN_PACKET <= size <= most:
+            word = "small" if size < MIN_PACKET else "large"
+            raise invalid(f"is too {word} for a message", f"use from {MIN_PACKET} B to {most} B", key)
 
     def _options(self, packet: int, interval: Duration) -> Iterator[str]:
         yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Number, fault, idle
+from mptcplab.fields import Number, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -18,7 +18,7 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.outputs import NS, Reading, events, goodput
 
-_LARGEST = 100_000_000
+_MAX_RESPONSE = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
 
@@ -46,11 +46,11 @@ class RequestWorkload(WorkloadBase):
         if self.largest is not None and self.sizes == "fixed":
             raise idle("does nothing with sizes that are fixed", 'set sizes = "pareto"', "largest")
         if self.sizes == "pareto" and self.shape_or_default <= 1:
-            raise fault("has no mean", "use a shape of more than 1", "shape")
+            raise invalid("has no mean", "use a shape of more than 1", "shape")
         if not 0 <= self.shape_or_default <= 100 or self.shape == 0:
-            raise fault("is not a shape", "use more than 0 and at most 100", "shape")
+            raise invalid("is not a shape", "use more than 0 and at most 100", "shape")
         if self.largest == 0:
-            raise fault("leaves nothing to send", "use more than zero", "largest")
+            raise invalid("leaves nothing to send", "use more than zero", "largest")
         return self
 
     @property
@@ -84,7 +84,7 @@ class RequestWorkload(WorkloadBase):
         yield from ("--request-bytes", str(int(self.request)))
         if self.sizes == "fixed":
             return
-        yield from ("--sizes", self.sizes, "--largest-bytes", str(int(self.largest or _LARGEST)))
+        yield from ("--sizes", self.sizes, "--largest-bytes", str(int(self.largest or _MAX_RESPONSE)))
         if self.shape_or_default:
             yield from ("--shape-milli", str(round(1000 * self.shape_or_default)))
 

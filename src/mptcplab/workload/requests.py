@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Time, Times, Whole, clash, fault
+from mptcplab.fields import Microseconds, Time, TimeDistribution, Whole, conflict, invalid
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
@@ -26,11 +26,11 @@ class Requests(RequestWorkload):
     )
     response: Size = Field(default=Size(10_000), description="size of a response, or the mean")
     think: Microseconds = Field(default=Duration(0), description="from a response to the next request")
-    times: Times = Field(default="fixed", description="how the times of `think` are distributed")
+    times: TimeDistribution = Field(default="fixed", description="how the times of `think` are distributed")
     connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
 
     @property
-    def keeps_time(self) -> bool:
+    def advances_time(self) -> bool:
         return self.think > 0
 
     @model_validator(mode="after")
@@ -38,9 +38,11 @@ class Requests(RequestWorkload):
         if self.count is None:
             self._check_goal(self.duration, None)
         elif self.duration is not None:
-            raise clash("stands beside a duration, and only one can end the workload", "remove one of the two", "count")
+            raise conflict(
+                "stands beside a duration, and only one can end the workload", "remove one of the two", "count"
+            )
         if self.response == 0:
-            raise fault("would transfer nothing", "use more than zero", "response")
+            raise invalid("would transfer nothing", "use more than zero", "response")
         return self
 
     def _questions(self) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, fault
+from mptcplab.fields import Time, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration, Size
 from mptcplab.workload.messages import stream_metrics
@@ -28,7 +28,7 @@ class Stream(PacedWorkload):
     def _sizes(self) -> Stream:
         self._check_packet(self.packet, "packet")
         if self.interval < 1000:
-            raise fault("is too short", "use at least 1 us", "interval")
+            raise invalid("is too short", "use at least 1 us", "interval")
         return self
 
     def _messages(self) -> Iterator[str]:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Microseconds, Times, fault, idle
+from mptcplab.fields import Microseconds, TimeDistribution, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
-from mptcplab.workload.paced import LEAST_PACKET, MOST_DATAGRAM, TimedWorkload
+from mptcplab.workload.paced import MAX_DATAGRAM, MIN_PACKET, TimedWorkload
 
 
 class Udp(TimedWorkload):
@@ -28,7 +28,9 @@ class Udp(TimedWorkload):
     packet: Size = Field(default=Size(1400), description="payload of each datagram")
     on: Microseconds | None = Field(default=None, description="how long it sends, on average", examples=["1 s"])
     off: Microseconds | None = Field(default=None, description="how long it is silent, on average", examples=["1 s"])
-    times: Times = Field(default="exponential", description="how the times of `on` and `off` are distributed")
+    times: TimeDistribution = Field(
+        default="exponential", description="how the times of `on` and `off` are distributed"
+    )
     reverse: bool = False
 
     @model_validator(mode="after")
@@ -36,22 +38,22 @@ class Udp(TimedWorkload):
         for key in ("congestion_control", "scheduler"):
             if getattr(self, key) is not None:
                 raise idle("does nothing over UDP", "remove it", key)
-        if not LEAST_PACKET <= self.packet <= MOST_DATAGRAM:
-            hint = f"use from {LEAST_PACKET} B to {MOST_DATAGRAM} B, which fit one packet"
-            raise fault("is not a size for a datagram", hint, "packet")
+        if not MIN_PACKET <= self.packet <= MAX_DATAGRAM:
+            hint = f"use from {MIN_PACKET} B to {MAX_DATAGRAM} B, which fit one packet"
+            raise invalid("is not a size for a datagram", hint, "packet")
         if self.rate < 1 or self.interval_ns < 1000:
-            raise fault("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
+            raise invalid("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
         return self
 
     @model_validator(mode="after")
     def _both_times(self) -> Udp:
         if (self.on is None) != (self.off is None):
             key, other = ("on", "off") if self.off is None else ("off", "on")
-            raise fault(f"stands without `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
-        if self.on is None and self.says("times"):
+            raise invalid(f"stands without `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
+        if self.on is None and self.is_set("times"):
             raise idle("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
         if self.on == 0 or self.off == 0:
-            raise fault("is no time", "leave both out for a constant rate", "on" if self.on == 0 else "off")
+            raise invalid("is no time", "leave both out for a constant rate", "on" if self.on == 0 else "off")
         return self
 
     @property

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, fault, whole_units
+from mptcplab.fields import Time, invalid, whole_units
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
 from mptcplab.workload.messages import call_metrics
@@ -30,7 +30,7 @@ class Voip(PacedWorkload):
     @model_validator(mode="after")
     def _sizes(self) -> Voip:
         if not 10**6 <= self.interval <= 180 * 10**6:
-            raise fault("is not a packet of voice", "use from 1 ms to 180 ms", "interval")
+            raise invalid("is not a packet of voice", "use from 1 ms to 180 ms", "interval")
         return self
 
     @property

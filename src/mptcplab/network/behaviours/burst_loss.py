@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, clash, fault
+from mptcplab.fields import Part, conflict, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
@@ -40,21 +40,21 @@ class BurstLoss(Part):
 
     @model_validator(mode="after")
     def _one_form(self) -> BurstLoss:
-        chain = self.p is not None or self.r is not None or self.says("lost_in_bad") or self.says("lost_in_good")
+        chain = self.p is not None or self.r is not None or self.is_set("lost_in_bad") or self.is_set("lost_in_good")
         summary = self.mean is not None or self.length is not None
         if chain and summary:
-            raise clash("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
+            raise conflict("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
         if summary and (self.mean is None or self.length is None):
-            raise fault("is incomplete", 'like { mean = "1 %", length = "5 packets" }')
+            raise invalid("is incomplete", 'like { mean = "1 %", length = "5 packets" }')
         if not summary and (self.p is None or self.r is None):
-            raise fault("is incomplete", 'like { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }')
+            raise invalid("is incomplete", 'like { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }')
         if self.r == 0:
-            raise fault("never leaves the bad state", "use more than zero", "r")
+            raise invalid("never leaves the bad state", "use more than zero", "r")
         if self.length == 0:
-            raise fault("is no burst", "use at least 1 packet", "length")
+            raise invalid("is no burst", "use at least 1 packet", "length")
         if summary and self.to_bad > 1:
             hint = f"with bursts of {self.length} at most {_most(self.length)} % of the packets can be lost"
-            raise clash("is too much for bursts this short", hint, "mean")
+            raise conflict("is too much for bursts this short", hint, "mean")
         return self
 
     @property
@@ -103,18 +103,18 @@ class Bursts(Behaviour[BurstLossKeys]):
     model = BurstLossKeys
     rank = 40
     smallest: ClassVar = {"burst_loss": {"mean": "1 %", "length": "5 packets"}}
-    seen = (LOST,)
+    counters = (LOST,)
 
     def check(self, keys: BurstLossKeys) -> None:
         """See the base class."""
         if keys.loss and keys.burst_loss is not None:
-            raise clash("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
+            raise conflict("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
 
-    def acts(self, keys: BurstLossKeys) -> bool:
+    def is_active(self, keys: BurstLossKeys) -> bool:
         """Independent loss is another behaviour's."""
         return keys.burst_loss is not None
 
-    def loses(self, keys: BurstLossKeys) -> Fraction:
+    def loss_rate(self, keys: BurstLossKeys) -> Fraction:
         """See the base class."""
         chain = keys.burst_loss
         return Fraction(0) if chain is None else chain.mean_loss * chain.to_good

@@ -30,7 +30,7 @@ class Corrupt(Behaviour[CorruptKeys]):
     rank = 60
     smallest: ClassVar = {"corrupt": "1 %"}
 
-    def loses(self, keys: CorruptKeys) -> Fraction:
+    def loss_rate(self, keys: CorruptKeys) -> Fraction:
         """See the base class."""
         return keys.corrupt.as_fraction
 

@@ -9,18 +9,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, clash, fault, idle
+from mptcplab.fields import Boolean, Part, conflict, idle, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values, VariableKey, microseconds
 from mptcplab.network.captions import NOTHING, DirectionCaption, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
-from mptcplab.network.tables import MOST_ENTRIES, DelayDistribution, early, interpolated, table_command
+from mptcplab.network.tables import MAX_ENTRIES, DelayDistribution, early, interpolated, table_command
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability
 
-_LONGEST_DELAY = Duration(3600 * 10**9)
+_MAX_DELAY = Duration(3600 * 10**9)
 #: netem keeps the spread of a delay in 31 bits of nanoseconds.
-_LONGEST_SPREAD = Duration(2 * 10**9)
-_MOST_QUANTILES = MOST_ENTRIES // 16
+_MAX_SPREAD = Duration(2 * 10**9)
+_MAX_QUANTILES = MAX_ENTRIES // 16
 #: Packets that netem may hold where a scenario gives no limit: enough for 10 Gbit/s over a second of delay.
 _DELAY_LINE = 1_000_000
 #: Any rate makes netem keep packets in order; this one is too high to delay them.
@@ -29,13 +29,13 @@ _IN_ORDER = ("rate", "1000gbit")
 
 def _quantiles(times: tuple[Duration, ...]) -> tuple[Duration, ...]:
     if list(times) != sorted(times):
-        raise fault("is not in ascending order", "begin with the least delay, and end with the largest")
-    if len(times) == 1 or len(times) > _MOST_QUANTILES:
-        raise fault("has the wrong number of quantiles", f"use 2 to {_MOST_QUANTILES} of them")
+        raise invalid("is not in ascending order", "begin with the least delay, and end with the largest")
+    if len(times) == 1 or len(times) > _MAX_QUANTILES:
+        raise invalid("has the wrong number of quantiles", f"use 2 to {_MAX_QUANTILES} of them")
     if times and times[0] == times[-1]:
-        raise fault("is the same for every packet", "write it as delay")
-    if times and times[-1] > 4 * _LONGEST_SPREAD:
-        raise fault("is not plausible", f"use at most {Duration(4 * _LONGEST_SPREAD)}")
+        raise invalid("is the same for every packet", "write it as delay")
+    if times and times[-1] > 4 * _MAX_SPREAD:
+        raise invalid("is not plausible", f"use at most {Duration(4 * _MAX_SPREAD)}")
     return times
 
 
@@ -58,7 +58,7 @@ class DelayKeys(Part):
         description="in place of jitter: quantiles, evenly spaced from least to largest, of what is added to delay",
         examples=[["0 ms", "1 ms", "2 ms", "5 ms", "40 ms"]],
     )
-    overtake: Truth = Field(default=False, description="a packet with a shorter delay passes those before it")
+    overtake: Boolean = Field(default=False, description="a packet with a shorter delay passes those before it")
     reorder: Chance = Field(
         default=Probability(0), description="a packet is not delayed, and so overtakes those that are"
     )
@@ -72,18 +72,18 @@ class Delay(Behaviour[DelayKeys]):
     rank = 20
     smallest: ClassVar = {"delay": "10 ms"}
     variable: ClassVar = {
-        "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_LONGEST_DELAY)),
+        "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_MAX_DELAY)),
         "jitter": VariableKey(
-            Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_LONGEST_SPREAD), within="delay"
+            Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_MAX_SPREAD), bounded_by="delay"
         ),
     }
 
     def check(self, keys: DelayKeys) -> None:
         """See the base class."""
-        if keys.delay > _LONGEST_DELAY:
-            raise fault("is not plausible for a delay", "use at most 1 h", "delay")
+        if keys.delay > _MAX_DELAY:
+            raise invalid("is not plausible for a delay", "use at most 1 h", "delay")
         if keys.delay_limit == 0:
-            raise fault("holds no packet", "use at least 1 packet", "delay_limit")
+            raise invalid("holds no packet", "use at least 1 packet", "delay_limit")
         _check_jitter(keys)
         _check_order(keys)
 
@@ -95,11 +95,11 @@ class Delay(Behaviour[DelayKeys]):
         """What the delay has no room for, netem counts as lost."""
         return before if keys.delay_limit is None else replace(before, high=1.0)
 
-    def files(self, keys: DelayKeys, link: str, way: str) -> Iterator[Command]:
+    def files(self, keys: DelayKeys, link: str, direction: str) -> Iterator[Command]:
         """The table that delays are drawn from, if it is one of our own."""
         spread = spread_of(keys)
         if spread is not None:
-            yield table_command(link, way, spread)
+            yield table_command(link, direction, spread)
 
     def netem(self, keys: DelayKeys, context: Context) -> Iterator[str]:
         """Its words are there wherever netem is: without a limit of ours it would hold 1000 packets."""
@@ -153,12 +153,12 @@ def spread_of(keys: DelayKeys) -> DelayDistribution | None:
 def _check_jitter(keys: DelayKeys) -> None:
     if keys.jitter > keys.delay:
         hint = f"nothing arrives before it is sent: use at most {keys.delay}, or a longer delay"
-        raise clash(f"is more than the delay of {keys.delay}", hint, "jitter")
-    if keys.jitter > _LONGEST_SPREAD:
-        raise fault("is not plausible for a jitter", f"use at most {_LONGEST_SPREAD}", "jitter")
+        raise conflict(f"is more than the delay of {keys.delay}", hint, "jitter")
+    if keys.jitter > _MAX_SPREAD:
+        raise invalid("is not plausible for a jitter", f"use at most {_MAX_SPREAD}", "jitter")
     if keys.extra_delay and keys.jitter:
-        raise clash("stands beside jitter, and both describe one thing", "choose one", "extra_delay")
-    if keys.says("distribution") and not keys.jitter:
+        raise conflict("stands beside jitter, and both describe one thing", "choose one", "extra_delay")
+    if keys.is_set("distribution") and not keys.jitter:
         raise idle("does nothing without a jitter", 'add a jitter, like jitter = "5 ms"', "distribution")
 
 
@@ -169,9 +169,9 @@ def _check_order(keys: DelayKeys) -> None:
     if not keys.reorder:
         return
     if varies:
-        raise clash("stands beside a jitter", "packets overtake by jitter with overtake = true", "reorder")
-    if not 0 < keys.delay <= _LONGEST_SPREAD:
-        hint = f"packets overtake others that are delayed: use a delay of up to {_LONGEST_SPREAD}"
-        raise clash(f"cannot be done with a delay of {keys.delay}", hint, "reorder")
-    if keys.reorder * MOST_ENTRIES < CERTAIN:
-        raise fault("is too rare to simulate", "use at least 62 ppm", "reorder")
+        raise conflict("stands beside a jitter", "packets overtake by jitter with overtake = true", "reorder")
+    if not 0 < keys.delay <= _MAX_SPREAD:
+        hint = f"packets overtake others that are delayed: use a delay of up to {_MAX_SPREAD}"
+        raise conflict(f"cannot be done with a delay of {keys.delay}", hint, "reorder")
+    if keys.reorder * MAX_ENTRIES < CERTAIN:
+        raise invalid("is too rare to simulate", "use at least 62 ppm", "reorder")

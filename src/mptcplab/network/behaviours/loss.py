@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, fault
+from mptcplab.fields import Part, invalid
 from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, Values, VariableKey
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.chances import CERTAIN, LossChances, percent
@@ -36,14 +36,14 @@ class Loss(Behaviour[LossKeys]):
             Probability, "new loss; 100 % is a silent failure: use down", {"loss_percent": 10**7}, largest=CERTAIN
         )
     }
-    seen = (LOST,)
+    counters = (LOST,)
 
     def check(self, keys: LossKeys) -> None:
         """See the base class."""
         if keys.loss == CERTAIN:
-            raise fault("loses every packet", "use less than 100 %", "loss")
+            raise invalid("loses every packet", "use less than 100 %", "loss")
 
-    def loses(self, keys: LossKeys) -> Fraction:
+    def loss_rate(self, keys: LossKeys) -> Fraction:
         """See the base class."""
         return keys.loss.as_fraction
 
@@ -57,7 +57,7 @@ class Loss(Behaviour[LossKeys]):
         if keys.loss:
             yield from ("loss", "random", percent(keys.loss))
 
-    def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
+    def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
         """A trace may lose everything for a while, a direction may not."""
         return min(first, CERTAIN - 1)
 

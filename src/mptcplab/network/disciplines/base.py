@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, fault
+from mptcplab.fields import Part, invalid
 from mptcplab.network.behaviour import EffectCounter, Words, microseconds
 from mptcplab.network.captions import Table
 from mptcplab.network.frames import full_frame
@@ -16,14 +16,14 @@ from mptcplab.units import Duration, QueueLength, Rate, Size
 
 #: tbf needs a bucket of one frame to pass it; the smallest bucket spaces packets best. tc counts a bucket in ticks
 #: of 64 ns, so that very fast links need one of some ticks.
-LEAST_BURST = 1600
-_LEAST_BURST_NS = 2000
-_SHORTEST, _LONGEST = Duration(1000), Duration(10 * 10**9)
+MIN_BURST = 1600
+_MIN_BURST_NS = 2000
+_MIN_TIME, _MAX_TIME = Duration(1000), Duration(10 * 10**9)
 
 
 def _plausible(time: Duration) -> Duration:
-    if not _SHORTEST <= time <= _LONGEST:
-        raise fault("is not plausible", "use from 1 us to 10 s")
+    if not _MIN_TIME <= time <= _MAX_TIME:
+        raise invalid("is not plausible", "use from 1 us to 10 s")
     return time
 
 
@@ -58,7 +58,7 @@ class Shaping(Part):
 
     def bucket(self, frame: int) -> int:
         """Return the bytes of the token bucket, of a full frame at least."""
-        return int(self.burst or max(LEAST_BURST, frame + LEAST_BURST - full_frame()))
+        return int(self.burst or max(MIN_BURST, frame + MIN_BURST - full_frame()))
 
 
 Parameters = TypeVar("Parameters", bound=Part)
@@ -75,21 +75,21 @@ class Discipline(Generic[Parameters]):
     parameters: type[Parameters]
     #: Its queue has a size of its own, whatever the key ``queue`` is.
     sizes_itself: ClassVar[bool] = False
-    seen: ClassVar[tuple[EffectCounter, ...]] = ()
+    counters: ClassVar[tuple[EffectCounter, ...]] = ()
 
     def check(self, shaped: Shaping, rate: Rate, parameters: Parameters) -> None:
         """:raises PydanticCustomError: when its parameters do not fit the bottleneck."""
 
-    def words(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
+    def qdiscs(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
         """Return the queueing disciplines of the bottleneck, from the root down."""
-        burst = max(shaped.bucket(frame), int(rate) * _LEAST_BURST_NS // (8 * 10**9))
+        burst = max(shaped.bucket(frame), int(rate) * _MIN_BURST_NS // (8 * 10**9))
         # The default queue is a time, which on a slow link is less than the one frame that a queue has to hold.
         size = max(shaped.held_bytes(rate, frame), frame)
         overhead = ("overhead", str(int(shaped.overhead))) if shaped.overhead else ()
         yield ("tbf", "rate", f"{int(rate)}bit", "burst", str(burst), "limit", str(size), *overhead)
-        yield from self.below(shaped, rate, parameters, frame)
+        yield from self.child_qdiscs(shaped, rate, parameters, frame)
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: Parameters, frame: int) -> Iterator[Words]:
         """Return what keeps the queue of tbf."""
         raise NotImplementedError
 

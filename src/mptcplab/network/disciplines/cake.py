@@ -26,16 +26,16 @@ class Cake(Discipline[CakeParameters]):
     name = "cake"
     parameters = CakeParameters
     sizes_itself = True
-    seen = (EffectCounter("cake", "drops", "packets that the queue dropped"),)
+    counters = (EffectCounter("cake", "drops", "packets that the queue dropped"),)
 
     def check(self, shaped: Shaping, rate: Rate, parameters: CakeParameters) -> None:  # noqa: ARG002
         """See the base class."""
         for key in ("queue", "burst"):
-            if shaped.says(key):
+            if shaped.is_set(key):
                 hint = "remove it: CAKE shapes and sizes its queue by itself"
                 raise idle(f"does nothing with {self.name}", hint, key)
 
-    def words(self, shaped: Shaping, rate: Rate, parameters: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def qdiscs(self, shaped: Shaping, rate: Rate, parameters: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """With an overhead of its own, CAKE counts from the network header on."""
         overhead = ("overhead", str(ETHERNET + int(shaped.overhead))) if shaped.overhead else ()
         yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", parameters.interval), *overhead)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Truth
+from mptcplab.fields import Boolean, Part
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
@@ -18,7 +18,7 @@ class CodelParameters(Part):
 
     target: Span | None = Field(default=None, description="delay in the queue that is aimed at")
     interval: Span | None = Field(default=None, description="time in which a queue has to fall below target")
-    ecn: Truth = marks()
+    ecn: Boolean = marks()
 
 
 class Codel(Discipline[CodelParameters]):
@@ -26,9 +26,9 @@ class Codel(Discipline[CodelParameters]):
 
     name = "codel"
     parameters = CodelParameters
-    seen = (EffectCounter("codel", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("codel", "ecn_mark", "packets that were marked"),)
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: CodelParameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: CodelParameters, frame: int) -> Iterator[Words]:
         """FQ-CoDel marks by default, CoDel does not: here none does unless it is said."""
         packets = max(1, shaped.held_bytes(rate, frame) // frame)
         times = (*option("target", parameters.target), *option("interval", parameters.interval))
@@ -39,4 +39,4 @@ class FqCodel(Codel):
     """A queue per flow, new flows first."""
 
     name = "fq_codel"
-    seen = (EffectCounter("fq_codel", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("fq_codel", "ecn_mark", "packets that were marked"),)

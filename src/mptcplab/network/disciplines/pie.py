@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Truth
+from mptcplab.fields import Boolean, Part
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
@@ -18,7 +18,7 @@ class PieParameters(Part):
 
     target: Span | None = Field(default=None, description="delay in the queue that is aimed at")
     update: Span | None = Field(default=None, description="time between updates of the drop probability")
-    ecn: Truth = marks()
+    ecn: Boolean = marks()
 
 
 class Pie(Discipline[PieParameters]):
@@ -26,9 +26,9 @@ class Pie(Discipline[PieParameters]):
 
     name = "pie"
     parameters = PieParameters
-    seen = (EffectCounter("pie", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("pie", "ecn_mark", "packets that were marked"),)
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: PieParameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: PieParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
         packets = max(1, shaped.held_bytes(rate, frame) // frame)
         times = (*option("target", parameters.target), *option("tupdate", parameters.update))
@@ -39,4 +39,4 @@ class FqPie(Pie):
     """A queue per flow, PIE in each."""
 
     name = "fq_pie"
-    seen = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)

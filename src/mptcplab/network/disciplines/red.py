@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, clash, fault
+from mptcplab.fields import Boolean, Part, conflict, invalid
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.chances import CERTAIN
 from mptcplab.network.disciplines.base import Discipline, Shaping, marks
@@ -23,7 +23,7 @@ _PROBABILITY = "0.02"
 
 def _possible(probability: Probability) -> Probability:
     if not 0 < probability < CERTAIN:
-        raise fault("is not plausible", "use more than 0 % and less than 100 %")
+        raise invalid("is not plausible", "use more than 0 % and less than 100 %")
     return probability
 
 
@@ -39,7 +39,7 @@ class RedParameters(Part):
     probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
         default=None, description="of a drop at most, default 2 %"
     )
-    ecn: Truth = marks()
+    ecn: Boolean = marks()
 
 
 class Red(Discipline[RedParameters]):
@@ -47,16 +47,16 @@ class Red(Discipline[RedParameters]):
 
     name = "red"
     parameters = RedParameters
-    seen = (EffectCounter("red", "marked", "packets that were marked"),)
+    counters = (EffectCounter("red", "marked", "packets that were marked"),)
 
     def check(self, shaped: Shaping, rate: Rate, parameters: RedParameters) -> None:
         """See the base class."""
         low, high, limit = _range(shaped, rate, parameters)
         if not 0 < low < high <= limit:
             hint = f"the queue holds {limit} B: min < max <= queue"
-            raise clash("has min, max and queue not in order", hint, "aqm")
+            raise conflict("has min, max and queue not in order", hint, "aqm")
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
         low, high, limit = _range(shaped, rate, parameters)
         mean_of = max(1, (2 * low + high) // (3 * _PACKET))

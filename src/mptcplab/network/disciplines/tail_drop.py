@@ -17,7 +17,7 @@ class TailDrop(Discipline[Part]):
     name = "tail-drop"
     parameters = Part
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
         if shaped.queue.packets is not None:
             yield ("pfifo", "limit", str(int(shaped.queue.packets)))
