@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a link does to packets, in each of its directions."""
+"""Links, and the settings of each of their directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES
 from mptcplab.scenario.trace import Trace, TraceOrFile
 from mptcplab.units import Size
 
-#: What IPv4 has to carry, IPv6's own minimum, and what network cards with jumbo frames take.
+#: The datagram size that every IPv4 host must accept, IPv6's minimum, and a common limit for jumbo frames.
 MIN_MTU, MIN_MTU_IPV6, MAX_MTU = 576, 1280, 9216
 DIRECTIONS = ("forward", "backward")
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from mptcplab.network.behaviours.duplicate import DuplicateKeys
 
     class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys, DuplicateKeys):
-        """Those that others than the behaviours themselves ask for."""
+        """The keys that code outside of the behaviours reads."""
 else:
     # pydantic puts the fields of the last base first.
     _Keys = create_model("_Keys", __base__=tuple(one.model for one in reversed(BEHAVIOURS)), __module__=__name__)
 
 
 class DirectionSettings(_Keys):
-    """What one direction of a link does to packets. No rate means as fast as they come."""
+    """The settings of one direction of a link. Without a rate, packets pass as fast as they arrive."""
 
     trace: TraceOrFile = Field(
         default=None,
-        description=f"a file that {VARIABLE_KEY_NAMES} follow over time: its name, or a table",
+        description=f"a file with values of {VARIABLE_KEY_NAMES} over time: its name, or a table",
         examples=["lte.down"],
     )
 
     @property
     def traced(self) -> Trace | None:
-        """The trace, as loading has read it."""
+        """The trace as read on loading."""
         return self.trace if isinstance(self.trace, Trace) else None
 
     @model_validator(mode="after")
@@ -58,10 +58,11 @@ class Link(Part):
     forward: DirectionSettings = Field(default_factory=DirectionSettings)
     backward: DirectionSettings = Field(default_factory=DirectionSettings)
     shape: Literal["router", "sender"] = Field(
-        default="router", description="where a host's sending direction is shaped: behind the wire, or on the host"
+        default="router",
+        description="where the sending direction of a host is shaped: at the other end of the link, or on the host",
     )
     addresses: tuple[str, str] | None = Field(
-        default=None, description="both ends with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
+        default=None, description="of both ends, with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
     )
     mtu: Size = Field(default=Size(MTU), description="largest packet, without its Ethernet header", examples=["1400 B"])
 
@@ -70,12 +71,12 @@ class Link(Part):
         if self.between[0] == self.between[1]:
             raise conflict(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
         if not MIN_MTU <= self.mtu <= MAX_MTU:
-            raise invalid("is not an MTU that IP is used with", f"use from {MIN_MTU} B to {MAX_MTU} B", "mtu")
+            raise invalid("is not a supported MTU", f"use from {MIN_MTU} B to {MAX_MTU} B", "mtu")
         return self
 
     @model_validator(mode="after")
     def _limits_need_rates(self) -> Link:
-        """What describes the queue belongs to a rate; a direction without one may only have what both share."""
+        """Refuse keys of the queue without a rate, unless both directions share them and the other has a rate."""
         for key in (key for one in BEHAVIOURS for key in one.needs_rate):
             sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).is_set(key)}
             without = [name for name, side in sides.items() if side.rate is None]
