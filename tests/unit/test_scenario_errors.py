@@ -110,7 +110,7 @@ def test_long_row_of_extends(tmp_path: Path) -> None:
         (tmp_path / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"')
     (tmp_path / "30.toml").write_text("")
     error = _refusal(tmp_path / "0.toml")
-    assert error.message.endswith('20.toml:1: extends = "21.toml": is one file too many')
+    assert error.message.endswith('20.toml:1: extends = "21.toml": makes the chain of files too long')
 
 
 def test_control_characters_do_not_break_the_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Interface, Subnet
 from mptcplab.node.transport import MAX_WEIGHTS
-from mptcplab.node.weights import ends, weights_by_address
+from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, name_hint
@@ -256,8 +256,8 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
             _check_known(document, (*path, link), link, scenario.links, "link")
             is_own = (document.place((*path, link)).written or path)[0] == table
             asked = [network.context_of(one) for one in ([name] if is_own else transports)]
-            if not any(ends(one, link) for one in asked):
-                seen = [other for other in scenario.links if any(ends(one, other) for one in asked)]
+            if not any(subflow_ends(one, link) for one in asked):
+                seen = [other for other in scenario.links if any(subflow_ends(one, other) for one in asked)]
                 message = f"does not end at '{name}' or one of its peers" if is_own else "does not end at a host"
                 hint = f"use a link at an end of a subflow: {', '.join(seen)}"
                 raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)

@@ -58,8 +58,8 @@ class Network(Graph):
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for workload in self.scenario.workloads.values():
             target, scheduler = self.target(workload), workload.scheduler
-            found[workload.sender].append(WorkloadView(workload.receiver, target, calls=True, scheduler=scheduler))
-            found[workload.receiver].append(WorkloadView(workload.sender, target, calls=False, scheduler=scheduler))
+            found[workload.sender].append(WorkloadView(workload.receiver, target, is_client=True, scheduler=scheduler))
+            found[workload.receiver].append(WorkloadView(workload.sender, target, is_client=False, scheduler=scheduler))
         return found
 
     def target(self, workload: WorkloadBase) -> Port | None:

@@ -19,13 +19,13 @@ LOST = EffectCounter("netem", "drops", "packets that were lost before the queue"
 
 
 class LossKeys(Part):
-    """Loss of packets, each by itself."""
+    """The key of independent loss."""
 
-    loss: Probability = Field(default=Probability(0), description="independent random loss, before the queue")
+    loss: Probability = Field(default=Probability(0), description="probability of independent loss, before the queue")
 
 
 class Loss(Behaviour[LossKeys]):
-    """Every packet is lost with the same probability."""
+    """The loss of every packet with the same probability."""
 
     name = "loss"
     model = LossKeys
@@ -58,7 +58,7 @@ class Loss(Behaviour[LossKeys]):
             yield from ("loss", "random", percent(keys.loss))
 
     def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
-        """A trace may lose everything for a while, a direction may not."""
+        """Return less than 100 %: a trace may lose every packet for a while, a direction may not."""
         return min(first, CERTAIN - 1)
 
     def details(self, shown: DirectionCaption) -> Iterator[str]:

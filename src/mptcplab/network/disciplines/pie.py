@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PIE (RFC 8033): drops at the tail with a probability that brings the delay to a target; also one per flow."""
+"""PIE (RFC 8033), which drops at the tail with a probability that steers the delay to a target, and FQ-PIE."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from mptcplab.units import Rate
 
 
 class PieParameters(Part):
-    """Both times of the control law."""
+    """The parameters of PIE's control law."""
 
-    target: Span | None = Field(default=None, description="delay in the queue that is aimed at")
+    target: Span | None = Field(default=None, description="target delay in the queue")
     update: Span | None = Field(default=None, description="time between updates of the drop probability")
     ecn: Boolean = marks()
 
 
 class Pie(Discipline[PieParameters]):
-    """One queue for all."""
+    """PIE with one queue for all flows."""
 
     name = "pie"
     parameters = PieParameters
@@ -36,7 +36,7 @@ class Pie(Discipline[PieParameters]):
 
 
 class FqPie(Pie):
-    """A queue per flow, PIE in each."""
+    """PIE with one queue per flow."""
 
     name = "fq_pie"
     counters = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)
