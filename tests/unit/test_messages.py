@@ -32,7 +32,7 @@ _ERRORS = {
     "_complain",
 }
 #: Message first, hint second.
-_FAULTS = {"fault", "clash", "idle"}
+_MODEL_ERRORS = {"invalid", "conflict", "idle"}
 #: The guest's own, whose hint the host adds.
 _WITHOUT_HINT = {"GuestError"}
 #: Words that have a capital wherever they stand.
@@ -137,7 +137,7 @@ def _calls(file: Path) -> Iterator[Output]:
 def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Output]:
     name = _name(call)
     hints = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
-    if name in _FAULTS and len(call.args) >= 2:
+    if name in _MODEL_ERRORS and len(call.args) >= 2:
         message, hints = call.args[0], [call.args[1]]
     elif name in _ERRORS and (hints or name not in ("error", "_error", "_complain")) and call.args:
         message = call.args[1 if name == "error" else -1]

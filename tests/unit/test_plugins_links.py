@@ -98,7 +98,7 @@ def test_trace(tmp_path: Path) -> None:
         (("links.link1.forward.police=1 kbit/s",), "lets hardly anything pass"),
         (("links.link2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
         (("links.link2.aqm.perturb=0",), "is out of range"),
-        (("events.0.link=link2",), "cannot be given to a direction without a police"),
+        (("events.0.link=link2",), "cannot change a direction without a police"),
         (("events.0.rate=5 Mbit/s", "links.link1.police=2 Mbit/s"), ""),
     ],
 )
@@ -120,8 +120,14 @@ def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
     ("change", "said"),
     [
         (('name = "police"', 'name = "loss"'), "there is a Behaviour loss already"),
-        (("    police: Rate", "    jitter: Rate"), "the key jitter of the behaviour police is there already"),
-        (("    perturb: Whole", "    target: Whole"), "means something else by target than another discipline"),
+        (
+            ("    police: Rate", "    jitter: Rate"),
+            "the key jitter of the behaviour police belongs to another behaviour already",
+        ),
+        (
+            ("    perturb: Whole", "    target: Whole"),
+            "defines the parameter target differently from another discipline",
+        ),
     ],
 )
 def test_one_that_takes_a_name_of_another_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:

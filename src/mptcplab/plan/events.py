@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Events of a scenario as commands at instants.
+"""Compile the events of a scenario to commands at instants.
 
-A silent failure drops every packet where it enters the link's direction (step 1 of docs/scenario.md): a filter in
-front of the queueing disciplines, so that nothing of them is lost and what is already on the way arrives. An interface
-is set down where the scenario says; a carrier is lost because the other end of the wire is set down, as by a switch
-that loses power. Linux throws addresses (IPv6) and routes away with an interface, and nobody in the lab brings them
-back as a network manager would: so what restores a link says them all again.
+A silent failure drops every packet where it enters the link's direction (step 1 of docs/scenario.md): a filter before
+the queueing disciplines, so that their packets are not lost and packets in flight arrive. An interface is set down at
+the node that the scenario names; a carrier is lost because the other end of the link is set down, as with a switch
+that loses power. When an interface is set down, Linux removes its addresses (IPv6) and routes, and the lab has no
+network manager to restore them: so the commands that restore a link set all of them again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DROP = ("pref", "1", "matchall", "action", "drop")
 
 @dataclass
 class _State:
-    """What is true of the links between two events."""
+    """The state of the links between two events."""
 
     directions: dict[tuple[str, str], DirectionSettings]
     silent: set[tuple[str, str]] = field(default_factory=set)
@@ -37,7 +37,7 @@ class _State:
 
 
 def event_list(network: Network) -> Iterator[Event]:
-    """All events: of traces, of the scenario, of nodes; those of one instant happen in this order."""
+    """Yield all events: of traces, of the scenario, of nodes; those at the same instant happen in this order."""
     yield from trace_events(network)
     scenario = network.scenario
     directions = {
@@ -52,13 +52,13 @@ def event_list(network: Network) -> Iterator[Event]:
 
 
 def changing(network: Network) -> set[tuple[str, str]]:
-    """The directions that get other values while the workloads run."""
+    """Return the directions whose values change while the workloads run."""
     changes = (event for event in network.scenario.events if event.type == "change")
     return traced(network) | {(event.link, direction) for event in changes for direction in event.directions}
 
 
 def hook_commands(network: Network) -> Iterator[Command]:
-    """What silent failures need from the beginning: a place for their filters; one that is there already stays."""
+    """Yield the commands that prepare a hook for the filters of silent failures; an existing hook is kept."""
     for link, direction in dict.fromkeys(_silenced(network)):
         node, device, _ = _drop_place(network, link, direction)
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
@@ -103,7 +103,7 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
     if node_down is not None:
         port = network.ports[node_down, event.link]
         if port.address.version == 6:
-            # As at the beginning (nodad): nobody else has these addresses, and looking for one takes some seconds.
+            # As at set-up (nodad): the addresses are unique, and duplicate address detection takes some seconds.
             yield Command(node_down, ("sysctl", "-qw", f"net.ipv6.conf.{event.link}.accept_dad=0"))
         yield Command(node_down, ("ip", "link", "set", "dev", event.link, "up"))
         if port not in state.without_address:
@@ -112,14 +112,14 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
 
 
 def _readdress(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
-    """An address goes or comes, and with it the endpoint that names it, as network managers do."""
+    """Yield the commands that remove or add an address and the endpoint that names it, as network managers do."""
     port = end_of(network, event)
     node = network.nodes[port.node]
     is_down = state.down.get(event.link) == port.node
     state.without_address ^= {port}
     if event.type == "address-removed":
         yield from node.readdress(network.context_of(port.node), port, add=False)
-        # An interface that is set down has no addresses of IPv6 any more.
+        # An interface that is set down has no IPv6 addresses.
         if not (is_down and port.address.version == 6):
             yield Command(port.node, ("ip", "address", "delete", str(port.address), "dev", port.link))
         return
@@ -130,13 +130,13 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
 
 
 def _address(port: Port) -> Command:
-    """The address of ``port``, said so that it does no harm when it is there already."""
+    """Return the command that sets the address of ``port``, whether or not it exists."""
     address = ("ip", "address", "replace", str(port.address), "dev", port.link)
     return Command(port.node, (*address, "nodad") if port.address.version == 6 else address)
 
 
 def _routes(network: Network, port: Port) -> Iterator[Command]:
-    """All routes that leave by ``port``, likewise."""
+    """Yield the commands that set all routes by ``port``, whether or not they exist."""
     for command in network.nodes[port.node].routes(network.context_of(port.node)):
         argv = command.argv
         if argv[:3] == ("ip", "route", "add") and argv[argv.index("dev") + 1] == port.link:
@@ -144,7 +144,7 @@ def _routes(network: Network, port: Port) -> Iterator[Command]:
 
 
 def end_of(network: Network, event: described.Event) -> Port:
-    """The end of the link that ``event`` is about."""
+    """Return the end of the link that ``event`` concerns."""
     ends = [network.ports[node, event.link] for node in network.scenario.links[event.link].between]
     if event.node is not None:
         return next(port for port in ends if port.node == event.node)
@@ -158,7 +158,7 @@ def _silenced(network: Network) -> Iterator[tuple[str, str]]:
 
 
 def _drop_place(network: Network, link: str, direction: str) -> tuple[str, str, str]:
-    """Node, interface and side of it where packets of a direction vanish: in front of what shapes it."""
+    """Return node, interface and side where a silent failure drops packets of a direction: before its shaping."""
     source, target = network.ends(link, direction)
     if network.nodes[source.node].shapes:
         return source.node, source.link, "egress"
@@ -166,7 +166,7 @@ def _drop_place(network: Network, link: str, direction: str) -> tuple[str, str, 
 
 
 def _value(event: described.Event) -> str:
-    """What is new, in a line."""
+    """Return the event's values as a line of text."""
     if event.type == "down":
         return event.failure_mode
     if event.type == "change":

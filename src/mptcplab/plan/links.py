@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Links as ``ip`` and ``tc`` commands: veth pairs, offloads off, and what each direction does to packets.
+"""Compile links to ``ip`` and ``tc`` commands: veth pairs without offloads, and the shaping of each direction.
 
-Shaping stands where it cannot push back on a sender's TCP: on the egress of a router, or, when a host sends, on the
-far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
-egress is shaped instead, as a host with a slow network card would be.
+Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a host sends, at the
+far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape = "sender"`` a host's own
+egress is shaped instead, like that of a host with a slow network card.
 
-Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says; in front of them, filters may
-act on packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
-:func:`shaping_commands`), and let :func:`change_commands` and :func:`action_changes` give the commands.
+:mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
+packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
+:func:`shaping_commands`), and get the commands from :func:`change_commands` and :func:`action_changes`.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
-#: Preference of the filter of the first behaviour; before it a silent failure drops everything, and behind all of them
-#: stands the redirection to an IFB, which is added without a preference and so gets a high one.
+#: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
+#: last, since it is added without a preference and so gets a high one.
 _FIRST_ACTION = 2
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
-    """Create every link between its two nodes; the interfaces bear the link's name."""
+    """Yield the commands that create every link between its two nodes; both interfaces have the link's name."""
     for name, link in network.scenario.links.items():
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
-        # Without a word of its own the peer has the usual MTU.
+        # Without an option of its own, the peer has the default MTU.
         peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
         yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
-    """Addresses, used at once (no duplicate address detection), and links up."""
+    """Yield the commands that set addresses, without duplicate address detection, and set links up."""
     for port in network.ports_of(node):
         address = ("ip", "address", "add", str(port.address), "dev", port.link)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
@@ -49,13 +49,13 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Offloads off, so that what a queue holds and drops is packets and not bundles of 64 KB."""
+    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB."""
     for port in network.ports_of(node):
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
 
 
 def table_commands(network: Network) -> Iterator[Command]:
-    """Files that the shaping commands read."""
+    """Yield the commands that write the files which shaping commands read."""
     for name, link in network.scenario.links.items():
         for direction in DIRECTIONS:
             for one in IN_PACKET_ORDER:
@@ -63,9 +63,9 @@ def table_commands(network: Network) -> Iterator[Command]:
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
-    """What each direction of every link does to packets.
+    """Yield the commands that shape each direction of every link.
 
-    ``changing`` are the directions (link, "forward" or "backward") that get other values later.
+    ``changing`` has the directions (link, "forward" or "backward") whose values change later.
     """
     directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
     for name, direction in directions:
@@ -75,10 +75,10 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
 
 
 def change_commands(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Command]:
-    """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
+    """Yield the commands that give a ``direction`` of link ``name``, one of the ``changing``, new ``settings``.
 
-    Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
-    a rate keeps one, and a table of delays stays as it is.
+    Queued packets stay queued. Only values may differ from those at set-up: a direction with a rate keeps one, and a
+    table of delays cannot change.
     """
     found = _disciplines(network, name, direction, settings, changeable=True)
     yield from _attach(*_place(network, name, direction), found, "change")
@@ -87,9 +87,9 @@ def change_commands(network: Network, name: str, direction: str, settings: Direc
 def action_changes(
     network: Network, name: str, direction: str, settings: DirectionSettings, before: DirectionSettings | None
 ) -> Iterator[Command]:
-    """Give the filters of one ``way`` of link ``name`` the values of ``direction``, where they have others ``before``.
+    """Yield the commands that give the filters of a ``direction`` new ``settings``, if they differ from ``before``.
 
-    None stands for any others. An action that is there from the start stays, and none is added.
+    If ``before`` is None, all filters are set again. No action is added or removed.
     """
     node, device, side = _entrance(network, name, direction)
     for pref, one in enumerate(IN_PACKET_ORDER, start=_FIRST_ACTION):
@@ -116,7 +116,7 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
 
 
 def _entrance(network: Network, name: str, direction: str) -> tuple[str, str, str]:
-    """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
+    """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
     source, target = network.ends(name, direction)
     node, device = _place(network, name, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
@@ -131,7 +131,7 @@ def _disciplines(
 
 
 def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
-    """The direction with the delay that it has in this run; one that an event made short stays at least its jitter."""
+    """Return the settings with the delay of this run; the delay stays at least the jitter, even if an event cuts it."""
     if not shift_ns:
         return settings
     delay = max(int(settings.jitter), int(settings.delay) + shift_ns)
@@ -159,7 +159,7 @@ def _direction(network: Network, name: str, direction: str, *, changeable: bool)
 
 
 def _place(network: Network, name: str, direction: str) -> tuple[str, str]:
-    """Node and device on which a direction is shaped."""
+    """Return node and device on which a direction is shaped."""
     source, target = network.ends(name, direction)
     if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
         return source.node, source.link
@@ -169,14 +169,14 @@ def _place(network: Network, name: str, direction: str) -> tuple[str, str]:
 def shaper_of(
     network: Network, name: str, direction: str, changing: Container[tuple[str, str]] = ()
 ) -> tuple[str, str] | None:
-    """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
+    """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
     settings = getattr(network.scenario.links[name], direction)
     found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
     return _place(network, name, direction) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
-    """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
+    """Yield the queue of every direction with a rate; its samples include the disciplines below it."""
     for name, link in network.scenario.links.items():
         for direction in DIRECTIONS:
             found = _disciplines(
@@ -188,7 +188,7 @@ def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> 
 
 
 def ifb_name(network: Network, port: Port) -> str:
-    """The IFB behind the ingress of ``port``, named after the number of its link: unique and short."""
+    """Return the name of the IFB behind the ingress of ``port``: the number of its link makes it unique and short."""
     return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 

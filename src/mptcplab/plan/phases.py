@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Offsets that a seed gives to workloads and links, so that runs of different seeds differ in what a scenario leaves
-open: the phase of one packet sequence against another (docs/decisions/0011-phases.md).
+"""Offsets of workloads and links that a seed determines, so that runs with different seeds differ in the phase between
+packet sequences, which a scenario leaves open (docs/decisions/0011-phases.md).
 
-Two kinds, both in whole nanoseconds and constant during a run:
+There are two kinds, both in whole nanoseconds and constant during a run:
 
 - The start of a workload is delayed, by less than one round trip of a full packet on the idle path.
-- Each direction of a link that has a rate gets another delay. The values that it can take span exactly one packet's
-  time at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
-  packets a full drop-tail queue drops; this is what they call the phase.
+- The delay of each direction of a link with a rate is shifted. The possible values span exactly the transmission time
+  of one packet at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
+  packets a full drop-tail queue drops; they call this the phase.
 
-An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays
+An offset is a function of the seed and of the name of the workload or direction, and of nothing else. So it stays
 the same when another workload or link is added, and points of a sweep that share a seed share its phases.
 """
 
@@ -64,12 +64,12 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
 
 
 def phase_notes(phases: Phases) -> list[str]:
-    """Return the offsets as lines for a person; none where nothing is moved."""
+    """Return the offsets as lines of text; none without offsets."""
     starts = [f"start of {name}: {_signed(offset)}" for name, offset in phases.starts_ns.items()]
     delays = [
         f"delay of {name} {direction}: {_signed(offset)}" for (name, direction), offset in phases.delays_ns.items()
     ]
-    head = 'Phases of this seed, in what follows already (phases = "fixed" leaves them out):'
+    head = 'Phases of this seed, included in the commands below (phases = "fixed" removes them):'
     return [head, *(f"  {line}" for line in (*starts, *delays))] if starts or delays else []
 
 
@@ -78,7 +78,7 @@ def _signed(offset_ns: int) -> str:
 
 
 def start_span_ns(network: Network, workload: WorkloadBase) -> int:
-    """Return the time below which the offset of the workload's start stays.
+    """Return the exclusive upper bound of the offset of the workload's start.
 
     It is the round trip of a full packet on the idle path of its first connection, at least a tick of the kernel and a
     ``read_quantum``, and at most a second.
@@ -96,10 +96,10 @@ def start_span_ns(network: Network, workload: WorkloadBase) -> int:
 def delay_span_ns(link: Link, settings: DirectionSettings, *, from_host: bool) -> tuple[int, int]:
     """Return the lowest offset of the direction's delay, and how many ns the offsets span; ``(0, 0)`` for none.
 
-    They are centred on zero where the delay allows it, so that the mean over seeds is the delay of the scenario. No
-    offset makes a delay shorter than its jitter or than nothing.
+    The offsets are centred on zero if the delay allows it, so that the mean over seeds is the delay of the scenario.
+    No offset makes a delay shorter than its jitter, or negative.
 
-    A host that shapes its own egress and has no delay gets no offset: netem takes packets from their socket's account,
+    A host that shapes its own egress without a delay gets no offset: netem would orphan its packets from their socket,
     and TCP would no longer see its own queue (``skb_orphan_partial`` in net/sched/sch_netem.c).
     """
     span = packet_ns(link, settings)
@@ -110,7 +110,7 @@ def delay_span_ns(link: Link, settings: DirectionSettings, *, from_host: bool) -
 
 
 def packet_ns(link: Link, settings: DirectionSettings) -> int:
-    """Return the time that a full packet takes at the direction's rate, in ns; 0 without a rate."""
+    """Return the transmission time of a full packet at the direction's rate, in ns; 0 without a rate."""
     if settings.rate is None:
         return 0
     octets = full_frame(int(link.mtu)) + int(settings.overhead)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces as events: at every step of a trace, the numbers of a direction's queueing disciplines are changed."""
+"""Compile traces to events: each step of a trace changes parameters of a direction's queueing disciplines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mptcplab.steps import Command, Event
 
 
 def traced(network: Network) -> set[tuple[str, str]]:
-    """The directions that follow a trace."""
+    """Return the directions that follow a trace."""
     links = network.scenario.links.items()
     return {
         (name, direction)
@@ -28,7 +28,7 @@ def traced(network: Network) -> set[tuple[str, str]]:
 
 
 def trace_events(network: Network) -> Iterator[Event]:
-    """Every step of every trace; those of a trace that repeats return after its period."""
+    """Yield every step of every trace; the steps of a repeating trace are periodic."""
     for name, link in network.scenario.links.items():
         for direction in DIRECTIONS:
             settings: DirectionSettings = getattr(link, direction)
@@ -40,7 +40,7 @@ def _events(network: Network, name: str, direction: str, settings: DirectionSett
     assert settings.traced is not None
     series, repeats = settings.traced.read, settings.traced.end == "repeat"
     followed = _followed(settings, series, full_frame(int(network.scenario.links[name].mtu)))
-    # The first step sets everything, since it comes behind the set-up, and again behind the last step.
+    # The first step sets all values, since it follows the set-up, and later the last step.
     before: DirectionSettings | None = None
     commands: tuple[Command, ...] = ()
     for step, new in zip(series.steps, followed, strict=True):
@@ -49,7 +49,7 @@ def _events(network: Network, name: str, direction: str, settings: DirectionSett
         different = [*action_changes(network, name, direction, changed, before), *_different(commands, earlier)]
         before = changed
         if new.wakes:
-            # A frame of an experimental protocol, which no host takes, makes the shaper look at its rate.
+            # A frame of an experimental protocol, which hosts ignore, makes the shaper evaluate its rate.
             argv = commands[-1].argv
             different.append(Command(commands[-1].node, nudge(argv[argv.index("dev") + 1])))
         value = ", ".join(f"{key} {VARIABLE_KEYS[key].quantity(value)}" for key, value in step.values)
@@ -58,7 +58,7 @@ def _events(network: Network, name: str, direction: str, settings: DirectionSett
 
 
 def _followed(settings: DirectionSettings, series: Series, frame: int) -> list[TraceValues]:
-    """What the direction gets at each step, of all behaviours that the trace drives."""
+    """Return the direction's values at each step, from all behaviours in the trace."""
     found: list[TraceValues] = []
     for one in dict.fromkeys(OWNERS[key] for key in series.keys):
         values = {key: series.values(key) for key in series.keys if OWNERS[key] is one}
@@ -71,7 +71,7 @@ def _followed(settings: DirectionSettings, series: Series, frame: int) -> list[T
 
 
 def _different(commands: tuple[Command, ...], before: tuple[Command, ...]) -> tuple[Command, ...]:
-    """From the first discipline that changes on: changing one may reset those below it."""
+    """Return the commands from the first change on: a change of a discipline may reset those below it."""
     for index, command in enumerate(commands):
         if index >= len(before) or before[index] != command:
             return commands[index:]

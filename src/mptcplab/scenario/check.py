@@ -158,8 +158,8 @@ def _check_subnets(document: Document, scenario: Scenario) -> None:
     for (outer, network), (inner, below) in itertools.pairwise(ordered):
         if int(below.network_address) <= int(network.broadcast_address):
             culprit, other = (inner, outer) if scenario.links[inner].addresses else (outer, inner)
-            default = "" if scenario.links[other].addresses else " by default"
-            message = f"overlap {subnets[other]}, the network of link '{other}'{default}"
+            default = "" if scenario.links[other].addresses else "default "
+            message = f"overlap {subnets[other]}, the {default}network of link '{other}'"
             hint = "give every link a network of its own, like 192.168.1.0/24 and 192.168.2.0/24"
             raise document.error(("links", culprit, "addresses"), message, hint=hint)
 

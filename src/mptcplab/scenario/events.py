@@ -19,7 +19,7 @@ FailureMode = Literal["silent", "carrier", "interface"]
 class _Event(Part):
     """One change of a link or an address at one instant."""
 
-    at: Time = Field(description="after the lab is set up", examples=["30 s"])
+    at: Time = Field(description="instant, from time zero", examples=["30 s"])
     type: EventType = Field(description="the type of change", examples=["down"])
     link: LinkName = Field(description="the link concerned", examples=["link1"])
     direction: Literal["forward", "backward", "both"] = Field(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A stream of messages, as of a camera or a sensor."""
+"""A stream of messages, like that of a camera or a sensor."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mptcplab.workload.paced import PacedWorkload
 
 
 class Stream(PacedWorkload):
-    """A message of one size at constant intervals, as of a camera or a sensor."""
+    """Messages of one size at constant intervals, like those of a camera or a sensor."""
 
     kind: Literal["stream"]
     packet: Size = Field(default=Size(1200), description="payload of each message")
-    interval: Time = Field(default=Duration(10**7), description="from one message to the next")
-    deadline: Time = Field(default=Duration(150 * 10**6), description="what takes longer is late")
+    interval: Time = Field(default=Duration(10**7), description="time from one message to the next")
+    deadline: Time = Field(default=Duration(150 * 10**6), description="maximum delay of a message that is not late")
 
     @model_validator(mode="after")
     def _sizes(self) -> Stream:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short flows that come at random."""
+"""Short flows with random arrivals."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mptcplab.workload.outputs import completion_metrics
 from mptcplab.workload.request import RequestWorkload
 
 _MAX_FLOWS = 20_000
-#: More connections than a workload can make: its end is that of the arrivals.
+#: More connections than a workload can have, so that it ends with the arrivals.
 _NO_LIMIT = 1_000_000
 
 
 class Web(RequestWorkload):
-    """Short flows, each on a connection of its own, that arrive at random as visitors do."""
+    """Short flows, each on a connection of its own, with random arrivals."""
 
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
 
     kind: Literal["web"]
     duration: Time = Field(description="flows arrive for this long", examples=["10 s"])
-    interval: Microseconds = Field(description="from one arrival to the next, on average", examples=["100 ms"])
+    interval: Microseconds = Field(description="mean time from one arrival to the next", examples=["100 ms"])
     times: TimeDistribution = Field(
-        default="exponential", description="how these times are distributed: exponential is Poisson"
+        default="exponential", description="distribution of these times; exponential gives a Poisson process"
     )
-    response: Size = Field(default=Size(30_000), description="size of a flow, or the mean")
+    response: Size = Field(default=Size(30_000), description="size of a flow, or its mean")
 
     @property
     def advances_time(self) -> bool:
@@ -43,10 +43,11 @@ class Web(RequestWorkload):
         if self.response == 0:
             raise invalid("would transfer nothing", "use more than zero", "response")
         if self.interval == 0 or self.duration > self.interval * _MAX_FLOWS:
-            raise invalid("makes too many flows", f"use a longer one: at most {_MAX_FLOWS} may arrive", "interval")
+            hint = f"use a longer interval: at most {_MAX_FLOWS} flows may arrive"
+            raise invalid("gives too many flows", hint, "interval")
         return self
 
-    def _questions(self) -> Iterator[str]:
+    def _requests(self) -> Iterator[str]:
         yield from ("--connections", str(_NO_LIMIT), "--seconds", self.duration.decimal_seconds)
         yield from ("--arrival-us", microseconds(self.interval), "--response-bytes", str(int(self.response)))
         if self.times == "exponential":
