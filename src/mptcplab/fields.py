@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Types that models are made of: names, whole numbers, times, words, and the base of all tables of a scenario."""
+"""Field types of models: names, whole numbers, times, text; and the base class of all tables of a scenario."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mptcplab.errors import Mistake
 from mptcplab.units import Duration
 
 _END = r"\Z"
-#: Names become network namespaces, interfaces and files, so they keep to what all of these allow.
+#: Names become network namespaces, interfaces and files, so they use only characters that all of these allow.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 _MAX_LINK_NAME = 15  # IFNAMSIZ - 1
 _MAX_NODE_NAME = 32
-#: ``net.ipv4.conf.all`` is no interface; ``lo`` and the tunnels are in every namespace already.
+#: ``net.ipv4.conf.all`` is not an interface; ``lo`` and the tunnels exist in every namespace.
 _NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
 _NOT_NODES = ("all", "default", "host", "lab", "self")
 _ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
@@ -30,18 +30,18 @@ _MAX_TIME = Duration(1000 * 3600 * 10**9)
 
 
 def invalid(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
-    """An error for pydantic to report, with a hint for the user; ``key`` is where in the checked value it lies."""
+    """Return an error for pydantic to report, with a hint for the user; ``key`` is its place in the checked value."""
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
 
 
-#: The same for what does not fit another key, and for what would do nothing.
+#: Errors for a value that conflicts with another key, and for one that would have no effect.
 conflict = partial(invalid, kind=Mistake.CONFLICT)
 idle = partial(invalid, kind=Mistake.IDLE)
 
 
 @dataclass(frozen=True, eq=False)
 class _Text:
-    """Text that ``check`` accepts; ``shape`` says the same to editors, in the words of JSON Schema."""
+    """Text that ``check`` accepts; ``shape`` is the corresponding JSON Schema for editors."""
 
     check: Callable[[str], str]
     shape: dict[str, Any]
@@ -54,7 +54,7 @@ class _Text:
 
 
 def _ecma(pattern: re.Pattern[str]) -> str:
-    """``pattern``, which matches whole texts, as editors read it."""
+    """Return ``pattern``, which matches whole texts, as a regular expression of JSON Schema."""
     return f"^{pattern.pattern.removesuffix(_END)}$"
 
 
@@ -65,7 +65,7 @@ def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
         if len(name) > length:
             raise invalid(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
         if name in reserved:
-            raise invalid(f"is a reserved name, not one for a {noun}", f"Linux uses it otherwise: try {name}1")
+            raise invalid(f"is a reserved name, not one for a {noun}", f"use another name, like {name}1")
         return name
 
     words = {"not": {"enum": list(reserved)}} if reserved else {}
@@ -99,14 +99,14 @@ def _not_longer(time: Duration) -> Duration:
 NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
 LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
 WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
-Algorithm = Annotated[str, matching(_ALGORITHM, "is not a name of the kernel's", 'write one word, like "cubic"')]
-Version = Annotated[str, matching(_VERSION, "is not a version", 'for example kernel = "7.2"')]
+Algorithm = Annotated[str, matching(_ALGORITHM, "is not a valid kernel identifier", 'write one word, like "cubic"')]
+Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
 Line = Annotated[
     str,
     matching(
         re.compile(r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"),
         "is not a line of text",
-        "say in one line what the scenario is about",
+        "write one line of text that is not empty",
     ),
 ]
 Whole = Annotated[int, Strict()]
@@ -114,18 +114,18 @@ Boolean = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Time = Annotated[Duration, AfterValidator(_not_longer)]
 Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
-#: How random times are distributed.
+#: The distribution of random times.
 TimeDistribution = Literal["exponential", "fixed"]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]
 
 
 class Part(BaseModel):
-    """Base of all parts of a scenario: immutable, and no key is accepted that does nothing."""
+    """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def is_set(self, key: str) -> bool:
-        """Whether ``key`` was given a value of its own; writing the default is as good as leaving it out."""
+        """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""
         default = type(self).model_fields[key].get_default(call_default_factory=True)
         return bool(getattr(self, key) != default)

@@ -182,7 +182,7 @@ def test_picture_of_a_plugin() -> None:
     [
         ("mss = 500", "mss = 5", "clamps.tunnel.mss = 5: is out of range"),
         ("mss = 500", 'mss = 500\nout = ["link3"]', 'clamps.tunnel.out[0] = "link3": there is no link'),
-        ('"tunnel", "server"', '"client", "server"', "clamps.tunnel: has one link, so that nothing goes through it"),
+        ('"tunnel", "server"', '"client", "server"', "clamps.tunnel: has only one link, so it forwards nothing"),
         ("[hosts.server]", "[hosts.server]\n[hosts.tunnel]", "clamps.tunnel: is also a host"),
         ('to = "server"', 'to = "tunnel"', 'workloads.early.to = "tunnel": is a clamp'),
         ("[clamps.tunnel]", "[clamps.alone]\nmss = 100\n[clamps.tunnel]", "clamps.alone: has no link"),

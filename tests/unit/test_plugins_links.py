@@ -48,11 +48,11 @@ def test_schema() -> None:
 def test_reference() -> None:
     done = police("-c", "from mptcplab.scenario.reference import reference; print(reference())")
     for line in (
-        "| `police` | rate |  | what comes faster is dropped, and does not wait |",
+        "| `police` | rate |  | rate above which packets are dropped, without a queue |",
         "| `police` | rate |  | new rate of the policer |",
-        "| police | `police` | `police_mbit_s` | `drops` of `clsact`: packets that came too fast |",
-        "| `perturb` | whole number, 1 to 3600 |  | seconds after which flows are mixed anew: sfq |",
-        "a file that rate, delay, jitter, loss or police follow over time",
+        "| police | `police` | `police_mbit_s` | `drops` of `clsact`: packets that the policer dropped |",
+        "| `perturb` | whole number, 1 to 3600 |  | seconds between changes of the hash: sfq |",
+        "a file with values of rate, delay, jitter, loss or police over time",
     ):
         assert line in done.stdout, done.stderr
 
@@ -95,7 +95,7 @@ def test_trace(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("links.link1.forward.police=1 kbit/s",), "lets hardly anything pass"),
+        (("links.link1.forward.police=1 kbit/s",), "drops almost every packet"),
         (("links.link2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
         (("links.link2.aqm.perturb=0",), "is out of range"),
         (("events.0.link=link2",), "cannot change a direction without a police"),
@@ -119,7 +119,7 @@ def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (('name = "police"', 'name = "loss"'), "there is a Behaviour loss already"),
+        (('name = "police"', 'name = "loss"'), "Behaviour loss exists already"),
         (
             ("    police: Rate", "    jitter: Rate"),
             "the key jitter of the behaviour police belongs to another behaviour already",
