@@ -72,7 +72,7 @@ class Quantity(int):
         if len(number) > 9 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) is None:
             return f'write for example "{cls.example}"'
         choices = " or ".join(f'"{number} {unit}"' for unit in cls.probable)
-        return f"write a number and a unit in quotes, like {choices}"
+        return f"write a number and a unit, like {choices}"
 
     @classmethod
     def _factor(cls, unit: str) -> int:

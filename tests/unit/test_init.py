@@ -219,7 +219,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
         ("How many paths", "two"),
         ('"two" is not a whole number from 1 to 16', "2"),
         ("Path 1", "100 MB/s"),
-        ("'MB/s' is not a unit of a rate (rates are in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
+        ("'MB/s' is not a unit of a rate (write rates in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
         ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
         ("What transfers data", "torrent"),
         ("is not a workload", "iperf3"),

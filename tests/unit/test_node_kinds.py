@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kind of node, by its example: it loads, compiles, says what it does and is drawn. Also one of a plugin."""
+"""The example of every kind of node loads, compiles, and has a caption and a shape; also for a plugin's kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINKS = {"link1": {"between": ["client", "it"]}, "link2": {"between": ["it", "se
 
 
 def resolved(kind: str) -> Scenario:
-    """The smallest scenario with a node of the kind, called ``it``."""
+    """Return the smallest scenario with a node of the kind, called ``it``."""
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     nodes: dict[str, Any] = {"hosts": hosts}
     nodes.setdefault(NODE_KINDS[kind].table, {})["it"] = NODE_KINDS[kind].example
@@ -52,13 +52,13 @@ def test_example(kind: str) -> None:
     assert {child.tag for child in shape} > {"title", "text"}, "and an outline"
 
 
-def test_only_what_a_node_does_beside_its_kind_has_words() -> None:
+def test_only_functions_beyond_the_kind_have_a_caption() -> None:
     router = NODE_KINDS["router"]
     assert router.caption({"nat": [], "middlebox": {"strip": []}}) == ""
     assert router.caption(router.example) == "NAT at link2; strips mp_join"
 
 
-def test_who_forwards_has_no_sockets_and_shapes() -> None:
+def test_nodes_that_forward_shape_and_have_no_sockets() -> None:
     nodes = resolved("router").nodes
     assert {name: (node.forwards, node.own_transport is None, node.shapes) for name, node in nodes.items()} == {
         "client": (False, False, False),
@@ -68,7 +68,7 @@ def test_who_forwards_has_no_sockets_and_shapes() -> None:
 
 
 class _Speaking(Router):
-    """A router with MPTCP of its own: a field, and where it is."""
+    """A router with MPTCP sockets of its own."""
 
     transport: Transport = Field(default_factory=Transport)
 
@@ -98,7 +98,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
     assert not it.shapes, "its sockets would see the queue"
 
 
-def test_a_recording_may_know_other_kinds() -> None:
+def test_a_recording_may_have_unknown_kinds() -> None:
     assert kind_of("host") is NODE_KINDS["host"]
     with pytest.raises(LabError, match="'clamp'"):
         kind_of("clamp")
@@ -135,7 +135,7 @@ def test_schema_of_a_plugin() -> None:
 def test_reference_of_a_plugin() -> None:
     reference = printed("-m", "mptcplab.scenario.reference")
     assert "### `[clamps.NAME]`" in reference
-    assert "| `mss` | whole number, 88 to 65535 | required | the largest segment |" in reference
+    assert "| `mss` | whole number, 88 to 65535 | required | maximum segment size |" in reference
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures of a scenario: which programs they become, and what becomes of what these wrote."""
+"""Captures of a scenario: their programs, and the files made of the programs' output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
     assert {program.role for program in programs[:3]} == {"server"}
     assert [program.node for program in programs[:3]] == ["client", "r1", "r1"]
     assert "tcpdump -i access2 -n -p -s 128 " in programs[0].argv[-1]
-    assert programs[3].name == "bulk.server", "captures run before anything else does"
+    assert programs[3].name == "bulk.server", "captures start before all other programs"
 
 
 def test_no_capture_no_change(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A behaviour of links and a discipline from one file outside of the package are found by all that knows of them."""
+"""A plugin's link behaviour and discipline, one file outside of the package, appear everywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SCENARIO = PLUGINS / "police.toml"
 POLICE = PLUGINS / "police.py"
 police = partial(run, plugins=str(POLICE))
-#: A trace in place of the event, and a host that sends.
+#: A trace in place of the event, and a host as the sender.
 TRACED = """
 title = "A line whose policer follows a trace"
 topology = { preset = "disjoint-paths" }
@@ -30,14 +30,14 @@ size = "1 MB"
 
 
 def printed(*arguments: str) -> str:
-    """Return what a command prints that has to succeed."""
+    """Return the output of a command that must succeed."""
     done = police("-m", "mptcplab", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_schema() -> None:
-    """The keys stand at links, in their directions, in events, and in the table of the discipline."""
+    """Links, their directions, events and the discipline's table have the keys."""
     definitions = json.loads(printed("schema"))["definitions"]
     places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
     assert sorted(places) == ["DirectionSettings", "Event", "WrittenLink"]
@@ -65,7 +65,7 @@ def test_show() -> None:
 
 
 def test_plan() -> None:
-    """The filters stand before the queueing disciplines, and an event changes one without a gap."""
+    """The filters precede the queueing disciplines, and an event replaces one at one instant."""
     plan = printed("plan", str(SCENARIO))
     action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
     assert "tc filter add dev link1 egress pref 7 " + action.format(4) in plan
@@ -76,7 +76,7 @@ def test_plan() -> None:
 
 
 def test_trace(tmp_path: Path) -> None:
-    """Its steps change only the policer; where a host sends, packets meet one at the far end of the wire."""
+    """Its steps change only the policer; for a sending host, the policer is at the far end of the link."""
     (tmp_path / "police.csv").write_text("time_s,police_mbit_s\n0,4\n1,2\n2,4\n")
     (tmp_path / "s.toml").write_text(TRACED)
     lines = printed("plan", str(tmp_path / "s.toml")).splitlines()
@@ -109,8 +109,8 @@ def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], said: str) 
     assert said in done.stderr
 
 
-def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
-    """Filters are features as disciplines are."""
+def test_an_engine_without_a_capability_is_refused() -> None:
+    """Filters are features, like disciplines."""
     done = run("-m", "mptcplab", "run", str(SCENARIO), "--engine", "loud", plugins=f"{POLICE}:{PLUGINS / 'loud.py'}")
     assert done.returncode == 2
     assert "cannot do to packets what the scenario asks for: police, sfq" in done.stderr
@@ -130,7 +130,7 @@ def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
         ),
     ],
 )
-def test_one_that_takes_a_name_of_another_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_a_duplicate_name_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(POLICE.read_text().replace(*change))
     done = run("-m", "mptcplab", "show", str(SCENARIO), plugins=str(file))
