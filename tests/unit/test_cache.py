@@ -44,7 +44,7 @@ def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
 
 def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
     """While another process holds the lock, ``waiting`` is called; then the lock is acquired."""
-    said: list[str] = []
+    calls: list[str] = []
     ready, tell_ready = os.pipe()
     child = os.fork()
     if child == 0:
@@ -57,9 +57,9 @@ def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
     os.read(ready, 1)
 
     def waiting() -> None:
-        said.append("waiting")
+        calls.append("waiting")
         (tmp_path / "waiting").touch()
 
     with locked("x", tmp_path, waiting=waiting):
-        assert said == ["waiting"]
+        assert calls == ["waiting"]
     os.waitpid(child, 0)

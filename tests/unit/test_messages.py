@@ -153,9 +153,9 @@ def _outputs(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> It
             yield Output(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
 
 
-ALL = [said for file in sorted(SOURCE.rglob("*.py")) for said in _calls(file)]
-MESSAGES = [(said.place, said.message) for said in ALL if said.message]
-HINTS = [(said.place, said.hint) for said in ALL if said.hint]
+ALL = [output for file in sorted(SOURCE.rglob("*.py")) for output in _calls(file)]
+MESSAGES = [(output.place, output.message) for output in ALL if output.message]
+HINTS = [(output.place, output.hint) for output in ALL if output.hint]
 
 
 def test_there_are_many() -> None:
@@ -169,7 +169,7 @@ def _starts_low(text: str) -> bool:
 
 
 def test_messages_begin_low() -> None:
-    assert [said for said in MESSAGES if not _starts_low(said[1])] == []
+    assert [output for output in MESSAGES if not _starts_low(output[1])] == []
 
 
 def test_messages_are_one_sentence_without_a_full_stop() -> None:
@@ -180,13 +180,13 @@ def test_messages_are_one_sentence_without_a_full_stop() -> None:
 
 def test_hints_are_there() -> None:
     """Only an interruption by the user needs no hint."""
-    lacking = [said for said in ALL if said.needs_hint and said.message not in ("interrupted", None)]
+    lacking = [output for output in ALL if output.needs_hint and output.message not in ("interrupted", None)]
     assert lacking == []
 
 
 def test_hints_are_in_the_same_style() -> None:
-    assert [said for said in HINTS if not _starts_low(said[1])] == []
-    assert [said for said in HINTS if said[1].rstrip().endswith((".", "!"))] == []
+    assert [output for output in HINTS if not _starts_low(output[1])] == []
+    assert [output for output in HINTS if output[1].rstrip().endswith((".", "!"))] == []
 
 
 def test_user_input_is_quoted() -> None:
@@ -200,7 +200,7 @@ def test_apostrophes_and_words() -> None:
     wrong = re.compile(
         r"\b(can't|don't|isn't|won't|doesn't|please|sorry|oops|invalid|illegal|failed to|unable to)\b", re.I
     )
-    assert [said for said in (*MESSAGES, *HINTS) if wrong.search(said[1])] == []
+    assert [output for output in (*MESSAGES, *HINTS) if wrong.search(output[1])] == []
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCo
     return next(one for one in network_counters(recording).directions if (one.link, one.direction) == place)
 
 
-def _said(recording: Recording) -> list[str]:
+def _warnings(recording: Recording) -> list[str]:
     return list(network_warnings(network_counters(recording)))
 
 
@@ -135,16 +135,16 @@ def test_chances_of_loss_are_those_of_all_behaviours(
 def test_losses_that_chance_does_not_explain(tmp_path: Path, loss: str, drops: int, is_reported: bool) -> None:
     text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
     recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
-    said = _said(recording)
-    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in said] == [True] * is_reported, said
+    warnings = _warnings(recording)
+    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in warnings] == [True] * is_reported, warnings
 
 
 def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
     recording = _recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
     _events(tmp_path, ("down", "link1", "silent"), ("up", "link1", ""))
-    assert len(_said(recording)) == 1, "silently dropped packets never reach the queue"
+    assert len(_warnings(recording)) == 1, "silently dropped packets never reach the queue"
     _events(tmp_path, ("down", "link1", "carrier"), ("up", "link1", ""))
-    assert _said(recording) == []
+    assert _warnings(recording) == []
     assert _seen(recording).unknown == "its interface was down, which empties queues without counting"
 
 
@@ -156,16 +156,16 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     (of_server,) = (one for one in network_counters(recording).endpoints if one.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
-    assert _said(recording) == []
+    assert _warnings(recording) == []
     file.write_text(json.dumps([asked | {"backup": True}]))
     differs = "the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal and with 10.0.4.2 backup"
-    assert _said(recording) == [f"{differs} signal"]
+    assert _warnings(recording) == [f"{differs} signal"]
     file.write_text("[]")
-    assert _said(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
+    assert _warnings(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
     _events(tmp_path, ("address-removed", "link2", ""))
-    assert _said(recording) == [], "it went with its address"
+    assert _warnings(recording) == [], "it went with its address"
     (file.parent / "mptcp-limits.json").write_text('[{"add_addr_accepted": 8, "subflows": 2}]')
-    assert "without at most 8 subflows and with at most 2 subflows" in _said(recording)[0]
+    assert "without at most 8 subflows and with at most 2 subflows" in _warnings(recording)[0]
 
 
 def test_middleboxes(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): 
 
 def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
     recording = _recording(tmp_path / "a", counts=BUSY)
-    said = "MPTCP was in use, but no data went by access2 of client and link2 of server"
-    assert _unused(recording, ["access1>link1"]) == [said]
+    warnings = "MPTCP was in use, but no data went by access2 of client and link2 of server"
+    assert _unused(recording, ["access1>link1"]) == [warnings]
     assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "an existing subflow reports itself"
     _events(tmp_path / "a", ("down", "access2", "silent"))
     assert _unused(recording, ["access1>link1"]) == [], "the other end of the path cannot carry data either"

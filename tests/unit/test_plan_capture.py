@@ -72,10 +72,10 @@ def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
-def _left(folder: Path, said: str) -> Path:
+def _left(folder: Path, stderr: str) -> Path:
     (folder / "out").mkdir()
     (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
-    (folder / "out" / "capture.client-access1.err").write_text(said)
+    (folder / "out" / "capture.client-access1.err").write_text(stderr)
     return folder
 
 
@@ -87,14 +87,14 @@ def test_captures_become_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("stderr", "message"),
     [
         (SAID % (90, 100, 10), "the capture client-access1 lost 10 of 100 packets"),
         ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end as it should"),
         ("", "the capture client-access1 did not end as it should"),
     ],
 )
-def test_captures_with_holes_fail(tmp_path: Path, said: str, message: str) -> None:
+def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:
     with pytest.raises(LabError) as error:
-        collect(_left(tmp_path, said), ["capture.client-access1"])
+        collect(_left(tmp_path, stderr), ["capture.client-access1"])
     assert error.value.message == message

@@ -64,10 +64,10 @@ def test_nodes_declare_their_programs(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
+    "keys", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
 )
-def test_links_declare_their_programs(said: dict[str, Any]) -> None:
-    link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **said}}
+def test_links_declare_their_programs(keys: dict[str, Any]) -> None:
+    link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **keys}}
     workload = {"kind": "flow", "from": "client", "to": "server", "size": "1 kB"}
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     scenario = {"title": "t", "hosts": hosts, "links": {"link1": link}, "workloads": {"bulk": workload}}

@@ -93,7 +93,7 @@ def test_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (("links.link1.forward.police=1 kbit/s",), "drops almost every packet"),
         (("links.link2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
@@ -102,11 +102,11 @@ def test_trace(tmp_path: Path) -> None:
         (("events.0.rate=5 Mbit/s", "links.link1.police=2 Mbit/s"), ""),
     ],
 )
-def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], said: str) -> None:
+def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], message: str) -> None:
     sets = [word for each in change for word in ("--set", each)]
     done = police("-m", "mptcplab", "show", str(SCENARIO), *sets)
-    assert done.returncode == (2 if said else 0)
-    assert said in done.stderr
+    assert done.returncode == (2 if message else 0)
+    assert message in done.stderr
 
 
 def test_an_engine_without_a_capability_is_refused() -> None:
@@ -117,7 +117,7 @@ def test_an_engine_without_a_capability_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (('name = "police"', 'name = "loss"'), "Behaviour loss exists already"),
         (
@@ -130,10 +130,10 @@ def test_an_engine_without_a_capability_is_refused() -> None:
         ),
     ],
 )
-def test_a_duplicate_name_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_a_duplicate_name_is_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(POLICE.read_text().replace(*change))
     done = run("-m", "mptcplab", "show", str(SCENARIO), plugins=str(file))
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -187,7 +187,7 @@ def test_identical_differences_are_certain(values: list[float], shift: int) -> N
 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15), (1.0, 10), (1.5, 6), (2.0, 5), (20, 2)])
 def test_repeats_needed_are_those_of_cohen_s_tables(effect: float, n: int) -> None:
-    """Paired t test, two-sided, 5 %, power 80 %: what G*Power and Cohen (1988, table 2.4.1) give for 0.2, 0.5, 0.8."""
+    """Paired t test, two-sided, 5 %, power 80 %: those of G*Power and Cohen (1988, table 2.4.1) for 0.2, 0.5, 0.8."""
     assert repeats_needed(effect, 0.05) == n
 
 

@@ -49,7 +49,7 @@ class NodeBase(Part):
 
     @property
     def shapes(self) -> bool:
-        """Whether the node itself shapes what it sends; if not, the far end does, where its sockets see no queue."""
+        """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
 
     # -- its part of a plan

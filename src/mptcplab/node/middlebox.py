@@ -62,7 +62,7 @@ class Middlebox(Part):
     )
 
     @model_validator(mode="after")
-    def _sensible(self) -> Middlebox:
+    def _check(self) -> Middlebox:
         self._check_once()
         if self.out and not (self.strip or self.drop or self.mangle or self.damage):
             raise idle("does nothing by itself", 'add an action, like strip = ["mp_join"]', "out")

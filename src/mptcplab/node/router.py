@@ -17,7 +17,7 @@ from mptcplab.steps import Command, Counter
 
 
 class Router(NodeBase):
-    """Forwards packets between its links, and shapes what it sends."""
+    """Forwards packets between its links, and shapes its own egress."""
 
     kind = "router"
     table = "routers"
@@ -40,7 +40,7 @@ class Router(NodeBase):
     )
 
     @model_validator(mode="after")
-    def _once(self) -> Router:
+    def _check_nat(self) -> Router:
         if len(set(self.nat)) != len(self.nat):
             raise invalid("names a link twice", "name each link once", "nat")
         return self

@@ -25,7 +25,7 @@ class Endpoint(Part):
     port: Whole | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only", examples=[80])
 
     @model_validator(mode="after")
-    def _sensible(self) -> Endpoint:
+    def _check(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
             raise conflict('needs the flag "signal"', 'add "signal" to the flags, or remove the port', "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
@@ -161,7 +161,7 @@ class Transport(Part):
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=SYSCTL_EXAMPLE)
 
     @model_validator(mode="after")
-    def _managed(self) -> Transport:
+    def _check_path_manager(self) -> Transport:
         """Refuse keys of the other path manager."""
         if self.path_manager == "kernel":
             for key in ("modes", "subflows_per_pair"):
@@ -178,7 +178,7 @@ class Transport(Part):
         return self
 
     @model_validator(mode="after")
-    def _without_contradiction(self) -> Transport:
+    def _check_sysctl(self) -> Transport:
         for key, name in _OWN_SETTINGS.items():
             if name in self.sysctl and self.is_set(key):
                 raise conflict(f"is also set by `{key}`", "remove one of the two", "sysctl", name)

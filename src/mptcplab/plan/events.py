@@ -60,7 +60,7 @@ def changing(network: Network) -> set[tuple[str, str]]:
 def hook_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that prepare a hook for the filters of silent failures; an existing hook is kept."""
     for link, direction in dict.fromkeys(_silenced(network)):
-        node, device, _ = _drop_place(network, link, direction)
+        node, device, _ = _drop_point(network, link, direction)
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
 
 
@@ -84,7 +84,7 @@ def _fail(network: Network, state: _State, event: described.Event) -> Iterator[C
     if event.failure_mode == "silent":
         for direction in event.directions:
             state.silent.add((event.link, direction))
-            node, device, side = _drop_place(network, event.link, direction)
+            node, device, side = _drop_point(network, event.link, direction)
             yield Command(node, ("tc", "filter", "add", "dev", device, side, *_DROP))
         return
     port = end_of(network, event)
@@ -97,7 +97,7 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
     for direction in event.directions:
         if (event.link, direction) in state.silent:
             state.silent.remove((event.link, direction))
-            node, device, side = _drop_place(network, event.link, direction)
+            node, device, side = _drop_point(network, event.link, direction)
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", "1"))
     node_down = state.down.pop(event.link, None)
     if node_down is not None:
@@ -157,7 +157,7 @@ def _silenced(network: Network) -> Iterator[tuple[str, str]]:
             yield from ((event.link, direction) for direction in event.directions)
 
 
-def _drop_place(network: Network, link: str, direction: str) -> tuple[str, str, str]:
+def _drop_point(network: Network, link: str, direction: str) -> tuple[str, str, str]:
     """Return node, interface and side where a silent failure drops packets of a direction: before its shaping."""
     source, target = network.ends(link, direction)
     if network.nodes[source.node].shapes:

@@ -69,7 +69,7 @@ def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()
     """
     directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
     for name, direction in directions:
-        yield from _direction(network, name, direction, changeable=(name, direction) in changing)
+        yield from _shape(network, name, direction, changeable=(name, direction) in changing)
     for name, direction in directions:
         yield from _actions(network, name, direction)
 
@@ -81,7 +81,7 @@ def change_commands(network: Network, name: str, direction: str, settings: Direc
     table of delays cannot change.
     """
     found = _disciplines(network, name, direction, settings, changeable=True)
-    yield from _attach(*_place(network, name, direction), found, "change")
+    yield from _attach(*_shaping_point(network, name, direction), found, "change")
 
 
 def action_changes(
@@ -91,7 +91,7 @@ def action_changes(
 
     If ``before`` is None, all filters are set again. No action is added or removed.
     """
-    node, device, side = _entrance(network, name, direction)
+    node, device, side = _filter_point(network, name, direction)
     for pref, one in enumerate(IN_PACKET_ORDER, start=_FIRST_ACTION):
         words = one.actions(settings)
         if words and (before is None or words != one.actions(before)):
@@ -101,7 +101,7 @@ def action_changes(
 
 
 def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
-    node, device, side = _entrance(network, name, direction)
+    node, device, side = _filter_point(network, name, direction)
     found = [one.actions(getattr(network.scenario.links[name], direction)) for one in IN_PACKET_ORDER]
     if any(found):
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
@@ -115,10 +115,10 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
     return Command(node, argv, features=words[:1])
 
 
-def _entrance(network: Network, name: str, direction: str) -> tuple[str, str, str]:
+def _filter_point(network: Network, name: str, direction: str) -> tuple[str, str, str]:
     """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
     source, target = network.ends(name, direction)
-    node, device = _place(network, name, direction)
+    node, device = _shaping_point(network, name, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
@@ -138,14 +138,14 @@ def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
     return settings.model_copy(update={"delay": Duration(delay)})
 
 
-def _direction(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
+def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
     found = _disciplines(
         network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
     )
     if not found:
         return
     source, target = network.ends(name, direction)
-    node, ifb = _place(network, name, direction)
+    node, ifb = _shaping_point(network, name, direction)
     if node == source.node:
         yield from _attach(node, source.link, found)
         return
@@ -158,7 +158,7 @@ def _direction(network: Network, name: str, direction: str, *, changeable: bool)
     yield Command(target.node, ingress)
 
 
-def _place(network: Network, name: str, direction: str) -> tuple[str, str]:
+def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, str]:
     """Return node and device on which a direction is shaped."""
     source, target = network.ends(name, direction)
     if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
@@ -172,7 +172,7 @@ def shaper_of(
     """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
     settings = getattr(network.scenario.links[name], direction)
     found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
-    return _place(network, name, direction) if found else None
+    return _shaping_point(network, name, direction) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
@@ -184,7 +184,7 @@ def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> 
             )
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:
-                yield Queue(*_place(network, name, direction), shapers[0], name, direction)
+                yield Queue(*_shaping_point(network, name, direction), shapers[0], name, direction)
 
 
 def ifb_name(network: Network, port: Port) -> str:

@@ -39,7 +39,7 @@ class _Event(Part):
     )
 
     @model_validator(mode="after")
-    def _sensible(self) -> _Event:
+    def _check(self) -> _Event:
         if self.type == "change" and not self.new:
             raise idle("has no value to change", f"add {VARIABLE_KEY_NAMES}", "type")
         if self.type != "change" and self.new:
@@ -110,4 +110,4 @@ def _list(events: Any) -> Any:
     return events
 
 
-Events = Annotated[tuple[Event, ...], BeforeValidator(_list), Field(description="what changes while the workloads run")]
+Events = Annotated[tuple[Event, ...], BeforeValidator(_list), Field(description="changes while the workloads run")]

@@ -99,7 +99,7 @@ LINK_PRESETS: dict[str, LinkPreset] = {
         None,
         9,
         None,
-        "public Wi-Fi of a coffee-shop chain with what is behind it",
+        "public Wi-Fi of a coffee-shop chain, with its uplink",
         "OpenSignal, US, 2014: mean of users' tests, download alone; "
         "https://elblogdeformacion.blogspot.com/2014/08/coffee-rankings-are-personal-but-in-wi.html",
     ),
@@ -124,7 +124,7 @@ LinkPresetName = Literal[
 ]  # fmt: skip
 
 
-def spread_presets(document: Document) -> frozenset[KeyPath]:
+def expand_presets(document: Document) -> frozenset[KeyPath]:
     """Replace the ``preset`` of every link by its keys; keys of the link itself take precedence.
 
     Return the keys that were set: a trace takes precedence over them, too.
@@ -133,10 +133,10 @@ def spread_presets(document: Document) -> frozenset[KeyPath]:
     links = document.tables.get("links")
     found = links.items() if isinstance(links, dict) else ()
     named = [name for name, link in found if isinstance(link, dict) and "preset" in link]
-    return frozenset(key for name in named for key in _spread(document, ("links", name)))
+    return frozenset(key for name in named for key in _expand(document, ("links", name)))
 
 
-def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
+def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     at: KeyPath = (*path, "preset")
     link = document.tables["links"][path[-1]]
     preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None

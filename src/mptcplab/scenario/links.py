@@ -45,7 +45,7 @@ class DirectionSettings(_Keys):
         return self.trace if isinstance(self.trace, Trace) else None
 
     @model_validator(mode="after")
-    def _behaves(self) -> DirectionSettings:
+    def _check_behaviours(self) -> DirectionSettings:
         for one in BEHAVIOURS:
             one.check(self)
         return self
@@ -67,7 +67,7 @@ class Link(Part):
     mtu: Size = Field(default=Size(MTU), description="largest packet, without its Ethernet header", examples=["1400 B"])
 
     @model_validator(mode="after")
-    def _two_ends(self) -> Link:
+    def _check_ends(self) -> Link:
         if self.between[0] == self.between[1]:
             raise conflict(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
         if not MIN_MTU <= self.mtu <= MAX_MTU:
@@ -75,7 +75,7 @@ class Link(Part):
         return self
 
     @model_validator(mode="after")
-    def _limits_need_rates(self) -> Link:
+    def _check_rates(self) -> Link:
         """Refuse keys of the queue without a rate, unless both directions share them and the other has a rate."""
         for key in (key for one in BEHAVIOURS for key in one.needs_rate):
             sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).is_set(key)}

@@ -32,7 +32,7 @@ from mptcplab.scenario.document import (
     split_key,
 )
 from mptcplab.scenario.explain import first_error
-from mptcplab.scenario.link_presets import spread_presets
+from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
@@ -231,10 +231,10 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
     _expand_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
-    presets = spread_presets(at_point)
-    _spread_links(at_point)
+    presets = expand_presets(at_point)
+    _expand_links(at_point)
     read_traces(at_point, presets)
-    _spread_transport(at_point)
+    _expand_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)
     except ValidationError as error:
@@ -283,7 +283,7 @@ def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Ta
         raise document.error(("links", name), f"is not part of {topology}", hint=hint, kind=Mistake.REFERENCE)
 
 
-def _spread_links(document: Document) -> None:
+def _expand_links(document: Document) -> None:
     """Copy keys of a direction from a link to its ``forward`` and ``backward``, whose own keys take precedence."""
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
@@ -296,7 +296,7 @@ def _spread_links(document: Document) -> None:
                 _inherit(document, ("links", name, side), shared, ("links", name))
 
 
-def _spread_transport(document: Document) -> None:
+def _expand_transport(document: Document) -> None:
     """Copy ``[transport]`` to all nodes that share it; the keys of a node's own table take precedence."""
     transport = document.tables.get("transport", {})
     try:

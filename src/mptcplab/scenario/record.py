@@ -33,7 +33,7 @@ class Capture(Part):
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Capture:
+    def _check(self) -> Capture:
         if not _MIN_SNAPLEN <= self.snaplen <= _MAX_SNAPLEN:
             word = "truncates headers" if self.snaplen < _MIN_SNAPLEN else "is longer than any packet"
             hint = f'use from "{_MIN_SNAPLEN} B" to "{_MAX_SNAPLEN // 1024} KiB", which keeps whole packets'
@@ -59,7 +59,7 @@ class Record(Part):
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Record:
+    def _check(self) -> Record:
         if self.interval == 0:
             raise invalid("is not an interval", 'use "1 ms" or more', "interval")
         return self

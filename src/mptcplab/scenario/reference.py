@@ -74,7 +74,7 @@ def _sections() -> Iterator[str]:
     for key, table in tables_of(DirectionSettings).items():
         yield _section(f"`{key}` of a link", table)
     yield _behaviours()
-    yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
+    yield _section("`[workloads.NAME]`, keys of every kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
     for name, model in KINDS.items():
         yield _section(f'`[workloads.NAME]` with `kind = "{name}"`', model, leave_out=shared)

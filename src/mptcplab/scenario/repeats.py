@@ -35,7 +35,7 @@ class Repeats(Part):
     max: Whole = Field(default=30, ge=2, le=MAX_REPEATS, description="maximum number of runs", examples=[30])
 
     @model_validator(mode="after")
-    def _possible(self) -> Repeats:
+    def _check(self) -> Repeats:
         if self.until == 0:
             raise invalid("is never reached", 'use a share, like until = "2 %"', "until")
         if self.min > self.max:

@@ -165,14 +165,14 @@ def _head(answers: Answers) -> str:
     repeats = f"repeats = {answers.repeats} # every point runs with this many seeds: seed, seed + 1, ..."
     return "\n".join(
         (
-            "# An experiment of mptcplab. What would happen: `mptcplab show FILE`; to run it: `mptcplab run FILE`.",
-            "# Every key is explained by the scenario language's reference, docs/scenario.md.",
+            "# An mptcplab experiment. To see its runs: `mptcplab show FILE`; to run it: `mptcplab run FILE`.",
+            "# The reference of the scenario language, docs/scenario.md, explains every key.",
             "#",
             *drawing,
             f"title = {_quoted(answers.title)}",
-            '# question = "What is it to answer?" # printed with the results',
+            '# question = "Is MPTCP faster than TCP?" # printed with the results',
             repeats,
-            "# seed = 1 # of the first repeat: it decides random losses, ports and initial sequence numbers",
+            "# seed = 1 # of the first repeat: it determines random losses, ports and initial sequence numbers",
         )
     )
 
@@ -180,7 +180,7 @@ def _head(answers: Answers) -> str:
 def _network(answers: Answers) -> str:
     return "\n".join(
         (
-            "# Hosts client and server, and a router on each path. The access links have no limits.",
+            "# Hosts client and server, and a router on each path. The access links have no rate limit.",
             "[topology]",
             'preset = "disjoint-paths"',
             f"paths = {len(answers.paths)}",
@@ -191,8 +191,8 @@ def _network(answers: Answers) -> str:
 def _link(number: int, path: PathAnswer) -> str:
     first = number == 1
     rows = [
-        ("rate", path.rate, "counts whole Ethernet frames: the payload gets some per cent less"),
-        ("delay", path.delay, f"one way: the round trip takes {Duration(2 * path.delay)}"),
+        ("rate", path.rate, "includes Ethernet headers: goodput is some per cent less"),
+        ("delay", path.delay, f"one-way: the round-trip time is {Duration(2 * path.delay)}"),
         ("loss", path.loss if path.loss else "0 %", "of every packet, at random and in both directions"),
     ]
     written = [f'{key} = "{value}"{f" # {comment}" if first else ""}' for key, value, comment in rows]
@@ -204,11 +204,11 @@ def _workload(answers: Answers) -> str:
     about = {
         "flow": "One bulk transfer by mptcplab's own program, which samples every subflow.",
         "iperf3": "One test by iperf3, unmodified; `mptcpize` makes it open MPTCP sockets.",
-        "transfer": "One file through socat, timed from the start of the client's program to its end.",
+        "transfer": "One file through socat, timed from the start to the end of the client's program.",
     }[answers.kind]
     rows = [
         f"# {about}",
-        "# It connects to the server's address on link1, the path that TCP uses; `via` chooses another one.",
+        "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
         "[workloads.bulk]",
         f'kind = "{answers.kind}"',
         'from = "client"',
@@ -229,13 +229,13 @@ def _workload(answers: Answers) -> str:
 def _sweep(answers: Answers) -> list[str]:
     chosen = ", ".join(f'"{protocol}"' for protocol in answers.protocols)
     transport = [
-        "# What both hosts use. Left out, the kernel's defaults hold.",
+        "# The transport of both hosts. Missing keys keep the kernel's defaults.",
         "[transport]",
         *([f"protocol = {chosen}"] if len(answers.protocols) == 1 else []),
         '# congestion_control = "cubic" # or reno, bbr, westwood, vegas, veno, illinois, dctcp',
     ]
     sweep = [
-        "# Every line below is an axis: all combinations are run.",
+        "# Each line below is an axis: all combinations are run.",
         "[sweep]",
         *([f'"transport.protocol" = [{chosen}]'] if len(answers.protocols) > 1 else []),
         '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',

@@ -109,7 +109,7 @@ class Trace(Part):
     series: SkipJsonSchema[InstanceOf[Series] | None] = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
-    def _possible(self) -> Trace:
+    def _check(self) -> Trace:
         if self.window < _MIN_STEP_NS or self.window % _MS_NS:
             raise invalid("is not a whole number of milliseconds", 'write for example window = "100 ms"', "window")
         return self

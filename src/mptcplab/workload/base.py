@@ -112,7 +112,7 @@ class WorkloadBase(Part):
         return False
 
     @model_validator(mode="after")
-    def _two_hosts(self) -> WorkloadBase:
+    def _check_hosts(self) -> WorkloadBase:
         if self.sender == self.receiver:
             raise conflict("is the same host as `from`", "name two different hosts", "to")
         if self.timeout == 0:

@@ -51,16 +51,16 @@ class Transfer(WorkloadBase):
         yield server(name, self, self._listen(context, is_v6=is_v6))
         generate = Call((FLOW, "pattern", "--bytes", str(int(self.size)), "--seed", str(context.seed)))
         target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
-        send = self._opened(Call(("socat", *_BLOCK, *_PATIENCE, "STDIO", target)), context.client_protocol)
+        send = self._with_algorithms(Call(("socat", *_BLOCK, *_PATIENCE, "STDIO", target)), context.client_protocol)
         yield client(name, self, shell(f"{generate} | {send}", generate, send))
 
     def _listen(self, context: Context, *, is_v6: bool) -> Call:
         """Return the listener; ``fork`` keeps the listening socket, without which further subflows are refused."""
         listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
-        command = self._opened(Call(("socat", *_BLOCK, "-u", listen)), context.server_protocol)
+        command = self._with_algorithms(Call(("socat", *_BLOCK, "-u", listen)), context.server_protocol)
         return shell(f"exec {command} EXEC:'{FLOW} sum'", command, FLOW)
 
-    def _opened(self, call: Call, protocol: Protocol) -> Call:
+    def _with_algorithms(self, call: Call, protocol: Protocol) -> Call:
         """Return ``call`` with its algorithms, since ``socat`` supports neither MPTCP nor schedulers."""
         return with_algorithms(call, protocol, self.congestion_control, self.scheduler)
 

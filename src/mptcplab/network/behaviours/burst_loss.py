@@ -39,7 +39,7 @@ class BurstLoss(Part):
     )
 
     @model_validator(mode="after")
-    def _one_form(self) -> BurstLoss:
+    def _check(self) -> BurstLoss:
         chain = self.p is not None or self.r is not None or self.is_set("lost_in_bad") or self.is_set("lost_in_good")
         summary = self.mean is not None or self.length is not None
         if chain and summary:
