@@ -263,7 +263,7 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
                 raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)
         count = len(weights_by_address(network.context_of(name), transport))
         if count > MAX_WEIGHTS:
-            hint = f"the kernel takes at most {MAX_WEIGHTS}: remove weights of 1, the default"
+            hint = f"use at most {MAX_WEIGHTS}: weights of 1 are the default and can be removed"
             raise document.error(path, f"resolve to {count} addresses", hint=hint, kind=Mistake.VALUE)
 
 

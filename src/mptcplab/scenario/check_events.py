@@ -38,7 +38,7 @@ def check_events(document: Document, scenario: Scenario) -> None:
         path: KeyPath = ("events", index)
         _check_place(document, path, scenario, event)
         if end_ns is not None and event.at >= end_ns:
-            hint = "all workloads have ended by then: use an earlier time, or a longer duration"
+            hint = "use an earlier time, or a longer duration: all workloads have ended by then"
             raise document.error((*path, "at"), "is too late to have an effect", hint=hint, kind=Mistake.IDLE)
         if event.type == "change":
             _check_change(document, path, state, event)
@@ -139,6 +139,6 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
     if (event.type == "address-removed") == (port in state.without_address):
         removed = event.type == "address-removed"
         message = f"removes an address that '{node}' does not have" if removed else f"adds an address that '{node}' has"
-        hint = "all addresses exist at the start: remove one before you add it again"
+        hint = "remove an address before you add it again: all addresses exist at the start"
         raise document.error((*path, "type"), message, hint=hint)
     state.without_address ^= {port}

@@ -119,7 +119,7 @@ class Document:
                 self._check_member(path[:index], part, place)
             below = table[int(part)] if isinstance(table, list) else table.setdefault(str(part), {})
             if not isinstance(below, dict | list):
-                hint = f"{dotted(here)} = {show(below)} is not a table"
+                hint = f"use another key: {dotted(here)} = {show(below)} is not a table"
                 message = "cannot be set below a value"
                 raise ScenarioError(Mistake.TYPE, place, message, hint=hint, key=dotted(path), value=value)
             table = below
@@ -137,8 +137,8 @@ class Document:
         members = lookup(self.tables, path)
         if not isinstance(part, int) or part >= len(members):
             named = dotted((*path, str(part)))
-            hint = f"{dotted(path)} is a list: its members are {dotted(path)}.0 to {dotted(path)}.{len(members) - 1}"
-            raise ScenarioError(Mistake.REFERENCE, place, "there is no such member", hint=hint, key=named)
+            hint = f"use a member of this list: {dotted(path)}.0 to {dotted(path)}.{len(members) - 1}"
+            raise ScenarioError(Mistake.REFERENCE, place, "is not a member of the list", hint=hint, key=named)
 
     def graft(self, path: KeyPath, source: KeyPath, value: Any) -> None:
         """Set the key at ``path`` to a copy of ``value``, whose keys were written below ``source``."""

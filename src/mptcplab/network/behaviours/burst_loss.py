@@ -47,7 +47,9 @@ class BurstLoss(Part):
         if summary and (self.mean is None or self.length is None):
             raise invalid("is incomplete", 'write for example { mean = "1 %", length = "5 packets" }')
         if not summary and (self.p is None or self.r is None):
-            raise invalid("is incomplete", 'like { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }')
+            raise invalid(
+                "is incomplete", 'write { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }'
+            )
         if self.r == 0:
             raise invalid("never leaves the bad state", "use more than zero", "r")
         if self.length == 0:
