@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The cache folder: what is made once and kept, the locks around making it, and folders to work in.
+"""The cache folder: things built once and kept, locks for building them, and working folders.
 
-    ~/.cache/mptcplab/tmp/     folders to work in, each locked by its process
-                      locks/   one empty file per thing that only one process may make
-                      logs/    logs of what failed to be made
+    ~/.cache/mptcplab/tmp/     working folders, each locked by its process
+                      locks/   one empty file per thing that one process at a time may build
+                      logs/    logs of failed builds
 
-All else in it belongs to those who make it: kernels, our own programs, selftests.
+Everything else in it belongs to other modules: kernels, our own programs, selftests.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Digits of the hash of all that went into something, in the name of its folder.
+#: Digits of the hash of a thing's inputs, in the name of its folder.
 KEY_CHARS = 12
 
 
 def cache_root() -> Path:
-    """`$XDG_CACHE_HOME/mptcplab`, or `~/.cache/mptcplab`."""
+    """Return `$XDG_CACHE_HOME/mptcplab`, or `~/.cache/mptcplab`."""
     configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # Its specification: a relative path there does not count.
+    # By its specification, a relative path is ignored.
     base = configured if configured.is_absolute() else Path.home() / ".cache"
     return base / "mptcplab"
 
 
 @contextmanager
 def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock `name` among all processes; `waiting` is called when another one has it."""
+    """Hold the lock `name` among all processes; call `waiting` first if another process holds it."""
     directory = cache / "locks"
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / f"{name}.lock").open("w") as file:
@@ -47,14 +47,14 @@ def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None)
 
 @contextmanager
 def work_dir(name: str, cache: Path) -> Iterator[Path]:
-    """A directory in the cache to work in, removed afterwards whatever happens.
+    """Create a working directory in the cache, and always remove it afterwards.
 
-    Directories left behind by processes that were killed are removed first; one is known
-    to be in use by the lock on its pid file, which ends with the process.
+    Directories of killed processes are removed first; the lock on its pid file, which ends
+    with the process, shows that a directory is in use.
     """
     parent = cache / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
-    # One at a time: a new directory has no lock on it for an instant.
+    # One process at a time: a new directory has no lock for an instant.
     with locked("tmp", cache):
         _remove_leftovers(parent)
         directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
@@ -77,5 +77,5 @@ def _remove_leftovers(parent: Path) -> None:
         except BlockingIOError:
             continue
         except OSError:
-            pass  # No pid file: its process died before it wrote one.
+            pass  # No pid file: its process died before it created one.
         shutil.rmtree(directory, ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Types that models are made of: names, whole numbers, times, words, and the base of all tables of a scenario."""
+"""Field types of models: names, whole numbers, times, text; and the base class of all tables of a scenario."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from mptcplab.errors import Mistake
 from mptcplab.units import Duration
 
 _END = r"\Z"
-#: Names become network namespaces, interfaces and files, so they keep to what all of these allow.
+#: Names become network namespaces, interfaces and files, so they use only characters that all of these allow.
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
-_LONGEST_LINK_NAME = 15  # IFNAMSIZ - 1
-_LONGEST_NODE_NAME = 32
-#: ``net.ipv4.conf.all`` is no interface; ``lo`` and the tunnels are in every namespace already.
+_MAX_LINK_NAME = 15  # IFNAMSIZ - 1
+_MAX_NODE_NAME = 32
+#: ``net.ipv4.conf.all`` is not an interface; ``lo`` and the tunnels exist in every namespace.
 _NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
 _NOT_NODES = ("all", "default", "host", "lab", "self")
 _ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
 #: A version, the name of an entry in the cache, or the path of one.
 _VERSION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,62}|~?/[^\x00-\x1f]{1,1000})\Z")
-_LONGEST_TIME = Duration(1000 * 3600 * 10**9)
+_MAX_TIME = Duration(1000 * 3600 * 10**9)
 
 
-def fault(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
-    """An error for pydantic to report, with a hint for the user; ``key`` is where in the checked value it lies."""
+def invalid(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
+    """Return an error for pydantic to report, with a hint for the user; ``key`` is its place in the checked value."""
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
 
 
-#: The same for what does not fit another key, and for what would do nothing.
-clash = partial(fault, kind=Mistake.CONFLICT)
-idle = partial(fault, kind=Mistake.IDLE)
+#: Errors for a value that conflicts with another key, and for one that would have no effect.
+conflict = partial(invalid, kind=Mistake.CONFLICT)
+idle = partial(invalid, kind=Mistake.IDLE)
 
 
 @dataclass(frozen=True, eq=False)
 class _Text:
-    """Text that ``check`` accepts; ``shape`` says the same to editors, in the words of JSON Schema."""
+    """Text that ``check`` accepts; ``shape`` is the corresponding JSON Schema for editors."""
 
     check: Callable[[str], str]
     shape: dict[str, Any]
@@ -54,18 +54,18 @@ class _Text:
 
 
 def _ecma(pattern: re.Pattern[str]) -> str:
-    """``pattern``, which matches whole texts, as editors read it."""
+    """Return ``pattern``, which matches whole texts, as a regular expression of JSON Schema."""
     return f"^{pattern.pattern.removesuffix(_END)}$"
 
 
 def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
     def check(name: str) -> str:
         if not _NAME.match(name):
-            raise fault(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
+            raise invalid(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
         if len(name) > length:
-            raise fault(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
+            raise invalid(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
         if name in reserved:
-            raise fault(f"is a reserved name, not one for a {noun}", f"Linux uses it otherwise: try {name}1")
+            raise invalid(f"is a reserved name, not one for a {noun}", f"use another name, like {name}1")
         return name
 
     words = {"not": {"enum": list(reserved)}} if reserved else {}
@@ -75,7 +75,7 @@ def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
 def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
     def check(text: str) -> str:
         if not pattern.match(text):
-            raise fault(message, hint)
+            raise invalid(message, hint)
         return text
 
     return _Text(check, {"pattern": _ecma(pattern)})
@@ -84,48 +84,48 @@ def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
 def whole_units(unit: Duration, word: str) -> Any:
     def check(time: Duration) -> Duration:
         if int(time) % int(unit):
-            raise fault(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
+            raise invalid(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
         return time
 
     return AfterValidator(check)
 
 
 def _not_longer(time: Duration) -> Duration:
-    if time > _LONGEST_TIME:
-        raise fault("is not plausible", f"use at most {_LONGEST_TIME}")
+    if time > _MAX_TIME:
+        raise invalid("is not plausible", f"use at most {_MAX_TIME}")
     return time
 
 
-NodeName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "node", _NOT_NODES)]
-LinkName = Annotated[str, _name_of(_LONGEST_LINK_NAME, "link", _NOT_LINKS)]
-WorkloadName = Annotated[str, _name_of(_LONGEST_NODE_NAME, "workload")]
-Algorithm = Annotated[str, matching(_ALGORITHM, "is not a name of the kernel's", 'write one word, like "cubic"')]
-Version = Annotated[str, matching(_VERSION, "is not a version", 'for example kernel = "7.2"')]
+NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
+LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
+WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
+Algorithm = Annotated[str, matching(_ALGORITHM, "is not a valid kernel identifier", 'write one word, like "cubic"')]
+Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
 Line = Annotated[
     str,
     matching(
         re.compile(r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"),
         "is not a line of text",
-        "say in one line what the scenario is about",
+        "write one line of text that is not empty",
     ),
 ]
 Whole = Annotated[int, Strict()]
-Truth = Annotated[bool, Strict()]
+Boolean = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Time = Annotated[Duration, AfterValidator(_not_longer)]
 Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
-#: How random times are distributed.
-Times = Literal["exponential", "fixed"]
+#: The distribution of random times.
+TimeDistribution = Literal["exponential", "fixed"]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]
 
 
 class Part(BaseModel):
-    """Base of all parts of a scenario: immutable, and no key is accepted that does nothing."""
+    """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def says(self, key: str) -> bool:
-        """Whether ``key`` was given a value of its own; writing the default is as good as leaving it out."""
+    def is_set(self, key: str) -> bool:
+        """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""
         default = type(self).model_fields[key].get_default(call_default_factory=True)
         return bool(getattr(self, key) != default)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a plan is made of: ordinary commands, programs on a timeline, events, counters. Everything that has a part in a
-plan gives these.
+"""The elements of a plan: ordinary commands, programs on a timeline, events and counters. Everything that contributes
+to a plan returns these.
 
-Times count from the moment at which the network is set up and every server waits.
+Times count from time zero, when the network is set up and every server is ready.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-#: What the names of our own programs in plans begin with.
+#: The prefix of our own programs' names in plans.
 OURS = "mptcplab-"
 
 
 class Step:
-    """A command line in a plan. ``starts`` names the programs that it starts beside its own, ``argv[0]``.
+    """A command line in a plan. ``starts`` names the programs that it starts, beside its own, ``argv[0]``.
 
-    An engine lets the steps of a plan find the programs that these name and no others: none can be forgotten here.
+    An engine makes exactly these programs available to the steps of a plan, so a missing name causes an error.
     """
 
     argv: tuple[str, ...]
@@ -26,38 +26,38 @@ class Step:
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Every program that runs, by name."""
+        """The names of all programs that run."""
         return (self.argv[0], *self.starts)
 
 
 @dataclass(frozen=True)
 class Call(Step):
-    """A command line before it has a place in a plan."""
+    """A command line that is not yet part of a plan."""
 
     argv: tuple[str, ...]
     starts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As a shell reads it."""
+        """Return it quoted for a shell."""
         return shlex.join(self.argv)
 
-    def behind(self, *words: str) -> Call:
-        """The same, started by the program and its options in ``words``."""
+    def run_by(self, *words: str) -> Call:
+        """Return the call with the program and options in ``words`` before it, as a wrapper."""
         return Call((*words, *self.argv), (*words[:1], *self.starts, self.argv[0]))
 
 
 def shell(line: str, *starts: str | Call) -> Call:
-    """A line for ``sh``. ``starts`` are the programs in it, those that shells carry out themselves left out."""
+    """Return a call of ``sh`` with ``line``. ``starts`` are the programs in it, without shell built-ins."""
     names = [name for one in starts for name in (one.uses if isinstance(one, Call) else (one,))]
     return Call(("sh", "-c", line), tuple(dict.fromkeys(names)))
 
 
 @dataclass(frozen=True)
 class Command(Step):
-    """One command that must succeed. ``node`` is where it runs; None is outside of all nodes.
+    """A command that must succeed. It runs on ``node``, or outside of all nodes if that is None.
 
-    ``features`` are what it makes the kernel do to packets: queueing disciplines and what filters do by the names of
-    ``tc``, and ``nft``.
+    ``features`` are the kernel's packet processing features that it uses: queueing disciplines and filter actions by
+    their names in ``tc``, and ``nft``.
     """
 
     node: str | None
@@ -68,9 +68,9 @@ class Command(Step):
 
 @dataclass(frozen=True)
 class Program(Step):
-    """A program of a workload. Its standard output and error are kept as ``NAME.out`` and ``NAME.err``.
+    """A program of a workload. The recording keeps its standard output and error as ``NAME.out`` and ``NAME.err``.
 
-    A ``server`` is started before time zero and ended when all clients are done, if it has not ended itself; a
+    A ``server`` starts before time zero and is terminated when all clients have ended, unless it has ended by itself; a
     ``client`` starts at ``start_ns`` and must end by itself before ``deadline_ns``.
     """
 
@@ -85,7 +85,7 @@ class Program(Step):
 
 @dataclass(frozen=True)
 class Counter(Step):
-    """A command whose output is kept when the workloads are done, as ``counters/NODE/NAME``."""
+    """A command that runs after the workloads; the recording keeps its output as ``counters/NODE/NAME``."""
 
     node: str
     name: str
@@ -106,9 +106,9 @@ class Queue:
 
 @dataclass(frozen=True)
 class Event:
-    """Commands that change the network at ``at_ns`` from time zero, and, when ``every_ns`` is not 0, again and again.
+    """Commands that change the network at ``at_ns`` from time zero and, if ``every_ns`` is not 0, periodically.
 
-    ``kind``, ``link``, ``direction`` and ``value`` say in the recording what happened. ``kind`` is ``down``, ``up``,
+    ``kind``, ``link``, ``direction`` and ``value`` describe the event in the recording. ``kind`` is ``down``, ``up``,
     ``change``, ``trace``, ``address-removed`` or ``address-added``; ``direction`` is ``forward``, ``backward`` or
     ``both``. An event of a node has a ``kind`` of its own, and the node's name as ``link``.
     """

@@ -10,7 +10,7 @@ import pytest
 
 from mptcplab.plan.links import change_commands, shaping_commands
 from mptcplab.plan.model import Plan
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 
 from .bench import UNUSED_WORKLOAD, Bench, client
@@ -29,8 +29,8 @@ def _changed(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per
     scenario = bench.experiment(LINE + UNUSED_WORKLOAD, *settings).points[0].scenario
     network = Network(scenario)
     before = scenario.links["link1"].forward
-    said = {key: value for key, value in before.model_dump(by_alias=True).items() if before.says(key)}
-    after = Direction.model_validate({**said, **to})
+    said = {key: value for key, value in before.model_dump(by_alias=True).items() if before.is_set(key)}
+    after = DirectionSettings.model_validate({**said, **to})
     lines = [shlex.join(command.argv) for command in change_commands(network, "link1", "forward", after)]
     change = client("change", "sh", "-c", " && ".join(lines), node="r1", start_ns=_CHANGE_S * 10**9)
     bursts = round(SECONDS * 1e6 / gap_us)

@@ -211,7 +211,7 @@ def test_tcp_and_mptcp_without_checksum_do_not_find_it(bench: Bench) -> None:
             bench.experiment(LINES, "routers.r1.middlebox.damage=1 %", f"transport.protocol={protocol}"), out=protocol
         )
         assert done.error is not None
-        assert done.error.message == "bulk: the payload arrived damaged"
+        assert done.error.message == "bulk: the received payload is corrupt"
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kind of node from outside of the package: it forwards, and caps the segments of TCP connections that begin."""
+"""A plugin with a kind of node, which forwards packets and clamps the MSS of new TCP connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import LinkName, Time, Whole, fault
+from mptcplab.fields import LinkName, Time, Whole, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.steps import Call, Command, Counter, Event, Program
@@ -18,7 +18,7 @@ _CAP = "tcp flags syn tcp option maxseg size set"
 
 
 class Clamp(NodeBase):
-    """Forwards, and caps TCP's segment size, as the ends of tunnels do."""
+    """Forwards packets and clamps TCP's MSS, as tunnel endpoints do."""
 
     kind = "clamp"
     table = "clamps"
@@ -26,16 +26,16 @@ class Clamp(NodeBase):
     packages: ClassVar[Mapping[str, str]] = {"nft": "nftables", "cat": "coreutils"}
     example: ClassVar[Mapping[str, Any]] = {"mss": 1200, "out": ["link2"]}
 
-    mss: Whole = Field(ge=88, le=65535, description="the largest segment", examples=[1200])
+    mss: Whole = Field(ge=88, le=65535, description="maximum segment size", examples=[1200])
     out: tuple[LinkName, ...] = Field(default=(), description="only connections that leave by these links")
-    since: Time = Field(default=Duration(0), description="of connections that begin later than this")
+    since: Time = Field(default=Duration(0), description="only connections that begin later than this")
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         yield ("out",), self.out
 
     def check(self, context: Context) -> None:
         if len(context.ports) < 2:
-            raise fault("has one link, so that nothing goes through it", "join it to two nodes")
+            raise invalid("has only one link, so it forwards nothing", "connect it to two nodes")
 
     def commands(self, context: Context) -> Iterator[Command]:
         hook = "type filter hook forward priority mangle;"
@@ -62,7 +62,7 @@ class Clamp(NodeBase):
         return Command(context.name, ("nft", rule), features=("nft",))
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:
+    def caption(cls, described: Mapping[str, Any]) -> str:
         return f"segments of at most {described['mss']} B"
 
     @classmethod

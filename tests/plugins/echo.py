@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kind of workload from outside of the package: one line goes to a server and comes back."""
+"""A plugin with a kind of workload: a server echoes one line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mptcplab.workload.outputs import NS, Reading, goodput
 
 
 class Echo(WorkloadBase):
-    """A line that comes back."""
+    """One line to a server and back."""
 
     smallest: ClassVar[Mapping[str, Any]] = {"letters": 10}
 
     kind: Literal["echo"]
-    letters: Whole = Field(ge=1, le=1000, description="how long the line is", examples=[80])
+    letters: Whole = Field(ge=1, le=1000, description="length of the line", examples=[80])
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """See the base class."""
@@ -38,8 +38,8 @@ class Echo(WorkloadBase):
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """See the base class."""
-        came = recording.output(f"{name}.client").strip()
-        assert len(came) == described["letters"], came
+        received = recording.output(f"{name}.client").strip()
+        assert len(received) == described["letters"], received
         program = recording.program(f"{name}.client")
         elapsed = (program["end_ns"] - program["start_ns"]) / NS
-        return Reading(goodput(len(came), elapsed, name), elapsed)
+        return Reading(goodput(len(received), elapsed, name), elapsed)

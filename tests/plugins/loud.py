@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""An engine from outside of the package: the virtual one, which says in the recording that it was asked.
+"""A plugin with an engine: the virtual one, which leaves a mark in the recording.
 
-It claims to know no queueing discipline but netem and tbf.
+It claims to support no queueing disciplines but netem and tbf.
 """
 
 from __future__ import annotations

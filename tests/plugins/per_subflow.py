@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A metric from outside of the package: what a subflow gives on average."""
+"""A plugin with a metric: the mean goodput of a subflow."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A behaviour of links and a queueing discipline from outside of the package: a policer, and SFQ.
+"""A plugin with a link behaviour and a queue discipline: a policer, and SFQ.
 
-Providers police as often as they shape (Flach et al., An Internet-Wide Analysis of Traffic Policing, 2016): what comes
-faster than a rate is dropped at once, and does not wait.
+Providers police as often as they shape (Flach et al., An Internet-Wide Analysis of Traffic Policing, 2016): a policer
+drops packets above a rate at once, without a queue.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Whole, fault
+from mptcplab.fields import Part, Whole, invalid
 from mptcplab.network.behaviour import Behaviour, EffectCounter, VariableKey, Words
 from mptcplab.network.captions import Table
 from mptcplab.network.disciplines.base import Discipline, Shaping
@@ -22,28 +22,28 @@ _BURST = 20_000
 
 
 class PoliceKeys(Part):
-    """A limit without a queue."""
+    """The key of a policer."""
 
-    police: Rate | None = Field(default=None, description="what comes faster is dropped, and does not wait")
+    police: Rate | None = Field(default=None, description="rate above which packets are dropped, without a queue")
 
 
 class Police(Behaviour[PoliceKeys]):
-    """A token bucket in front of the queue."""
+    """A token bucket before the queue."""
 
     name = "police"
     model = PoliceKeys
     smallest: ClassVar = {"police": "5 Mbit/s"}
     variable: ClassVar = {
         "police": VariableKey(
-            Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, from_start=True
+            Rate, "new rate of the policer", {"police_mbit_s": 10**6}, largest=10**11, needs_value=True
         )
     }
-    seen = (EffectCounter("clsact", "drops", "packets that came too fast"),)
+    counters = (EffectCounter("clsact", "drops", "packets that the policer dropped"),)
 
     def check(self, keys: PoliceKeys) -> None:
         """See the base class."""
         if keys.police is not None and keys.police < 8000:
-            raise fault("lets hardly anything pass", "use at least 8 kbit/s", "police")
+            raise invalid("drops almost every packet", "use at least 8 kbit/s", "police")
 
     def actions(self, keys: PoliceKeys) -> Words:
         """See the base class."""
@@ -58,18 +58,18 @@ class Police(Behaviour[PoliceKeys]):
 
 
 class SfqParameters(Part):
-    """What SFQ can be told."""
+    """SFQ's parameters."""
 
-    perturb: Whole | None = Field(default=None, ge=1, le=3600, description="seconds after which flows are mixed anew")
+    perturb: Whole | None = Field(default=None, ge=1, le=3600, description="seconds between changes of the hash")
 
 
 class Sfq(Discipline[SfqParameters]):
-    """A queue per flow, each served in turn."""
+    """SFQ: a queue per flow, served in turn."""
 
     name = "sfq"
     parameters = SfqParameters
 
-    def below(self, shaped: Shaping, rate: Rate, described: SfqParameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, described: SfqParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
-        mixed = () if described.perturb is None else ("perturb", str(described.perturb))
-        yield ("sfq", "limit", str(max(1, shaped.held_bytes(rate, frame) // frame)), *mixed)
+        perturb = () if described.perturb is None else ("perturb", str(described.perturb))
+        yield ("sfq", "limit", str(max(1, shaped.held_bytes(rate, frame) // frame)), *perturb)

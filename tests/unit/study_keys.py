@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.scenario.document import dotted, read, split_key
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology, expand
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.parameters import spread
@@ -131,7 +131,7 @@ def _resolved(key: Key, names: Names) -> Iterator[Key]:
     """Yield the keys of a resolved scenario that a written one is about: of every host, of both directions."""
     if key[0] == "transport":
         yield from _resolved(("hosts", "*", *key), names)
-    elif len(key) > 2 and key[0] == "links" and key[2] in Direction.model_fields:
+    elif len(key) > 2 and key[0] == "links" and key[2] in DirectionSettings.model_fields:
         for direction in ("forward", "backward"):
             yield from _resolved((*key[:2], direction, *key[2:]), names)
     elif key[0] in names:

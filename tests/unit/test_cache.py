@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cache folder: where it is, that nothing half-made is left in it, and that its locks exclude."""
+"""The cache folder: its place, the removal of leftovers, and mutual exclusion by its locks."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
 
 
 def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
-    """Another process holds the lock; we are told, wait, and then get it."""
-    said: list[str] = []
+    """While another process holds the lock, ``waiting`` is called; then the lock is acquired."""
+    calls: list[str] = []
     ready, tell_ready = os.pipe()
     child = os.fork()
     if child == 0:
         with locked("x", tmp_path):
             os.write(tell_ready, b".")
-            # Ends, and with it the lock, when the parent says that it waits.
+            # Ends, and releases the lock, when the parent reports that it waits.
             while not (tmp_path / "waiting").exists():
                 os.sched_yield()
         os._exit(0)
     os.read(ready, 1)
 
     def waiting() -> None:
-        said.append("waiting")
+        calls.append("waiting")
         (tmp_path / "waiting").touch()
 
     with locked("x", tmp_path, waiting=waiting):
-        assert said == ["waiting"]
+        assert calls == ["waiting"]
     os.waitpid(child, 0)

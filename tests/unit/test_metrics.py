@@ -184,7 +184,7 @@ def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ..
 
 def test_damaged_payload_is_an_error(tmp_path: Path) -> None:
     made = Made(tmp_path / "r", (1_000_000,), checksums=("aa", "bb"))
-    with pytest.raises(LabError, match="arrived damaged"):
+    with pytest.raises(LabError, match="payload is corrupt"):
         measure(made.write())
 
 

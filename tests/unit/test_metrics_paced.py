@@ -123,7 +123,7 @@ def test_reading_flows(tmp_path: Path) -> None:
 
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "requests", "from": "client", "to": "server"}
-    with pytest.raises(LabError, match="no request was answered"):
+    with pytest.raises(LabError, match="no request got a response"):
         read(_recording(tmp_path, described, [], []), "it", described)
 
 
@@ -135,5 +135,5 @@ def test_a_damaged_download_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out" / "it.client.err").write_text(line + "curl: (56) Recv failure\n")
     with pytest.raises(LabError) as error:
         read(recording, "it", described)
-    assert error.value.message == "it: what arrived is not what was served"
+    assert error.value.message == "it: a downloaded file differs from the served one"
     assert "Recv failure" in str(error.value.hint)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What has to hold of every behaviour of links and every discipline, whatever it does."""
+"""Properties of every link behaviour and every queue discipline."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from mptcplab.network.registry import BEHAVIOURS, OWNERS, VARIABLE_KEYS
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.report.link_words import direction_words
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.trace import parse
 
 
 @pytest.mark.parametrize("one", BEHAVIOURS, ids=lambda one: one.name)
-def test_its_smallest_example_shows_it(one: Behaviour[Any]) -> None:
-    """It acts, is done by a command, and stands in the picture; nothing else of a direction acts."""
-    direction = Direction.model_validate(one.smallest)
-    assert [each.name for each in BEHAVIOURS if each.acts(direction)] == [one.name]
-    words = disciplines(direction)
+def test_its_minimal_keys_have_an_effect(one: Behaviour[Any]) -> None:
+    """It alone is active, it adds a command, and pictures show it."""
+    settings = DirectionSettings.model_validate(one.smallest)
+    assert [each.name for each in BEHAVIOURS if each.is_active(settings)] == [one.name]
+    words = disciplines(settings)
     assert words
-    assert words != disciplines(Direction())
-    assert direction_words([direction.model_dump(mode="json")]) != direction_words([{}])
+    assert words != disciplines(DirectionSettings())
+    assert direction_words([settings.model_dump(mode="json")]) != direction_words([{}])
 
 
 @pytest.mark.parametrize("key", VARIABLE_KEYS)
-def test_what_events_change(key: str) -> None:
-    """An event has the key, and only the number that it stands for becomes another one."""
+def test_events_change_variable_keys(key: str) -> None:
+    """An event has the key, and changes only its value."""
     value = str(VARIABLE_KEYS[key].quantity(2_000_000))
     event = Event.model_validate({"at": "1 s", "type": "change", "link": "link1", key: value})
-    before = Direction.model_validate({"rate": "1 Mbit/s", "delay": "10 ms"})
+    before = DirectionSettings.model_validate({"rate": "1 Mbit/s", "delay": "10 ms"})
     changed = event.changed(before)
     assert str(getattr(changed, key)) == value
-    others = [name for name in Direction.model_fields if name != key]
+    others = [name for name in DirectionSettings.model_fields if name != key]
     assert [getattr(changed, name) for name in others] == [getattr(before, name) for name in others]
     old, new = disciplines(before, changeable=True), disciplines(changed, changeable=True)
     assert old != new
@@ -45,9 +45,9 @@ def test_what_events_change(key: str) -> None:
 
 
 @pytest.mark.parametrize(("key", "column"), [(key, name) for key, one in VARIABLE_KEYS.items() for name in one.columns])
-def test_what_traces_drive(key: str, column: str) -> None:
-    """Each column, beside one that bounds it, gives the direction what it says."""
-    bound = VARIABLE_KEYS[key].within
+def test_traces_set_variable_keys(key: str, column: str) -> None:
+    """Each column, with one that bounds it, sets the value of its key."""
+    bound = VARIABLE_KEYS[key].bounded_by
     head, large = f"time_s,{column}", ""
     if bound is not None:
         head, large = f"{head},{next(iter(VARIABLE_KEYS[bound].columns))}", ",9000"
@@ -55,14 +55,14 @@ def test_what_traces_drive(key: str, column: str) -> None:
     rows = [f"{at},{Decimal(value) / VARIABLE_KEYS[key].columns[column]:f}{large}" for at, value in enumerate(values)]
     series = parse("\n".join([head, *rows]).encode(), window_ns=10**8)
     assert series.values(key) == values
-    direction = Direction.model_validate({"rate": "1 Mbit/s"})
-    steps = OWNERS[key].follow(direction, {key: values}, series.lasts_ns, 1514)
-    # What a shaper's bucket holds beyond a frame is taken off its rate: some bits in each second.
+    settings = DirectionSettings.model_validate({"rate": "1 Mbit/s"})
+    steps = OWNERS[key].follow(settings, {key: values}, series.durations_ns, 1514)
+    # The tokens beyond a frame in a shaper's bucket are subtracted from its rate: some bits per second.
     assert [int(step.values[key]) for step in steps] == pytest.approx(values, abs=1000)
 
 
 @pytest.mark.parametrize("name", DISCIPLINES)
-def test_disciplines_have_a_bottleneck_and_a_word(name: str) -> None:
-    direction = Direction.model_validate({"rate": "8 Mbit/s", "discipline": name})
-    assert "8000000bit" in disciplines(direction)[0]
+def test_disciplines_have_a_rate_and_a_caption(name: str) -> None:
+    settings = DirectionSettings.model_validate({"rate": "8 Mbit/s", "discipline": name})
+    assert "8000000bit" in disciplines(settings)[0]
     assert name in DISCIPLINES[name].caption({})

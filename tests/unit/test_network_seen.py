@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel counted of links, endpoints and middleboxes, as recordings have it, and what is warned of."""
+"""Counters of links, endpoints and middleboxes in recordings, and the warnings from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORWARD = ("link1", "forward")
 
 
 def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None) -> Recording:
-    """A recording of a scenario in which only the network was counted."""
+    """Return a recording that has only the counters of the network."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "scenario.toml"
     file.write_text(text)
@@ -57,12 +57,12 @@ def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCo
     return next(one for one in network_counters(recording).directions if (one.link, one.direction) == place)
 
 
-def _said(recording: Recording) -> list[str]:
+def _warnings(recording: Recording) -> list[str]:
     return list(network_warnings(network_counters(recording)))
 
 
-def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
-    """netem counts what the disciplines below it drop as well."""
+def test_drops_by_loss_and_by_queue_are_distinguished(tmp_path: Path) -> None:
+    """netem also counts the drops of the disciplines below it."""
     leaf = {"ecn_mark": 4, "tins": [{"ecn_mark": 1}, {"ecn_mark": 2}]}
     count = {"packets": 960, "bytes": 9600, "drops": 30, "below": 18, "qlen": 10, "leaf": leaf}
     rows = [
@@ -81,7 +81,7 @@ def test_drops_by_loss_and_by_queue_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_where_directions_are_shaped(tmp_path: Path) -> None:
-    """A router shapes what it sends, and what a host has sent to it; what changes later is shaped from the start."""
+    """A router shapes what it sends and receives from hosts; directions that change later are shaped from the start."""
     text = (
         SCENARIO
         + 'events = [{ at = "0.5 s", type = "change", link = "access2", direction = "backward", loss = "9 %" }]'
@@ -120,7 +120,7 @@ def test_chances_of_loss_are_those_of_all_behaviours(
 
 
 @pytest.mark.parametrize(
-    ("loss", "drops", "is_told"),
+    ("loss", "drops", "is_reported"),
     [
         ('loss = "1 %"', 100, False),
         ('loss = "1 %"', 60, True),
@@ -132,19 +132,19 @@ def test_chances_of_loss_are_those_of_all_behaviours(
         ('burst_loss = { mean = "1 %", length = "40 packets" }', 40, False),
     ],
 )
-def test_losses_that_chance_does_not_make(tmp_path: Path, loss: str, drops: int, is_told: bool) -> None:
+def test_losses_that_chance_does_not_explain(tmp_path: Path, loss: str, drops: int, is_reported: bool) -> None:
     text = SCENARIO.replace('loss = "1 %"', loss or 'jitter = "1 ms"')
     recording = _recording(tmp_path, text, {FORWARD: {"packets": 10_000 - drops, "drops": drops}})
-    said = _said(recording)
-    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in said] == [True] * is_told, said
+    warnings = _warnings(recording)
+    assert [f"link1 forward lost {drops} of 10000 packets" in one for one in warnings] == [True] * is_reported, warnings
 
 
 def test_losses_of_a_link_whose_queue_was_emptied_are_not_compared(tmp_path: Path) -> None:
     recording = _recording(tmp_path, counts={FORWARD: {"packets": 1000, "drops": 500}})
     _events(tmp_path, ("down", "link1", "silent"), ("up", "link1", ""))
-    assert len(_said(recording)) == 1, "packets that vanish silently never reach the queue"
+    assert len(_warnings(recording)) == 1, "silently dropped packets never reach the queue"
     _events(tmp_path, ("down", "link1", "carrier"), ("up", "link1", ""))
-    assert _said(recording) == []
+    assert _warnings(recording) == []
     assert _seen(recording).unknown == "its interface was down, which empties queues without counting"
 
 
@@ -156,16 +156,16 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     (of_server,) = (one for one in network_counters(recording).endpoints if one.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
-    assert _said(recording) == []
+    assert _warnings(recording) == []
     file.write_text(json.dumps([asked | {"backup": True}]))
     differs = "the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal and with 10.0.4.2 backup"
-    assert _said(recording) == [f"{differs} signal"]
+    assert _warnings(recording) == [f"{differs} signal"]
     file.write_text("[]")
-    assert _said(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
+    assert _warnings(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
     _events(tmp_path, ("address-removed", "link2", ""))
-    assert _said(recording) == [], "it went with its address"
+    assert _warnings(recording) == [], "it went with its address"
     (file.parent / "mptcp-limits.json").write_text('[{"add_addr_accepted": 8, "subflows": 2}]')
-    assert "without at most 8 subflows and with at most 2 subflows" in _said(recording)[0]
+    assert "without at most 8 subflows and with at most 2 subflows" in _warnings(recording)[0]
 
 
 def test_middleboxes(tmp_path: Path) -> None:
@@ -188,11 +188,11 @@ BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): 
 
 def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
     recording = _recording(tmp_path / "a", counts=BUSY)
-    said = "MPTCP was in use, but no data went by access2 of client and link2 of server"
-    assert _unused(recording, ["access1>link1"]) == [said]
-    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "a subflow that is there tells by itself"
+    warnings = "MPTCP was in use, but no data went by access2 of client and link2 of server"
+    assert _unused(recording, ["access1>link1"]) == [warnings]
+    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "an existing subflow reports itself"
     _events(tmp_path / "a", ("down", "access2", "silent"))
-    assert _unused(recording, ["access1>link1"]) == [], "the other end of the way cannot carry anything either"
+    assert _unused(recording, ["access1>link1"]) == [], "the other end of the path cannot carry data either"
     second = {("access2", "forward"): {"bytes": 10**5}, ("link2", "forward"): {"bytes": 10**5}}
     assert _unused(_recording(tmp_path / "b", counts={**BUSY, **second}), ["access1>link1"]) == []
 
@@ -212,7 +212,7 @@ def test_links_that_are_not_meant_for_data(tmp_path: Path, transport: str) -> No
 
 
 def test_results_have_it(tmp_path: Path) -> None:
-    """Lost as asked for, in results.json and on the page; in the table of a result only if it is not."""
+    """Losses as configured are in results.json and on the page; in a result's table only if they differ."""
     make_results(tmp_path / "r", TWO_LINES.replace('loss = "0.1 %"', 'loss = "1 %"'))
     results = open_results(tmp_path / "r")
     document = network_document([run.result for run in results.recorded])
@@ -230,7 +230,7 @@ def test_results_have_it(tmp_path: Path) -> None:
     assert not any(warning for run in results.recorded for one in run.result.measured for warning in _of_links(one))
 
 
-def test_a_loss_that_is_not_as_asked_for_is_a_warning_of_its_rows(tmp_path: Path) -> None:
+def test_a_loss_that_differs_from_the_scenario_is_a_warning(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     some = sorted((tmp_path / "r" / "runs").iterdir())[0]
     file = some / "counters" / "r2" / "tc.json"
@@ -249,8 +249,8 @@ def _of_links(one: WorkloadMeasurement) -> list[str]:
     return [warning for warning in one.warnings if "at random" in warning]
 
 
-def test_what_is_not_known_has_no_counters(tmp_path: Path) -> None:
-    """A direction through which nothing came has no percentage, and one without samples no peak."""
+def test_unknown_values_have_no_counters(tmp_path: Path) -> None:
+    """A direction without packets has no percentage, and one without samples no peak."""
     seen = _seen(_recording(tmp_path))
     assert (seen.offered, seen.lost_percent, seen.peak_packets) == (0, None, None)
     assert replace(seen, lost=1).lost_percent == 100

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kind of node, by its example: it loads, compiles, says what it does and is drawn. Also one of a plugin."""
+"""The example of every kind of node loads, compiles, and has a caption and a shape; also for a plugin's kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LINKS = {"link1": {"between": ["client", "it"]}, "link2": {"between": ["it", "se
 
 
 def resolved(kind: str) -> Scenario:
-    """The smallest scenario with a node of the kind, called ``it``."""
+    """Return the smallest scenario with a node of the kind, called ``it``."""
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     nodes: dict[str, Any] = {"hosts": hosts}
     nodes.setdefault(NODE_KINDS[kind].table, {})["it"] = NODE_KINDS[kind].example
@@ -52,13 +52,13 @@ def test_example(kind: str) -> None:
     assert {child.tag for child in shape} > {"title", "text"}, "and an outline"
 
 
-def test_only_what_a_node_does_beside_its_kind_has_words() -> None:
+def test_only_functions_beyond_the_kind_have_a_caption() -> None:
     router = NODE_KINDS["router"]
-    assert router.words({"nat": [], "middlebox": {"strip": []}}) == ""
-    assert router.words(router.example) == "NAT at link2; strips mp_join"
+    assert router.caption({"nat": [], "middlebox": {"strip": []}}) == ""
+    assert router.caption(router.example) == "NAT at link2; strips mp_join"
 
 
-def test_who_forwards_has_no_sockets_and_shapes() -> None:
+def test_nodes_that_forward_shape_and_have_no_sockets() -> None:
     nodes = resolved("router").nodes
     assert {name: (node.forwards, node.own_transport is None, node.shapes) for name, node in nodes.items()} == {
         "client": (False, False, False),
@@ -68,7 +68,7 @@ def test_who_forwards_has_no_sockets_and_shapes() -> None:
 
 
 class _Speaking(Router):
-    """A router with MPTCP of its own: a field, and where it is."""
+    """A router with MPTCP sockets of its own."""
 
     transport: Transport = Field(default_factory=Transport)
 
@@ -81,7 +81,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
     it = _Speaking.model_validate(
         {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "link2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
     )
-    context = Network(resolved("router")).around("it")
+    context = Network(resolved("router")).context_of("it")
     forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
     mptcp = ["net.mptcp.enabled=1", "net.mptcp.pm_type=0", "net.mptcp.scheduler=roundrobin"]
     assert list(it.settings(context)) == [*forwarding, *mptcp, "net.ipv4.tcp_ecn=1"]
@@ -98,7 +98,7 @@ def test_a_router_may_have_sockets_of_its_own() -> None:
     assert not it.shapes, "its sockets would see the queue"
 
 
-def test_a_recording_may_know_other_kinds() -> None:
+def test_a_recording_may_have_unknown_kinds() -> None:
     assert kind_of("host") is NODE_KINDS["host"]
     with pytest.raises(LabError, match="'clamp'"):
         kind_of("clamp")
@@ -135,7 +135,7 @@ def test_schema_of_a_plugin() -> None:
 def test_reference_of_a_plugin() -> None:
     reference = printed("-m", "mptcplab.scenario.reference")
     assert "### `[clamps.NAME]`" in reference
-    assert "| `mss` | whole number, 88 to 65535 | required | the largest segment |" in reference
+    assert "| `mss` | whole number, 88 to 65535 | required | maximum segment size |" in reference
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_picture_of_a_plugin() -> None:
     [
         ("mss = 500", "mss = 5", "clamps.tunnel.mss = 5: is out of range"),
         ("mss = 500", 'mss = 500\nout = ["link3"]', 'clamps.tunnel.out[0] = "link3": there is no link'),
-        ('"tunnel", "server"', '"client", "server"', "clamps.tunnel: has one link, so that nothing goes through it"),
+        ('"tunnel", "server"', '"client", "server"', "clamps.tunnel: has only one link, so it forwards nothing"),
         ("[hosts.server]", "[hosts.server]\n[hosts.tunnel]", "clamps.tunnel: is also a host"),
         ('to = "server"', 'to = "tunnel"', 'workloads.early.to = "tunnel": is a clamp'),
         ("[clamps.tunnel]", "[clamps.alone]\nmss = 100\n[clamps.tunnel]", "clamps.alone: has no link"),

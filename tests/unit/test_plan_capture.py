@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures of a scenario: which programs they become, and what becomes of what these wrote."""
+"""Captures of a scenario: their programs, and the files made of the programs' output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
     assert {program.role for program in programs[:3]} == {"server"}
     assert [program.node for program in programs[:3]] == ["client", "r1", "r1"]
     assert "tcpdump -i access2 -n -p -s 128 " in programs[0].argv[-1]
-    assert programs[3].name == "bulk.server", "captures run before anything else does"
+    assert programs[3].name == "bulk.server", "captures start before all other programs"
 
 
 def test_no_capture_no_change(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
-def _left(folder: Path, said: str) -> Path:
+def _left(folder: Path, stderr: str) -> Path:
     (folder / "out").mkdir()
     (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
-    (folder / "out" / "capture.client-access1.err").write_text(said)
+    (folder / "out" / "capture.client-access1.err").write_text(stderr)
     return folder
 
 
@@ -87,14 +87,14 @@ def test_captures_become_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("stderr", "message"),
     [
         (SAID % (90, 100, 10), "the capture client-access1 lost 10 of 100 packets"),
         ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end as it should"),
         ("", "the capture client-access1 did not end as it should"),
     ],
 )
-def test_captures_with_holes_fail(tmp_path: Path, said: str, message: str) -> None:
+def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:
     with pytest.raises(LabError) as error:
-        collect(_left(tmp_path, said), ["capture.client-access1"])
+        collect(_left(tmp_path, stderr), ["capture.client-access1"])
     assert error.value.message == message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How often a run is sampled."""
+"""The default interval between samples."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ to = "server"
         ('duration = "10 s"\n[record]\ninterval = "2 s"', 2000),
     ],
 )
-def test_a_hundred_samples_or_so(tmp_path: Path, goal: str, milliseconds: int) -> None:
+def test_about_a_hundred_samples(tmp_path: Path, goal: str, milliseconds: int) -> None:
     file = tmp_path / "t.toml"
     file.write_text(TEXT + goal)
     scenario = load(file).points[0].scenario

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Addresses, routes and transport settings: which ``ip`` and ``sysctl`` commands appear on which node."""
+"""Addresses, routes and transports as ``ip`` and ``sysctl`` commands on each node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mptcplab.scenario.schema import Scenario
 
 
 def scenario(topology: dict[str, Any], *, transport: dict[str, Any] | None = None, **keys: Any) -> Scenario:
-    """A preset with a flow from client to server; ``transport`` holds for every host."""
+    """Return a preset with a flow from client to server; ``transport`` applies to every host."""
     tables = preset.expand(preset.Topology.model_validate(topology))
     for host in tables["hosts"].values():
         host["transport"] = transport or {}
@@ -24,7 +24,7 @@ def scenario(topology: dict[str, Any], *, transport: dict[str, Any] | None = Non
 
 
 def commands(plan: Plan, node: str, *beginning: str) -> list[str]:
-    """The commands of ``node`` that begin so, without their beginning."""
+    """Return the commands of ``node`` that begin with ``beginning``, without it."""
     cut = len(beginning)
     return [" ".join(c.argv[cut:]) for c in plan.setup if c.node == node and c.argv[:cut] == beginning]
 
@@ -43,8 +43,8 @@ LINES = {"preset": "disjoint-paths", "paths": 2}
 # -- endpoints
 
 
-def test_disjoint_lines() -> None:
-    """The client joins from wherever its routes to an announced address begin; link1 is the first subflow's."""
+def test_disjoint_paths() -> None:
+    """The client joins from the address that its route to an announced address selects; link1 has the first subflow."""
     plan = plan_of({"preset": "disjoint-paths", "paths": 3})
     assert endpoints(plan, "client") == ["10.0.1.1 dev access1 subflow"]
     assert endpoints(plan, "server") == ["10.0.4.2 dev link2 signal", "10.0.6.2 dev link3 signal"]
@@ -94,13 +94,13 @@ def test_listed_endpoints_in_their_order() -> None:
     ]
 
 
-def test_hosts_of_tcp_have_no_mptcp_commands() -> None:
+def test_tcp_hosts_have_no_mptcp_commands() -> None:
     plan = plan_of(LINES, transport={"protocol": "tcp"})
     assert not [command for command in plan.setup if command.argv[:2] == ("ip", "mptcp")]
     assert not any("--mptcp" in program.argv for program in plan.programs)
 
 
-def test_workload_in_the_other_direction_turns_the_roles() -> None:
+def test_workload_in_the_other_direction_swaps_the_roles() -> None:
     bulk = {"kind": "flow", "from": "server", "to": "client", "duration": "10 s"}
     plan = plan_of(LINES, workloads={"bulk": bulk})
     assert all(text.endswith(" subflow") for text in endpoints(plan, "server"))
@@ -134,14 +134,14 @@ def test_defaults_are_left_to_the_kernel() -> None:
 
 
 def weights(plan: Plan, host: str) -> str:
-    """What the host's scheduler_weights are set to; empty if they are not."""
+    """Return the value of the host's scheduler_weights; empty if it is not set."""
     (line,) = commands(plan, host, "sysctl", "-qw")
     _, found, value = line.partition("net.mptcp.scheduler_weights=")
     return value if found else ""
 
 
-def test_weights_are_by_addresses_that_the_host_can_tell_subflows_by() -> None:
-    """The links of the lines end at the server, the access links at the client: both can use both."""
+def test_weights_are_by_addresses_at_the_ends_of_subflows() -> None:
+    """The access links end at the client, the others at the server: each host can use both."""
     for names in ({"link1": 3, "link2": 1}, {"access1": 3, "access2": 1}):
         plan = plan_of(LINES, transport={"scheduler": "weighted", "weights": names})
         expected = "10.0.2.2=3 10.0.4.2=1" if "link1" in names else "10.0.1.1=3 10.0.3.1=1"
@@ -159,7 +159,7 @@ def test_weights_of_links_between_two_hosts_are_by_the_own_end() -> None:
     assert (weights(plan, "client"), weights(plan, "server")) == ("10.0.1.1=2", "10.0.1.2=2")
 
 
-def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
+def test_hosts_without_subflows_on_a_link_are_left_out() -> None:
     shared = {"preset": "shared-bottleneck", "paths": 2}
     plan = plan_of(shared, transport={"scheduler": "weighted", "weights": {"access1": 2}})
     assert weights(plan, "client") == weights(plan, "server") == "10.0.1.1=2"
@@ -167,8 +167,8 @@ def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["default", "roundrobin", None])
-def test_weights_wait_for_a_scheduler_that_uses_them(scheduler: str | None) -> None:
-    """So that a sweep over schedulers may have weights, also with kernels that have none."""
+def test_weights_need_a_scheduler_that_uses_them(scheduler: str | None) -> None:
+    """So a sweep over schedulers may have weights, also with kernels that do not support them."""
     plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"link1": 3}})
     assert weights(plan, "client") == ""
     assert not plan.needs.weights
@@ -245,7 +245,7 @@ def test_parallel_links_between_two_hosts() -> None:
 
 
 @pytest.mark.parametrize("topology", [LINES, {"preset": "chain"}, {"preset": "shared-bottleneck", "paths": 3}])
-def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> None:
+def test_every_route_leads_through_a_neighbour(topology: dict[str, Any]) -> None:
     plan = plan_of(topology)
     owner: dict[str, tuple[str, str]] = {}
     for command in plan.setup:
@@ -263,7 +263,7 @@ def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> No
 
 
 def test_ipv6() -> None:
-    """The family follows from the addresses, but for rules, which are taken for IPv4 unless it is said."""
+    """Commands infer the family from addresses, except rules, which need it as an option."""
     plan = plan_of(LINES, family="ipv6")
     assert commands(plan, "client", "ip", "address", "add") == [
         "fd00:6d70:7463:1::1/64 dev access1 nodad",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A plan says which programs it uses: all that run, and no others."""
+"""A plan declares the programs that it uses: all that run, and no others."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
 
 
 def _undeclared(plan: Plan) -> list[str]:
-    """Steps that say something else than what stands in their text."""
+    """Return the steps whose declaration differs from their text."""
     during = [command for event in plan.events for command in event.commands]
     steps = [*plan.setup, *plan.programs, *plan.counters, *during]
     return [f"{step.argv}: {sorted(step.uses)}" for step in steps if started(step.argv) != set(step.uses)]
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT / "examples")))
-def test_examples_say_what_they_use(file: Path) -> None:
+def test_examples_declare_their_programs(file: Path) -> None:
     experiment = load(file)
     assert _undeclared(compile_plan(experiment.points[-1].scenario, seed=1)) == []
 
@@ -43,7 +43,7 @@ def test_examples_say_what_they_use(file: Path) -> None:
 @pytest.mark.parametrize("protocol", ["mptcp", "tcp"])
 @pytest.mark.parametrize("algorithms", [{}, {"congestion_control": "lia", "scheduler": "redundant"}])
 @pytest.mark.parametrize("kind", KINDS)
-def test_kinds_say_what_they_use(kind: str, algorithms: dict[str, Any], protocol: str) -> None:
+def test_kinds_declare_their_programs(kind: str, algorithms: dict[str, Any], protocol: str) -> None:
     own = {} if kind == "udp" else algorithms
     workload = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].smallest, **own}
     hosts = {name: {"transport": {"protocol": protocol}} for name in ("client", "server")}
@@ -59,15 +59,15 @@ def test_kinds_say_what_they_use(kind: str, algorithms: dict[str, Any], protocol
 
 
 @pytest.mark.parametrize("kind", NODE_KINDS)
-def test_nodes_say_what_they_use(kind: str) -> None:
+def test_nodes_declare_their_programs(kind: str) -> None:
     assert _undeclared(compile_plan(resolved(kind), seed=1)) == []
 
 
 @pytest.mark.parametrize(
-    "said", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
+    "keys", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
 )
-def test_links_say_what_they_use(said: dict[str, Any]) -> None:
-    link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **said}}
+def test_links_declare_their_programs(keys: dict[str, Any]) -> None:
+    link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **keys}}
     workload = {"kind": "flow", "from": "client", "to": "server", "size": "1 kB"}
     hosts: dict[str, Any] = {"client": {}, "server": {}}
     scenario = {"title": "t", "hosts": hosts, "links": {"link1": link}, "workloads": {"bulk": workload}}
@@ -75,7 +75,7 @@ def test_links_say_what_they_use(said: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["clamp", "echo", "police"])
-def test_plugins_say_what_they_use(name: str) -> None:
+def test_plugins_declare_their_programs(name: str) -> None:
     script = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path; from mptcplab.plan.compile import compile_plan\n"
@@ -99,11 +99,11 @@ def test_plugins_say_what_they_use(name: str) -> None:
         ("exec socat -u TCP4-LISTEN:1,fork EXEC:'mptcplab-flow sum'", "socat mptcplab-flow"),
     ],
 )
-def test_the_other_opinion(line: str, programs: str) -> None:
+def test_programs_in_shell_text(line: str, programs: str) -> None:
     assert started(("sh", "-c", line)) == {"sh", *programs.split()}
 
 
-def test_a_program_that_is_not_declared_is_found() -> None:
+def test_an_undeclared_program_is_found() -> None:
     plan = Plan(("a",), (Command("a", shell("yes | head", "yes").argv, ("yes",)),), (), (), (), 10**9)
     assert len(_undeclared(plan)) == 1
     declared = replace(plan, setup=(Command("a", ("sh", "-c", "yes | head"), ("yes", "head")),))

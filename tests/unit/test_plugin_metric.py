@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A metric that is one file outside of the package is found by everything that shows or uses metrics."""
+"""A plugin's metric, one file outside of the package, appears everywhere that shows or uses metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "per_subflow_mbps"
 
 
 def run(*arguments: str, plugins: str = str(PLUGIN)) -> subprocess.CompletedProcess[str]:
-    """Run Python with the variable that names plugins."""
+    """Run Python with these plugins."""
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "MPTCPLAB_PLUGINS": plugins, "PYTHONPATH": path}
     return subprocess.run(
@@ -30,7 +30,7 @@ def run(*arguments: str, plugins: str = str(PLUGIN)) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder with results, and what the other process says of them."""
+    """Return a folder with results, and the other process's output about them."""
     folder = tmp_path_factory.mktemp("made")
     done = run("-m", "tests.unit.metric_of_a_plugin", str(folder))
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
 
 
 def test_table_json_and_frame(made: tuple[Path, dict[str, Any]]) -> None:
-    """Of MPTCP with two subflows half of the goodput, with one digit behind the point as the metric says."""
+    """MPTCP with two subflows has half of its goodput, with one decimal digit, as the metric specifies."""
     _, found = made
     for row, document in zip(found["table"], found["json"], strict=True):
         goodput, each = (float(row[name].split()[0]) for name in ("goodput Mbit/s", "per subflow Mbit/s"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kind of workload that is one file outside of the package is found by everything that knows of workloads."""
+"""A plugin's kind of workload, one file outside of the package, appears everywhere that uses workloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
 
 
 def run(*arguments: str, plugins: str = str(PLUGINS / "echo.py")) -> subprocess.CompletedProcess[str]:
-    """Run Python with the variable that names plugins."""
+    """Run Python with these plugins."""
     environment = {**os.environ, "MPTCPLAB_PLUGINS": plugins}
     return subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, env=environment, timeout=60, check=False
@@ -25,7 +25,7 @@ def run(*arguments: str, plugins: str = str(PLUGINS / "echo.py")) -> subprocess.
 
 
 def printed(*arguments: str) -> str:
-    """Return what a command prints that has to succeed."""
+    """Return the output of a command that must succeed."""
     done = run("-m", "mptcplab", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -37,10 +37,10 @@ def test_schema() -> None:
 
 def test_reference() -> None:
     done = run("-c", "from mptcplab.scenario.reference import reference; print(reference())")
-    assert "| `letters` | whole number, 1 to 1000 | required | how long the line is |" in done.stdout, done.stderr
+    assert "| `letters` | whole number, 1 to 1000 | required | length of the line |" in done.stdout, done.stderr
 
 
-def test_doctor_knows_what_it_needs() -> None:
+def test_doctor_checks_its_programs() -> None:
     done = run("-c", "from mptcplab.doctor.programs import uses; print(uses()['socat'])")
     assert done.stdout == "workloads of kind echo and transfer\n", done.stderr
 
@@ -60,7 +60,7 @@ def test_a_mistake_in_it_is_one_of_the_scenario(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["raise RuntimeError('broken')", None])
-def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None) -> None:
+def test_a_plugin_that_cannot_be_imported_is_an_error(tmp_path: Path, content: str | None) -> None:
     file = tmp_path / "mine.py"
     if content is not None:
         file.write_text(content)
@@ -77,7 +77,7 @@ def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None
         (("routers.r1.nat=['link1']",), "cannot do to packets what the scenario asks for: nft"),
     ],
 )
-def test_an_engine_is_not_asked_for_what_it_cannot(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:
+def test_an_engine_without_a_capability_is_refused(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:
     options = [word for setting in settings for word in ("--set", setting)]
     two_lines = str(PLUGINS.parents[1] / "examples" / "two-paths.toml")
     arguments = ("-m", "mptcplab", "run", two_lines, *options, "--engine", "loud", "--out", str(tmp_path / "out"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A behaviour of links and a discipline from one file outside of the package are found by all that knows of them."""
+"""A plugin's link behaviour and discipline, one file outside of the package, appear everywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 SCENARIO = PLUGINS / "police.toml"
 POLICE = PLUGINS / "police.py"
 police = partial(run, plugins=str(POLICE))
-#: A trace in place of the event, and a host that sends.
+#: A trace in place of the event, and a host as the sender.
 TRACED = """
 title = "A line whose policer follows a trace"
 topology = { preset = "disjoint-paths" }
@@ -30,29 +30,29 @@ size = "1 MB"
 
 
 def printed(*arguments: str) -> str:
-    """Return what a command prints that has to succeed."""
+    """Return the output of a command that must succeed."""
     done = police("-m", "mptcplab", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_schema() -> None:
-    """The keys stand at links, in their directions, in events, and in the table of the discipline."""
+    """Links, their directions, events and the discipline's table have the keys."""
     definitions = json.loads(printed("schema"))["definitions"]
     places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
-    assert sorted(places) == ["Direction", "Event", "WrittenLink"]
+    assert sorted(places) == ["DirectionSettings", "Event", "WrittenLink"]
     assert "perturb" in definitions["Aqm"]["properties"]
-    assert "sfq" in definitions["Direction"]["properties"]["discipline"]["enum"]
+    assert "sfq" in definitions["DirectionSettings"]["properties"]["discipline"]["enum"]
 
 
 def test_reference() -> None:
     done = police("-c", "from mptcplab.scenario.reference import reference; print(reference())")
     for line in (
-        "| `police` | rate |  | what comes faster is dropped, and does not wait |",
+        "| `police` | rate |  | rate above which packets are dropped, without a queue |",
         "| `police` | rate |  | new rate of the policer |",
-        "| police | `police` | `police_mbit_s` | `drops` of `clsact`: packets that came too fast |",
-        "| `perturb` | whole number, 1 to 3600 |  | seconds after which flows are mixed anew: sfq |",
-        "a file that rate, delay, jitter, loss or police follow over time",
+        "| police | `police` | `police_mbit_s` | `drops` of `clsact`: packets that the policer dropped |",
+        "| `perturb` | whole number, 1 to 3600 |  | seconds between changes of the hash: sfq |",
+        "a file with values of rate, delay, jitter, loss or police over time",
     ):
         assert line in done.stdout, done.stderr
 
@@ -65,7 +65,7 @@ def test_show() -> None:
 
 
 def test_plan() -> None:
-    """The filters stand before the queueing disciplines, and an event changes one without a gap."""
+    """The filters precede the queueing disciplines, and an event replaces one at one instant."""
     plan = printed("plan", str(SCENARIO))
     action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
     assert "tc filter add dev link1 egress pref 7 " + action.format(4) in plan
@@ -76,7 +76,7 @@ def test_plan() -> None:
 
 
 def test_trace(tmp_path: Path) -> None:
-    """Its steps change only the policer; where a host sends, packets meet one at the far end of the wire."""
+    """Its steps change only the policer; for a sending host, the policer is at the far end of the link."""
     (tmp_path / "police.csv").write_text("time_s,police_mbit_s\n0,4\n1,2\n2,4\n")
     (tmp_path / "s.toml").write_text(TRACED)
     lines = printed("plan", str(tmp_path / "s.toml")).splitlines()
@@ -93,41 +93,47 @@ def test_trace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        (("links.link1.forward.police=1 kbit/s",), "lets hardly anything pass"),
+        (("links.link1.forward.police=1 kbit/s",), "drops almost every packet"),
         (("links.link2.aqm.target=5 ms",), "does nothing with discipline = sfq"),
         (("links.link2.aqm.perturb=0",), "is out of range"),
-        (("events.0.link=link2",), "cannot be given to a direction without a police"),
+        (("events.0.link=link2",), "cannot change a direction without a police"),
         (("events.0.rate=5 Mbit/s", "links.link1.police=2 Mbit/s"), ""),
     ],
 )
-def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], said: str) -> None:
+def test_mistakes_are_those_of_the_scenario(change: tuple[str, ...], message: str) -> None:
     sets = [word for each in change for word in ("--set", each)]
     done = police("-m", "mptcplab", "show", str(SCENARIO), *sets)
-    assert done.returncode == (2 if said else 0)
-    assert said in done.stderr
+    assert done.returncode == (2 if message else 0)
+    assert message in done.stderr
 
 
-def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
-    """Filters are features as disciplines are."""
+def test_an_engine_without_a_capability_is_refused() -> None:
+    """Filters are features, like disciplines."""
     done = run("-m", "mptcplab", "run", str(SCENARIO), "--engine", "loud", plugins=f"{POLICE}:{PLUGINS / 'loud.py'}")
     assert done.returncode == 2
     assert "cannot do to packets what the scenario asks for: police, sfq" in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        (('name = "police"', 'name = "loss"'), "there is a Behaviour loss already"),
-        (("    police: Rate", "    jitter: Rate"), "the key jitter of the behaviour police is there already"),
-        (("    perturb: Whole", "    target: Whole"), "means something else by target than another discipline"),
+        (('name = "police"', 'name = "loss"'), "Behaviour loss exists already"),
+        (
+            ("    police: Rate", "    jitter: Rate"),
+            "the key jitter of the behaviour police belongs to another behaviour already",
+        ),
+        (
+            ("    perturb: Whole", "    target: Whole"),
+            "defines the parameter target differently from another discipline",
+        ),
     ],
 )
-def test_one_that_takes_a_name_of_another_is_refused(tmp_path: Path, change: tuple[str, str], said: str) -> None:
+def test_a_duplicate_name_is_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
     file = tmp_path / "mine.py"
     file.write_text(POLICE.read_text().replace(*change))
     done = run("-m", "mptcplab", "show", str(SCENARIO), plugins=str(file))
     assert done.returncode == 2, done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -37,7 +37,7 @@ def test_plain_lines_need_no_words(tmp_path: Path) -> None:
 def test_recordings_of_earlier_versions_lack_the_keys() -> None:
     assert impairment_words({"rate": "10 Mbit/s", "delay": "5 ms"}) == ""
     assert mtu_words([{"between": ["a", "b"]}]) == ()
-    assert Router.words({"sysctl": {}}) == ""
+    assert Router.caption({"sysctl": {}}) == ""
 
 
 def test_everything_has_a_word(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every file in ``bad/`` is a mistake that a user may make; its head says where it is seen, and as what kind.
+"""Every file in ``bad/`` has a mistake that a user may make; its head has the expected place and kind of error.
 
-Words are free to change: twenty-odd messages are kept to the letter in ``bad/messages.txt``, to be read by somebody.
-See :mod:`tests.unit.bad_files`.
+Messages may be reworded; ``bad/messages.txt`` has some twenty complete ones, for review. See
+:mod:`tests.unit.bad_files`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mptcplab.errors import Exit, InputError, Mistake
 from mptcplab.scenario.load import load
 
 GOOD = """
-title = "Two lines"
+title = "Two paths"
 topology = { preset = "disjoint-paths" }
 [workloads.bulk]
 kind = "flow"
@@ -41,7 +41,7 @@ def _refusal(file: Path, *overrides: str, seed: int | None = None, repeats: int 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_a_mistake(file: Path) -> None:
-    """Its place, key and kind; that the message begins with both; and that the line has what is quoted of it."""
+    """Check place, key and kind, the beginning of the message, and that the line has the quoted text."""
     error = refusal(file)
     assert summary(file, error) == head(file)["expect"]
     assert error.message.startswith(f"{error.place}: {error.key}")
@@ -105,12 +105,12 @@ def test_number_beyond_python(tmp_path: Path) -> None:
     assert _refusal(file).message == f"{file}:1: seed: the number has too many digits"
 
 
-def test_long_row_of_extends(tmp_path: Path) -> None:
+def test_long_chain_of_extends(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"{number}.toml").write_text(f'extends = "{number + 1}.toml"')
     (tmp_path / "30.toml").write_text("")
     error = _refusal(tmp_path / "0.toml")
-    assert error.message.endswith('20.toml:1: extends = "21.toml": is one file too many')
+    assert error.message.endswith('20.toml:1: extends = "21.toml": makes the chain of files too long')
 
 
 def test_control_characters_do_not_break_the_line(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_seed_and_repeats_of_the_command_line(tmp_path: Path) -> None:
     assert _refusal(file, repeats=0).message == "--repeats: repeats = 0: is out of range"
 
 
-def test_byte_order_mark_and_windows_lines_are_fine(tmp_path: Path) -> None:
+def test_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
     file = tmp_path / "s.toml"
     file.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    assert load(file).title == "Two lines"
+    assert load(file).title == "Two paths"

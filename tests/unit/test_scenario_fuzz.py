@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever a file holds, loading it succeeds or says one sentence with a hint."""
+"""Loading any file succeeds or reports one sentence with a hint."""
 
 from __future__ import annotations
 
@@ -107,12 +107,12 @@ _FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthC
 
 
 def quoted(text: str) -> str:
-    """``text`` as a basic string of TOML."""
+    """Return ``text`` as a basic TOML string."""
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
 def toml(value: Any) -> str:
-    """``value`` as TOML, tables inline."""
+    """Return ``value`` as TOML with inline tables."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):
@@ -125,18 +125,18 @@ def toml(value: Any) -> str:
 
 
 def document(tables: dict[str, Any]) -> str:
-    """``tables`` as a file, one line per key at the top."""
+    """Return ``tables`` as a file, one line per top-level key."""
     return "".join(f"{quoted(key)} = {toml(value)}\n" for key, value in tables.items())
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path of everything in ``value``."""
+    """Return the paths of all values in ``value``."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(p for key, below in members for p in paths(below, (*path, key)))][0 if path else 1 :]
 
 
 def mutate(draw: st.DrawFn, tables: dict[str, Any]) -> None:
-    """Change one thing: replace a value, remove a key, rename one, add one."""
+    """Make one change: replace a value, or remove, rename or add a key."""
     path = draw(st.sampled_from(paths(tables) or [("title",)]))
     holder: Any = tables
     for part in path[:-1]:
@@ -161,7 +161,7 @@ def mutants(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def check(file: Path, *overrides: str) -> None:
-    """Load ``file``: fine, or an InputError of one line with a hint."""
+    """Load ``file``, and check that an error is an InputError of one line with a hint."""
     refusal: InputError | None = None
     try:
         load(file, overrides=overrides)

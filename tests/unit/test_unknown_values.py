@@ -152,7 +152,7 @@ def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     start = {"event": "start", "conn": 0, "t_ns": 100}
     end = {"event": "end", "conn": 0, "connect_ns": 0, "bytes": 5, "last_ns": 100}
     recording = _recording(tmp_path, client=[start, end], server=[end])
-    with pytest.raises(LabError, match="no goodput"):
+    with pytest.raises(LabError, match="goodput is undefined"):
         read(recording, "bulk", recording.manifest["workloads"][0])
 
 

@@ -27,7 +27,7 @@ from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEYS
 from mptcplab.node.graph import Port
 from mptcplab.plan.events import changing
 from mptcplab.plan.links import shaper_of
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 
 Step = tuple[str, str]
@@ -53,7 +53,7 @@ def _dumped(part: Part) -> dict[str, Any]:
 
 def _nodes(network: Network) -> Iterator[dict[str, Any]]:
     for name, node in network.nodes.items():
-        yield {"name": name, "kind": node.kind, **node.description(network.around(name))}
+        yield {"name": name, "kind": node.kind, **node.description(network.context_of(name))}
 
 
 def _link(network: Network, name: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _link(network: Network, name: str) -> dict[str, Any]:
     return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
 
-def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | None:
+def _payload_bps(network: Network, direction: DirectionSettings, mtu: int) -> float | None:
     """The payload that TCP can carry at most, in full frames; None without a rate."""
     if direction.rate is None:
         return None
@@ -80,7 +80,7 @@ def _payload_bps(network: Network, direction: Direction, mtu: int) -> float | No
     return float(direction.rate) * payload / (full_frame(mtu) + direction.overhead)
 
 
-def _chances(network: Network, name: str, way: str, direction: Direction) -> LossChances:
+def _chances(network: Network, name: str, way: str, direction: DirectionSettings) -> LossChances:
     """What all behaviours of links together make of a direction."""
     values: dict[str, Sequence[Any]] = {key: [getattr(direction, key)] for key in VARIABLE_KEYS}
     if direction.traced is not None:

@@ -81,7 +81,7 @@ def prepare_engines(
     if kind.capabilities.has_limits:
         for run in {id(run.point): run for run in runs}.values():
             scenario = run.point.scenario
-            kernel = scenario.kernel if scenario.says("kernel") else None
+            kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = {FLOW: flow_program()}

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What links do to packets: one module per behaviour and per queueing discipline; :mod:`registry` finds them."""
+"""Effects of links on packets: one module per behaviour and per queue discipline; :mod:`registry` finds them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a behaviour of a link is: one class in one file, from which everything else that knows of links asks."""
+"""The base class of link behaviours. A behaviour is one class in one file; all other code about links asks it."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ Keys = TypeVar("Keys", bound=Part)
 
 @dataclass(frozen=True)
 class VariableKey:
-    """A key whose value may change while packets pass: by an event, and along a trace."""
+    """A key whose value events and traces may change while packets pass."""
 
     quantity: type[Quantity]
-    #: Of the key in an event.
+    #: The description of the key in an event.
     meaning: str
-    #: Columns of a trace's CSV file, each with how many of the smallest unit one is. Without any, no trace has it.
+    #: Columns of a trace's CSV file, each with its unit in smallest units. Without columns, no trace can set the key.
     columns: Mapping[str, int]
-    #: The largest value that a trace may have, in the smallest unit.
+    #: The largest value in a trace, in the smallest unit.
     largest: int
-    #: Another driven key, which has to be in a trace beside this one, and whose value this one never exceeds.
-    within: str | None = None
-    #: A direction has to have a value to begin with.
-    from_start: bool = False
+    #: Another variable key, which a trace of this key must have as well, and whose value this one never exceeds.
+    bounded_by: str | None = None
+    #: An event can change the key only if the direction has an initial value.
+    needs_value: bool = False
 
 
 @dataclass(frozen=True)
 class EffectCounter:
-    """A counter of a recording that shows what a behaviour really did.
+    """A counter in recordings that shows the effect of a behaviour.
 
-    ``key`` of every queueing discipline of this ``kind`` in ``counters/NODE/tc.json``, on the direction's device.
+    It is the ``key`` of all queueing disciplines of this ``kind`` on the direction's device, in
+    ``counters/NODE/tc.json``.
     """
 
     kind: str
@@ -50,10 +51,10 @@ class EffectCounter:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a direction's disciplines stand. ``frame`` is a full packet of the link's MTU with its Ethernet header.
+    """The context of a direction's disciplines. ``frame`` is the size of a full packet with its Ethernet header.
 
-    ``table`` is the name by which ``tc`` finds a distribution of delays of the direction's own. ``changeable``: the
-    direction gets other values while packets pass.
+    ``table`` is the name by which ``tc`` finds the direction's own distribution of delays. With ``changeable``, the
+    direction's values change while packets pass.
     """
 
     frame: int
@@ -63,84 +64,84 @@ class Context:
 
 @dataclass(frozen=True)
 class TraceValues:
-    """The values of a direction from one step of a trace on; ``wakes``: what waits has to be looked at again."""
+    """The values of a direction from one step of a trace on. With ``wakes``, the shaper must check its queue again."""
 
     values: Mapping[str, Any]
     wakes: bool = False
 
 
 class Behaviour(Generic[Keys]):
-    """One thing that happens to the packets of one direction of a link.
+    """One effect on the packets of one direction of a link.
 
-    ``model`` has the keys that it adds to a direction: every direction is an instance of it, whatever else it is. A
-    behaviour that builds on keys of another one lets its model inherit from the other's; those of a rate and its queue
-    are in :class:`mptcplab.network.disciplines.base.Shaping`. Methods get the direction, or, where they name things for
-    a reader, what a recording says of it.
+    ``model`` has the keys that it adds to a direction: the settings of every direction are an instance of it. If a
+    behaviour uses keys of another one, its model inherits from the other's; the keys of a rate and its queue are in
+    :class:`mptcplab.network.disciplines.base.Shaping`. Methods get the settings of the direction, or, if they produce
+    text for readers, the direction as a recording describes it.
     """
 
     name: ClassVar[str]
     model: type[Keys]
-    #: Its place in the reference, among the words of netem, and in captions.
+    #: Its position in the reference, among netem's options, and in captions.
     rank: ClassVar[int] = 100
-    #: It is the bottleneck's, and so comes behind everything else on the way of a packet.
+    #: It belongs to the bottleneck, which packets reach after all other behaviours.
     at_bottleneck: ClassVar[bool] = False
-    #: The keys of the smallest direction that shows it.
+    #: The keys of a minimal direction with this behaviour.
     smallest: ClassVar[Mapping[str, Any]]
     variable: ClassVar[Mapping[str, VariableKey]] = {}
-    #: Keys that mean nothing where a direction has no rate.
-    of_rate: ClassVar[tuple[str, ...]] = ()
-    seen: ClassVar[tuple[EffectCounter, ...]] = ()
-    #: What is said of a point without it beside points that have it.
+    #: Keys that have no effect without a rate.
+    needs_rate: ClassVar[tuple[str, ...]] = ()
+    counters: ClassVar[tuple[EffectCounter, ...]] = ()
+    #: The caption of a point without it, beside points with it.
     absent: ClassVar[str] = "none"
 
     def check(self, keys: Keys) -> None:
-        """:raises PydanticCustomError: (see :func:`mptcplab.fields.fault`) when the keys do not fit together."""
+        """Check the keys together. :raises PydanticCustomError: see :func:`mptcplab.fields.invalid`."""
 
     def check_frame(self, keys: Keys, frame: int) -> None:
-        """:raises PydanticCustomError: when they do not fit full packets of ``frame`` bytes."""
+        """Check the keys for full packets of ``frame`` bytes. :raises PydanticCustomError: if they do not fit."""
 
     def takes_time(self, keys: Keys) -> bool:  # noqa: ARG002
         """Return whether virtual time passes while a packet crosses the direction."""
         return False
 
-    def loses(self, keys: Keys) -> Fraction:  # noqa: ARG002
-        """Return how many losses there are per packet, for estimates; those in a row count once, as for windows."""
+    def loss_rate(self, keys: Keys) -> Fraction:  # noqa: ARG002
+        """Return the losses per packet, for estimates; a burst counts once, since it halves a window once."""
         return Fraction(0)
 
     def chances(self, keys: Keys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
-        """Return what netem's counter of lost packets may show, if it is ``before`` without this behaviour.
+        """Return the chances of a loss that netem counts, given the chances ``before`` this behaviour.
 
-        ``values`` are all that each driven key has during a run, by events and by a trace.
+        ``values`` has all values that each variable key takes during a run, by events and a trace.
         """
         return before
 
-    def acts(self, keys: Keys) -> bool:
-        """Return whether it does anything in this direction."""
-        return any(keys.says(key) for key in self.model.model_fields)
+    def is_active(self, keys: Keys) -> bool:
+        """Return whether it has an effect in this direction."""
+        return any(keys.is_set(key) for key in self.model.model_fields)
 
-    def files(self, keys: Keys, link: str, way: str) -> Iterator[Command]:  # noqa: ARG002
-        """Return the commands that write what its other commands read."""
+    def files(self, keys: Keys, link: str, direction: str) -> Iterator[Command]:  # noqa: ARG002
+        """Return the commands that write files for its other commands."""
         yield from ()
 
     def actions(self, keys: Keys) -> Words:  # noqa: ARG002
-        """Return what ``tc filter ... action`` does with every packet before the queueing disciplines.
+        """Return the words of a ``tc filter ... action`` that applies to every packet before the queueing disciplines.
 
-        What passes has to ``continue``: a redirection may stand behind it.
+        Packets that pass must ``continue``, since a redirection may follow.
         """
         return ()
 
     def netem(self, keys: Keys, context: Context) -> Iterator[str]:  # noqa: ARG002
-        """Return its words for netem, which stands above the bottleneck."""
+        """Return its options for netem, which precedes the bottleneck."""
         yield from ()
 
     def disciplines(self, keys: Keys, context: Context) -> Iterator[Words]:  # noqa: ARG002
-        """Return the queueing disciplines that it has below netem, from the root down."""
+        """Return its queueing disciplines below netem, from the root down."""
         yield from ()
 
-    def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
-        """Return what a direction has for ``key`` where a trace drives it, by its first value and its mean.
+    def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
+        """Return the direction's own value of ``key`` if a trace sets it, from the trace's first value and its mean.
 
-        :raises PydanticCustomError: when such a trace cannot be followed.
+        :raises PydanticCustomError: if the trace cannot be followed.
         """
         return first
 
@@ -148,30 +149,32 @@ class Behaviour(Generic[Keys]):
         self,
         keys: Keys,  # noqa: ARG002
         values: Mapping[str, Sequence[int]],
-        lasts_ns: Sequence[int],
+        durations_ns: Sequence[int],
         frame: int,  # noqa: ARG002
     ) -> list[TraceValues]:
-        """Return what the direction gets at each step of a trace.
+        """Return the direction's values at each step of a trace.
 
-        ``values`` are the behaviour's driven keys that the trace has, with their value at each step; ``lasts_ns`` is
-        how long each step lasts.
+        ``values`` has the value at each step for the behaviour's keys in the trace; ``durations_ns`` has the duration
+        of each step.
         """
         kinds = {key: self.variable[key].quantity for key in values}
-        return [TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(lasts_ns))]
+        return [
+            TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(durations_ns))
+        ]
 
     def headline(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
-        """Return what a picture of the network says first of a link."""
+        """Return the text above a link in a picture of the network."""
         yield from ()
 
     def details(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
-        """Return what it says in the line below: a key and its values."""
+        """Return the text below a link: a key and its values."""
         yield from ()
 
     def caption(self, described: Table) -> Iterator[str]:  # noqa: ARG002
-        """Return what it says beside, of one point. Recordings of earlier versions may lack the newer keys."""
+        """Return the text beside a link, for one point. Recordings of earlier versions may lack newer keys."""
         yield from ()
 
 
 def microseconds(time: int | Duration) -> str:
-    """Return a time for ``tc``: exact, and in a unit that every version reads; some know no ns."""
+    """Return a time for ``tc``: exact, and in a unit that all versions read; some lack ns."""
     return f"{int(time) // 1000}.{int(time) % 1000:03d}us"

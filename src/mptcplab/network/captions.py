@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values of links in the words of a picture: one direction at all points of an experiment."""
+"""Captions of links in pictures: one direction at all points of an experiment."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 Table = Mapping[str, Any]
-#: Values that do nothing, as recordings write them.
+#: Values without an effect, as recordings write them.
 NOTHING = (None, "0 ns", "0 ppb", "0 B")
-#: More values of a swept key than this are written as their range.
+#: More values of a swept key than this are abbreviated to their range.
 _LISTED = 4
 
 
@@ -20,12 +20,12 @@ class DirectionCaption:
 
     points: Sequence[Table]
 
-    def text(self, key: str, say: Callable[[Table], Any] | None = None) -> str:
-        """Return ``20 ms``; ``5, 10, 20 ms`` when points differ; nothing when it does nothing at every point.
+    def text(self, key: str, value: Callable[[Table], Any] | None = None) -> str:
+        """Return ``20 ms``; ``5, 10, 20 ms`` if points differ; nothing if the key has no effect at any point.
 
-        ``say`` returns the value of a point where it is not the one of the key.
+        ``value`` returns the value of a point, if it is not that of the key.
         """
-        return _merged(point.get(key) if say is None else say(point) for point in self.points)
+        return _merged(point.get(key) if value is None else value(point) for point in self.points)
 
 
 def _merged(values: Iterable[Any]) -> str:
@@ -42,5 +42,5 @@ def _merged(values: Iterable[Any]) -> str:
 
 
 def several(texts: Sequence[str]) -> str:
-    """Return a short list of all ``texts``, or the first and last of many."""
+    """Return all ``texts`` as a list, or the first and last of many."""
     return ", ".join(texts) if len(texts) <= _LISTED else f"{texts[0]} … {texts[-1]}"

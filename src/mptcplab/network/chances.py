@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Probabilities of what may happen to a packet."""
+"""Probabilities of effects on packets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from mptcplab.fields import fault
+from mptcplab.fields import invalid
 from mptcplab.units import Probability
 
 CERTAIN = 10**9
@@ -17,7 +17,7 @@ CERTAIN = 10**9
 
 def _not_certain(probability: Probability) -> Probability:
     if probability == CERTAIN:
-        raise fault("leaves no packet as it was", "use less than 100 %")
+        raise invalid("affects every packet", "use less than 100 %")
     return probability
 
 
@@ -26,10 +26,10 @@ Chance = Annotated[Probability, AfterValidator(_not_certain)]
 
 @dataclass(frozen=True)
 class LossChances:
-    """How likely chance takes a packet of a direction, as recordings have it: see mptcplab.metrics.loss.Chances.
+    """The probability of random loss in a direction, as recordings have it: see mptcplab.metrics.loss.Chances.
 
-    From ``low`` to ``high``, which differ if it changes during a run. ``bursts`` are the four probabilities of a
-    chain of two states: to the bad one, to the good one, and of loss in each.
+    It is from ``low`` to ``high``, which differ if it changes during a run. ``bursts`` has the four probabilities of
+    a two-state chain: of a transition to the bad state, to the good state, and of loss in each.
     """
 
     low: float = 0.0
@@ -37,11 +37,11 @@ class LossChances:
     bursts: tuple[float, ...] | None = None
 
     def and_lost(self, low: float, high: float) -> LossChances:
-        """Return them with another cause beside, which does not look at the others."""
+        """Return the chances together with another, independent cause of loss."""
         return replace(self, low=self.low + (1 - self.low) * low, high=self.high + (1 - self.high) * high)
 
 
 def percent(share: Fraction | Probability) -> str:
-    """Return a share for ``tc``: exact to a part in 10^9, of which it keeps one in 4 * 10^9."""
+    """Return a share for ``tc``, exact to one part in 10^9; ``tc`` itself keeps one part in 4 * 10^9."""
     parts = share if isinstance(share, Probability) else Probability(round(share * CERTAIN))
     return f"{parts.percent_text}%"

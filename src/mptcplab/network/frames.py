@@ -8,5 +8,5 @@ ETHERNET = 14
 
 
 def full_frame(mtu: int = MTU) -> int:
-    """Return the bytes of a full packet: an Ethernet header more than the MTU."""
+    """Return the bytes of a full packet: the MTU and an Ethernet header."""
     return mtu + ETHERNET

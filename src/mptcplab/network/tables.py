@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Delays that are drawn from a table of our own, and the file in which ``tc`` finds it.
+"""Delays drawn from a table of our own, and the file from which ``tc`` reads it.
 
 netem draws one of the table's entries for each packet, all with the same probability, and delays by
 ``middle + deviation * entry / 8192``; entries are 16 bits with a sign.
@@ -16,18 +16,18 @@ from mptcplab.units import Duration
 
 SCALE = 8192
 #: netem's tables have at most this many entries.
-MOST_ENTRIES = 16384
-_LARGEST_ENTRY = 32767
-#: Points between which quantiles are interpolated: a grain of 0.05 % of all packets.
+MAX_ENTRIES = 16384
+_MAX_ENTRY = 32767
+#: Points at which quantiles are interpolated: a resolution of 0.05 % of all packets.
 _POINTS = 2001
 FOLDER = "/run/mptcplab"
-#: ``tc`` looks for NAME.dist in its own folder, from which this leads out wherever that is.
+#: ``tc`` looks for NAME.dist in its own folder; this leads from any such folder to the root.
 _UP = "../../../../../.."
 
 
 @dataclass(frozen=True)
 class DelayDistribution:
-    """A delay's middle and deviation, and runs of equal entries: how many, of which value."""
+    """A delay's middle and deviation, and runs of equal entries: (count, value)."""
 
     middle_ns: int
     deviation_ns: int
@@ -35,20 +35,20 @@ class DelayDistribution:
 
 
 def early(delay: Duration, share: Fraction) -> DelayDistribution:
-    """Return the table by which a ``share`` of the packets has no delay.
+    """Return a table that gives a ``share`` of the packets no delay.
 
     netem's own ``reorder`` would also let them pass the bottleneck.
     """
-    near = share.limit_denominator(MOST_ENTRIES)
+    near = share.limit_denominator(MAX_ENTRIES)
     rest = near.denominator - near.numerator
     return DelayDistribution(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
 
 
 def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistribution:
-    """Return the table of what ``quantiles`` add to ``delay``: between two of them the distribution is uniform."""
+    """Return the table of ``delay`` plus ``quantiles``: between two of them the distribution is uniform."""
     first, last = int(quantiles[0]), int(quantiles[-1])
     middle = (first + last) // 2
-    deviation = max(1, -((middle - last) * SCALE // _LARGEST_ENTRY))
+    deviation = max(1, -((middle - last) * SCALE // _MAX_ENTRY))
     entries = []
     for number in range(_POINTS):
         place = Fraction(number * (len(quantiles) - 1), _POINTS - 1)
@@ -59,13 +59,13 @@ def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistr
     return DelayDistribution(int(delay) + middle, deviation, tuple(entries))
 
 
-def table_name(link: str, way: str) -> str:
-    """What ``tc`` is told."""
-    return f"{_UP}{FOLDER}/{link}-{way}"
+def table_name(link: str, direction: str) -> str:
+    """Return the name of a direction's table for ``tc``."""
+    return f"{_UP}{FOLDER}/{link}-{direction}"
 
 
-def table_command(link: str, way: str, spread: DelayDistribution) -> Command:
-    """Write the table's file."""
+def table_command(link: str, direction: str, spread: DelayDistribution) -> Command:
+    """Return the command that writes the table's file."""
     parts: list[str] = []
     programs = ["mkdir"]
     for is_run, entries in itertools.groupby(spread.entries, key=lambda entry: entry[0] > 1):
@@ -74,6 +74,6 @@ def table_command(link: str, way: str, spread: DelayDistribution) -> Command:
             programs += ["yes", "head"]
         else:
             parts.append(f"printf '%s\\n' {' '.join(str(value) for _, value in entries)}")
-    line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{way}.dist"
+    line = f"mkdir -p {FOLDER} && {{ {'; '.join(parts)}; }} > {FOLDER}/{link}-{direction}.dist"
     call = shell(line, *programs)
     return Command(None, call.argv, call.starts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a kind of node is: one class in one file, from which everything else that knows of nodes asks."""
+"""The base class of node kinds. A kind is one class in one file; all other code about nodes asks it."""
 
 from __future__ import annotations
 
@@ -17,76 +17,76 @@ _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
 
 class NodeBase(Part):
-    """What every node is: a Linux of its own, which forwards or does not, and has sockets of its own or has none.
+    """The base of all nodes: each is a network namespace that may forward and may have sockets of its own.
 
-    A kind is a subclass with a ``kind``. As a model it is what a scenario says in ``[TABLE.NAME]``. Its methods say
-    what one of it adds to a plan; its class methods draw and word it from a scenario as recordings hold it.
+    A kind is a subclass with a ``kind``. Its fields are the keys of ``[TABLE.NAME]`` in a scenario. Its methods return
+    a node's part of a plan; its class methods draw and describe a node from the scenario in a recording.
     """
 
     kind: ClassVar[str]
     """The name of the kind, in one word: ``host``."""
     table: ClassVar[str]
-    """The table of a scenario in which nodes of the kind stand, each by its name: ``hosts``."""
+    """The table of a scenario that has the nodes of the kind by name: ``hosts``."""
     forwards: ClassVar[bool] = False
-    """Paths lead through it."""
+    """It forwards packets, so that paths may lead through it."""
     is_required: ClassVar[bool] = False
-    """A scenario without one is none."""
+    """Every scenario needs at least one."""
     is_recorded_empty: ClassVar[bool] = False
-    """A resolved scenario has the kind's table even if nothing is in it."""
+    """A resolved scenario has the kind's table even if it is empty."""
     shares_transport: ClassVar[bool] = False
-    """``[transport]`` is laid under its own ``transport``."""
+    """Its own ``transport`` inherits from ``[transport]``."""
     packages: ClassVar[Mapping[str, str]] = {}
-    """Debian packages of programs that it starts, for those that are not in a package of their own name."""
+    """Debian packages of programs that it starts, if the package's name differs from the program's."""
     example: ClassVar[Mapping[str, Any]] = {}
-    """What a node of the kind says that has the links ``link1`` and ``link2``, and uses all programs that one may."""
+    """The keys of a node with the links ``link1`` and ``link2`` that uses all programs of the kind."""
     corner: ClassVar[int] = 6
-    """How round the corners of its box are in pictures."""
+    """The corner radius of its rectangle in pictures."""
 
     @property
     def own_transport(self) -> Transport | None:
-        """How its own sockets are set up; None for a node without programs that open any: no workload runs there."""
+        """The transport of its own sockets; None for a node whose programs open none: no workload runs there."""
         return None
 
     @property
     def shapes(self) -> bool:
-        """Whether what it sends is shaped on itself; else behind the wire, where its sockets do not see the queue."""
+        """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
 
-    # -- what it adds to a plan
+    # -- its part of a plan
 
     def settings(self, context: Context) -> Iterator[str]:
-        """``name=value`` for ``sysctl``."""
+        """Yield ``name=value`` for ``sysctl``."""
         if self.forwards:
             yield from _FORWARDING
         if self.own_transport is not None:
             yield from mptcp.settings(context, self.own_transport)
 
     def routes(self, context: Context) -> Iterator[Command]:
-        """All routes and rules; those of one interface are given again, as ``replace``, when it comes back."""
+        """Return all routes and rules; those of an interface are repeated, as ``replace``, when it comes back."""
         return routes.route_commands(context, self.own_transport)
 
     def endpoints(self, context: Context) -> Iterator[Command]:
-        """What its path manager is told when addresses and routes are there."""
+        """Return the commands that configure its path manager once addresses and routes exist."""
         return mptcp.endpoint_commands(context, self.own_transport)
 
     def readdress(self, context: Context, port: Port, *, add: bool) -> Iterator[Command]:
-        """What its path manager is told when the address of ``port`` goes, or comes back."""
+        """Return the path manager commands for an address of ``port`` that is removed, or added again."""
         return mptcp.change_commands(context, self.own_transport, port, add=add)
 
     def commands(self, context: Context) -> Iterator[Command]:  # noqa: ARG002
-        """What else is done at set-up, in the end: every interface and what shapes it is there."""
+        """Return further commands at the end of the set-up, when all interfaces and their shaping exist."""
         yield from ()
 
     def programs(self, context: Context) -> Iterator[Program]:
-        """Servers that run the whole time; the workloads' start after them. See :meth:`server`."""
+        """Return servers that run throughout; the workloads' programs start after them. See :meth:`server`."""
         return path_manager.path_managers(context, self.own_transport)
 
     def events(self, context: Context) -> Iterator[Event]:  # noqa: ARG002
-        """What happens to it while workloads run; ``link`` is its name. See :class:`mptcplab.steps.Event`."""
+        """Return events of the node while workloads run; ``link`` is its name. See :class:`mptcplab.steps.Event`."""
         yield from ()
 
     def counters(self, context: Context) -> Iterator[Counter]:
-        """What is read in the end beside its links and queues."""
+        """Return the counters to read at the end, beside those of its links and queues."""
         if self.own_transport is not None:
             yield from mptcp.counters(context.name)
 
@@ -94,12 +94,12 @@ class NodeBase(Part):
         """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
         return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", call.argv, starts=call.starts)
 
-    # -- what readers of recordings are told
+    # -- its description in recordings
 
     def description(self, context: Context) -> dict[str, Any]:
-        """What a manifest says of it beside its name and kind, as JSON has it.
+        """Return its description in a manifest, beside its name and kind, as JSON data.
 
-        Of one with sockets of its own, its transport and the MPTCP endpoints that it was to have.
+        For a node with sockets of its own: its transport, and the MPTCP endpoints that it should have.
         """
         transport = self.own_transport
         if transport is None:
@@ -110,28 +110,28 @@ class NodeBase(Part):
     # -- checks
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Keys, and the links that they name: only its own make sense."""
+        """Yield the keys that name links, with these links, which must be its own."""
         yield from ()
 
     def check(self, context: Context) -> None:
-        """Check what its fields alone cannot say. :raises PydanticCustomError: made by ``mptcplab.fields.fault``."""
+        """Check the node in its network. :raises PydanticCustomError: made by ``mptcplab.fields.invalid``."""
 
-    # -- picture and words
+    # -- pictures and text
 
     @classmethod
     def phrase(cls) -> str:
-        """``a host``, within a sentence."""
+        """Return a phrase like ``a host``, for use in a sentence."""
         return f"{'an' if cls.kind[0] in 'aeiou' else 'a'} {cls.kind.replace('-', ' ')}"
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
-        """What one does beside what all of its kind do, for below its box; empty for a plain one.
+    def caption(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
+        """Return the caption below its shape: its function beyond that of its kind; empty for a plain node.
 
-        ``described`` is of a resolved scenario, maybe of an earlier version, which lacks the newer keys.
+        ``described`` is its table in a resolved scenario, maybe of an earlier version, which lacks newer keys.
         """
         return ""
 
     @classmethod
     def outline(cls, left: float, top: float, width: float, height: float) -> str:
-        """Return its shape as SVG: a ``rect`` or a ``path``, which the page colours."""
+        """Return its shape as SVG: a ``rect`` or a ``path``, which the page's style sheet colours."""
         return f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:g}" height="{height:g}" rx="{cls.corner}"/>'

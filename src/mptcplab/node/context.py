@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a node needs to know of the scenario around it."""
+"""The view that a node has of its scenario."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """A workload, as one of its two nodes sees it.
+    """A workload from the view of one of its two nodes.
 
-    ``partner`` is the other one, ``target`` the port that is connected to, None if there is no way to it; ``calls``:
-    this node opens the connection. ``scheduler`` is the workload's own.
+    ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
+    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own.
     """
 
     partner: str
     target: Port | None
-    calls: bool
+    is_client: bool
     scheduler: str | None
 
 
 @dataclass(frozen=True)
 class Context:
-    """The node called ``name`` among all ``nodes``, which ``graph`` joins."""
+    """The node called ``name`` among all ``nodes``, which ``graph`` connects."""
 
     name: str
     graph: Graph
     nodes: Mapping[str, NodeBase]
-    talks: Sequence[WorkloadView] = ()
+    workloads: Sequence[WorkloadView] = ()
 
     @property
     def ports(self) -> list[Port]:
@@ -44,4 +44,4 @@ class Context:
     @property
     def partners(self) -> list[str]:
         """The nodes at the other ends of its workloads."""
-        return list(dict.fromkeys(talk.partner for talk in self.talks))
+        return list(dict.fromkeys(talk.partner for talk in self.workloads))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Interfaces, and shortest paths between them.
+"""Interfaces, and the shortest paths between them.
 
-Every link is one subnet. Routes are shortest paths in hops, ties broken by the order of the links in the file; only
-some nodes forward.
+Every link is one subnet. Routes are shortest paths in hops; the order of the links in the file breaks ties. Only some
+nodes forward.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 @dataclass(frozen=True)
 class Port:
-    """One end of a link: the interface of ``node`` that is named after the link."""
+    """One end of a link: the interface of ``node`` with the link's name."""
 
     node: str
     link: str
@@ -38,7 +38,7 @@ class Port:
 
 
 class Graph:
-    """The ``ports`` of all ``nodes``, by node and link in the order of the links; ``relays`` are those that forward."""
+    """The ``ports`` of all ``nodes``, by node and link in the order of the links; ``relays`` are nodes that forward."""
 
     def __init__(self, nodes: Iterable[str], ports: Mapping[tuple[str, str], Port], relays: Container[str]) -> None:
         self.ports = ports
@@ -49,33 +49,33 @@ class Graph:
         self._next: dict[tuple[str, str], Port | None] = {}
 
     def ports_of(self, node: str) -> list[Port]:
-        """The node's interfaces in the order of the links."""
+        """Return the node's interfaces in the order of the links."""
         return self._of_node[node]
 
     def links_of(self, node: str) -> list[str]:
-        """The node's links in the order of the file."""
+        """Return the node's links in the order of the file."""
         return [port.link for port in self.ports_of(node)]
 
     def subnets(self) -> list[Port]:
-        """One port per link, standing for the link's subnet."""
+        """Return one port for each link, to represent its subnet."""
         first: dict[str, Port] = {}
         for port in self.ports.values():
             first.setdefault(port.link, port)
         return list(first.values())
 
     def reaches(self, node: str, target: Port) -> bool:
-        """Whether packets of ``node`` find ``target``'s subnet by way of nodes that forward."""
+        """Return whether packets of ``node`` reach ``target``'s subnet through nodes that forward."""
         return any(port.link == target.link for port in self.ports_of(node)) or self.next_hop(node, target) is not None
 
     def next_hop(self, node: str, target: Port) -> Port | None:
-        """The port of ``node`` where the shortest path to ``target``'s subnet begins; None if there is none."""
+        """Return the port of ``node`` where the shortest path to ``target``'s subnet begins; None without a path."""
         key = (node, target.link)
         if key not in self._next:
             self._next[key] = self._search(node, target.link)
         return self._next[key]
 
-    def way(self, node: str, target: Port) -> list[str]:
-        """The links of the shortest path from ``node`` to ``target``'s subnet; empty if there is none."""
+    def path_between(self, node: str, target: Port) -> list[str]:
+        """Return the links of the shortest path from ``node`` to ``target``'s subnet; empty without a path."""
         links: list[str] = []
         while target.link not in links:
             port = next((port for port in self.ports_of(node) if port.link == target.link), None)
@@ -87,7 +87,7 @@ class Graph:
         return links
 
     def leads(self, port: Port, target: Port) -> bool:
-        """Whether the link at ``port`` is the beginning of some path to ``target``'s subnet."""
+        """Return whether some path to ``target``'s subnet begins with the link at ``port``."""
         if port.link == target.link:
             return True
         return port.peer in self._relays and self._distance(port.peer, target.link, avoid=port.node) is not None

@@ -10,7 +10,7 @@ from mptcplab.node.transport import Transport
 
 
 class Host(NodeBase):
-    """A computer at the edge: runs workloads, does not forward."""
+    """A computer at the edge of the network: runs workloads, does not forward."""
 
     kind = "host"
     table = "hosts"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A transport on a node, as ``sysctl`` and ``ip mptcp`` commands, and what is read of it in the end."""
+"""The transport of a node as ``sysctl`` and ``ip mptcp`` commands, and the counters that are read at the end."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
-from mptcplab.node.weights import weighed_addresses, weighs
+from mptcplab.node.weights import uses_weights, weights_by_address
 from mptcplab.steps import Command, Counter
 
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
-#: Read back at the end: what was in force, not what was asked for.
+#: Read back at the end, to record the values in force rather than those requested.
 _SETTINGS = (
     "net.mptcp.scheduler",
     "net.mptcp.scheduler_weights",
@@ -26,16 +26,16 @@ _SETTINGS = (
 
 
 def settings(context: Context, transport: Transport) -> Iterator[str]:
-    """What the transport says, as ``sysctl`` takes it."""
+    """Yield the settings of the transport for ``sysctl``."""
     yield "net.mptcp.enabled=1"
     yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
     if transport.congestion_control is not None:
         yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
     if transport.scheduler is not None:
         yield f"net.mptcp.scheduler={transport.scheduler}"
-    weights = weighed_addresses(context, transport) if weighs(context, transport) else {}
+    weights = weights_by_address(context, transport) if uses_weights(context, transport) else {}
     if weights:
-        # Without a scheduler that looks at them nothing is set, so that kernels that lack them can be compared.
+        # Set only for a scheduler that uses weights, so that kernels without them can be compared.
         yield f"net.mptcp.scheduler_weights={' '.join(f'{address}={weight}' for address, weight in weights.items())}"
     for key, sizes in (("tcp_rmem", transport.tcp_rmem), ("tcp_wmem", transport.tcp_wmem)):
         if sizes is not None:
@@ -45,7 +45,7 @@ def settings(context: Context, transport: Transport) -> Iterator[str]:
 
 
 def endpoint_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
-    """Limits and endpoints, if the node speaks MPTCP."""
+    """Yield the commands for limits and endpoints, if the node uses MPTCP."""
     if transport is None or transport.protocol != "mptcp":
         return
     limits = transport.limits
@@ -56,7 +56,7 @@ def endpoint_commands(context: Context, transport: Transport | None) -> Iterator
 
 
 def change_commands(context: Context, transport: Transport | None, port: Port, *, add: bool) -> Iterator[Command]:
-    """Take the endpoints that name the address of ``port`` away, or bring them back as they were.
+    """Yield the commands that remove the endpoints with the address of ``port``, or restore them.
 
     The kernel numbers endpoints from 1 in the order in which they are added.
     """
@@ -71,7 +71,7 @@ def change_commands(context: Context, transport: Transport | None, port: Port, *
 
 
 def counters(node: str) -> Iterator[Counter]:
-    """What is read of ``node`` in the end."""
+    """Yield the counters of ``node`` that are read at the end."""
     yield Counter(node, "sysctl.txt", ("sysctl", "-e", *_SETTINGS))
     yield Counter(node, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
     yield Counter(node, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
@@ -79,7 +79,7 @@ def counters(node: str) -> Iterator[Counter]:
 
 
 def described_endpoints(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
-    """The endpoints that the node was to have, as a manifest has them."""
+    """Yield the endpoints that the node should have, as in a manifest."""
     if transport.protocol != "mptcp":
         return
     for port, words in endpoints_of(context, transport):
@@ -89,11 +89,11 @@ def described_endpoints(context: Context, transport: Transport) -> Iterator[dict
 
 
 def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
-    """The addresses that the node offers or uses, with the words that ``ip mptcp endpoint add`` takes.
+    """Yield the addresses that the node announces or uses, with the options of ``ip mptcp endpoint add``.
 
-    ``auto``: a host that is connected to announces its other addresses (signal); a host that connects may open
-    subflows from every address that leads to the address it connects to (subflow). Over disjoint lines nothing but
-    the first line does: there the subflows are opened to announced addresses, from the address that routing chooses.
+    ``auto``: a server announces its other addresses (signal); a client may open subflows from every address that has
+    a path to the address it connects to (subflow). With disjoint paths only the first path's address has one: there
+    the client opens subflows to announced addresses, from the address that routing selects.
     """
     wanted = transport.endpoints
     ports = {port.link: port for port in context.ports}
@@ -104,12 +104,12 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
         return
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
-    connected_to = {talk.target for talk in context.talks if not talk.calls}
-    targets = [talk.target for talk in context.talks if talk.calls]
+    connected_to = {talk.target for talk in context.workloads if not talk.is_client}
+    targets = [talk.target for talk in context.workloads if talk.is_client]
     for port in ports.values():
         flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:
-            # The kernel refuses an endpoint that is fullmesh and signal at once.
+            # The kernel refuses an endpoint that is both fullmesh and signal.
             flags += ["subflow"] if flags else ["subflow", "fullmesh"]
         elif any(target is not None and context.graph.leads(port, target) for target in targets):
             flags += ["subflow"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The lab's own path manager: one server program on every node that has ``path_manager = "userspace"``.
+"""The lab's own path manager: one server program on every node with ``path_manager = "userspace"``.
 
-It is told of the node's links, and of the addresses that each of them leads to. Everything else it learns from the
-kernel: mptcplab/guest/path_manager.py. With ``endpoints = "none"`` nobody manages paths.
+Its configuration has the node's links, and the addresses that each of them leads to. It learns everything else from
+the kernel: mptcplab/guest/path_manager.py. With ``endpoints = "none"`` there is no path manager.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Program
 
-#: Programs of path managers are named so, with the node behind it; no program of a workload is.
+#: The name of a path manager's program, followed by its node; no program of a workload has this prefix.
 PREFIX = "path-manager.host-"
 
 
 def path_managers(context: Context, transport: Transport | None) -> Iterator[Program]:
-    """The program of a node that needs it."""
+    """Yield the program of a node that uses it."""
     if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
         return
-    if transport.protocol == "mptcp" and context.talks:
+    if transport.protocol == "mptcp" and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
         yield Program(f"{PREFIX}{context.name}", context.name, "server", (PATH_MANAGER, config))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of nodes, by their names: those of the modules beside this one, and of :mod:`mptcplab.plugins`."""
+"""All kinds of nodes by name: those of the modules beside this one and of :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mptcplab.plugins import VARIABLE, modules_of, plugins
 
 
 def _kinds_in(module: ModuleType) -> Iterator[type[NodeBase]]:
-    """The classes that ``module`` defines itself; what several kinds share has no name."""
+    """Yield the kinds that ``module`` itself defines; a base class of several kinds has no ``kind``."""
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, NodeBase) and value.__module__ == module.__name__:
             yield from (value,) if "kind" in vars(value) else ()
@@ -21,17 +21,17 @@ def _kinds_in(module: ModuleType) -> Iterator[type[NodeBase]]:
 
 def _all_kinds() -> dict[str, type[NodeBase]]:
     found = [kind for module in (*modules_of(node), *plugins()) for kind in _kinds_in(module)]
-    # What no scenario lacks stands first.
+    # Kinds that every scenario needs come first.
     return {kind.kind: kind for kind in sorted(found, key=lambda kind: not kind.is_required)}
 
 
-#: The class of each kind of node. In this order their tables stand in a scenario, and their nodes in a plan.
+#: The class of each kind of node, in the order of tables in a scenario and of nodes in a plan.
 NODE_KINDS: Mapping[str, type[NodeBase]] = _all_kinds()
 
 
 def kind_of(name: str) -> type[NodeBase]:
-    """Return the kind called ``name`` in a recording. :raises LabError: when it is not known here."""
+    """Return the kind called ``name`` in a recording. :raises LabError: if it is unknown."""
     if name not in NODE_KINDS:
-        hint = f"it came from a plugin: name its file in {VARIABLE}"
-        raise LabError(f"the recording has a node of kind '{name}', which is not known here", hint=hint)
+        hint = f"name the file of its plugin in {VARIABLE}"
+        raise LabError(f"the recording has a node of the unknown kind '{name}'", hint=hint)
     return NODE_KINDS[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A router: forwards, translates addresses, and may be a middlebox."""
+"""A router: forwards packets, may translate addresses, and may be a middlebox."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import LinkName, fault
+from mptcplab.fields import LinkName, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.node.middlebox import Middlebox, going_out, middlebox_words, nft_table
@@ -17,7 +17,7 @@ from mptcplab.steps import Command, Counter
 
 
 class Router(NodeBase):
-    """Forwards between its links; shaping happens here."""
+    """Forwards packets between its links, and shapes its own egress."""
 
     kind = "router"
     table = "routers"
@@ -29,18 +29,20 @@ class Router(NodeBase):
 
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the router", examples=SYSCTL_EXAMPLE)
     nat: tuple[LinkName, ...] = Field(
-        default=(), description="links whose own address everything gets that leaves by them", examples=[["link1"]]
+        default=(),
+        description="links with NAT: packets that leave by one get the router's address on it",
+        examples=[["link1"]],
     )
     middlebox: Middlebox = Field(
         default_factory=Middlebox,
-        description="what it does to packets beside forwarding them",
+        description="actions on packets that it forwards",
         examples=[{"strip": ["mp_join"]}],
     )
 
     @model_validator(mode="after")
-    def _once(self) -> Router:
+    def _check_nat(self) -> Router:
         if len(set(self.nat)) != len(self.nat):
-            raise fault("names a link twice", "name every link once", "nat")
+            raise invalid("names a link twice", "name each link once", "nat")
         return self
 
     def settings(self, context: Context) -> Iterator[str]:
@@ -49,7 +51,7 @@ class Router(NodeBase):
         yield from (f"{key}={value}" for key, value in self.sysctl.items())
 
     def commands(self, context: Context) -> Iterator[Command]:
-        """NAT and middlebox; nothing for one that only forwards."""
+        """Yield the rules of NAT and middlebox; none for a plain router."""
         if self.nat:
             rules = [f"{going_out(self.nat)}masquerade"]
             yield nft_table(context.name, "nat", "type nat hook postrouting priority srcnat;", rules)
@@ -64,8 +66,8 @@ class Router(NodeBase):
             yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
 
     def description(self, context: Context) -> dict[str, Any]:
-        """What its middlebox was to do, too."""
-        return {**super().description(context), "middlebox": list(self.middlebox.acts())}
+        """Return the description with the actions of its middlebox."""
+        return {**super().description(context), "middlebox": list(self.middlebox.actions())}
 
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         """See the base class."""
@@ -73,7 +75,7 @@ class Router(NodeBase):
         yield ("middlebox", "out"), self.middlebox.out
 
     @classmethod
-    def words(cls, described: Mapping[str, Any]) -> str:
+    def caption(cls, described: Mapping[str, Any]) -> str:
         """See the base class."""
         nat = [f"NAT at {', '.join(described['nat'])}"] if described.get("nat") else []
         return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {})))

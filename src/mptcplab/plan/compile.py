@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from mptcplab.node.transport import Transport
-from mptcplab.node.weights import weighs
+from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
 from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
@@ -29,7 +29,7 @@ from mptcplab.workload.context import FIRST_PORT, Context
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
-    """The plan of ``scenario``. Pure: the same scenario and seed give the same plan."""
+    """Compile ``scenario``. Pure: the same scenario and seed give the same plan."""
     phases = phases_of(scenario, seed)
     network = Network(scenario, phases.delays_ns)
     workloads = scenario.workloads.values()
@@ -48,7 +48,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
 
 
 def ports(scenario: Scenario) -> dict[str, int]:
-    """The port that each workload's server listens on."""
+    """Return the port on which each workload's server listens."""
     return {name: FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
 
 
@@ -59,7 +59,7 @@ def _setup(network: Network) -> Iterator[Command]:
     for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
         shaping.setdefault(command.node, []).append(command)
     for name, node in network.nodes.items():
-        context = network.around(name)
+        context = network.context_of(name)
         settings = tuple(node.settings(context))
         if settings:
             yield Command(name, ("sysctl", "-qw", *settings))
@@ -73,9 +73,9 @@ def _setup(network: Network) -> Iterator[Command]:
 
 
 def _servers(network: Network) -> Iterator[Program]:
-    """What nodes run the whole time, in their order."""
+    """Yield the programs that nodes run throughout, in the order of the nodes."""
     for name, node in network.nodes.items():
-        yield from node.programs(network.around(name))
+        yield from node.programs(network.context_of(name))
 
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
@@ -97,27 +97,27 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
 
 
 def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:
-    """Those that these run on."""
+    """Return the hosts of ``workloads``."""
     return tuple(dict.fromkeys(host for one in workloads for host in (one.sender, one.receiver)))
 
 
 def _needs(network: Network) -> Needs:
-    """The names that the scenario asks for, wherever it does."""
+    """Return the names of algorithms anywhere in the scenario that the kernel must have."""
     scenario = network.scenario
     transports = scenario.transports
-    own = [one for one in scenario.workloads.values() if _speaks_mptcp(transports, one)]
-    controls = [each.congestion_control for each in transports.values()]
-    controls += [each.congestion_control for each in scenario.workloads.values()]
+    own = [one for one in scenario.workloads.values() if _uses_mptcp(transports, one)]
+    congestion_controls = [each.congestion_control for each in transports.values()]
+    congestion_controls += [each.congestion_control for each in scenario.workloads.values()]
     schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in own)]
     return Needs(
-        congestion_controls=tuple(dict.fromkeys(name for name in controls if name is not None)),
+        congestion_controls=tuple(dict.fromkeys(name for name in congestion_controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
         scheduler_per_socket=any(one.scheduler is not None for one in own),
-        weights=any(one.weights and weighs(network.around(name), one) for name, one in transports.items()),
+        weights=any(one.weights and uses_weights(network.context_of(name), one) for name, one in transports.items()),
     )
 
 
-def _speaks_mptcp(transports: Mapping[str, Transport], described: WorkloadBase) -> bool:
+def _uses_mptcp(transports: Mapping[str, Transport], described: WorkloadBase) -> bool:
     own = getattr(described, "protocol", None)
     if own is not None:
         return bool(own == "mptcp")
@@ -128,6 +128,6 @@ def _counters(network: Network) -> Iterator[Counter]:
     for name in network.nodes:
         yield Counter(name, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
         yield Counter(name, "link.json", ("ip", "-s", "-j", "link", "show"))
-    # What packets pass is read first.
+    # Nodes that forward are read first.
     for name, node in sorted(network.nodes.items(), key=lambda named: not named[1].forwards):
-        yield from node.counters(network.around(name))
+        yield from node.counters(network.context_of(name))

@@ -1,31 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""One direction of a link as queueing disciplines: the words that ``tc qdisc`` takes, in order from the root.
+"""The queueing disciplines of a link direction: the arguments of ``tc qdisc``, in order from the root.
 
-First stands ``netem``, whose own queue is so long that it never is the limit, unless the scenario gives a
-``delay_limit``; below it what shapes, and what keeps its queue. So a queue limit counts packets that wait for the
-bottleneck, not those that are on the wire.
+The first is ``netem``, whose own queue is too long to be the limit, unless the scenario gives a ``delay_limit``; below
+it are the shaper and the discipline of its queue. So a queue limit counts packets that wait for the bottleneck, not
+those in transit.
 """
 
 from __future__ import annotations
 
 from mptcplab.network.behaviour import Context, Words
 from mptcplab.network.frames import MTU, full_frame
-from mptcplab.network.registry import ON_THE_WAY
-from mptcplab.scenario.links import Direction
+from mptcplab.network.registry import IN_PACKET_ORDER
+from mptcplab.scenario.links import DirectionSettings
 
 NETEM = "netem"
 
 
-def disciplines(direction: Direction, *, mtu: int = MTU, table: str = "", changeable: bool = False) -> list[Words]:
-    """What ``tc qdisc add`` or ``change`` takes behind ``parent`` and ``handle``, from the root down.
+def disciplines(
+    settings: DirectionSettings, *, mtu: int = MTU, table: str = "", changeable: bool = False
+) -> list[Words]:
+    """Return the arguments of ``tc qdisc add`` or ``change`` after ``parent`` and ``handle``, from the root down.
 
-    ``table`` is the name of the file of the delay's own distribution, if it has one. ``changeable`` makes a netem also
-    when there is nothing for it to do, so that loss and delay can be given later by ``tc qdisc change``: the numbers
-    of equal kinds of discipline may be changed while packets pass, but none may be added or taken away.
+    ``table`` names the file of the delay's own distribution, if it has one. ``changeable`` adds a netem even if it has
+    nothing to do, so that ``tc qdisc change`` can set loss and delay later: while packets pass, parameters of existing
+    disciplines may change, but no discipline may be added or removed.
     """
     context = Context(full_frame(mtu), table, changeable)
     found: list[Words] = []
-    netem = {one.name: tuple(one.netem(direction, context)) for one in ON_THE_WAY}
-    if changeable or any(netem[one.name] for one in ON_THE_WAY if one.acts(direction)):
+    netem = {one.name: tuple(one.netem(settings, context)) for one in IN_PACKET_ORDER}
+    if changeable or any(netem[one.name] for one in IN_PACKET_ORDER if one.is_active(settings)):
         found.append((NETEM, *(word for words in netem.values() for word in words)))
-    return found + [words for one in ON_THE_WAY for words in one.disciplines(direction, context)]
+    return found + [words for one in IN_PACKET_ORDER for words in one.disciplines(settings, context)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Roughly how long a run will take; :mod:`mptcplab.plan.forecast` corrects that by what runs really take.
+"""Estimate the cost of a run; :mod:`mptcplab.plan.forecast` corrects estimates by the cost of finished runs.
 
-A transfer costs what its packets cost, and how many these are depends on what limits it: the rate of its paths, loss,
-or a window per round trip.
+The cost of a transfer is that of its packets, and their number depends on what limits it: the rate of its paths, loss,
+or a window per round-trip time.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ from math import inf, sqrt
 
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 
 _OVERHEAD_SECONDS = 0.6
-#: What TCP reaches where nothing but delay limits it.
+#: The rate of TCP if only delay limits it.
 _UNSHAPED_BPS = 1e9
 _PACKET_BITS = 8 * 1448
 #: The kernel's largest receive buffer, of which about half is payload.
 _BUFFER_BYTES = Size(6 * 2**20)
-#: No path is quicker for a sender that has lost something: a tick, and acknowledgements that wait.
-_LEAST_RTT_S = 0.002
-#: On paths quicker than this, windows are so small that packets come one by one, which costs so much more.
+#: The minimum round-trip time after a loss: a tick, and delayed acknowledgements.
+_MIN_RTT_S = 0.002
+#: On paths with a shorter round-trip time, windows are so small that packets arrive singly, which costs more by this
+#: factor.
 _QUICK_RTT_S = 0.005
 _QUICK = 2.0
 
 
 @dataclass(frozen=True)
 class _Path:
-    """One way through the network: its narrowest link, its rate, round-trip time and loss."""
+    """A path: its bottleneck link, and its rate, round-trip time and loss."""
 
     narrowest: str
     rate_bps: float
@@ -42,10 +43,9 @@ class _Path:
     loss: float
 
     def carried_bps(self, buffer: Size) -> float:
-        """What one TCP flow gets.
+        """Return the rate of one TCP flow.
 
-        Loss limits its window to what Reno (Mathis et al. 1997) or CUBIC (RFC 9438, 5.2) has on average, whichever
-        is more.
+        Loss limits its window to the mean of Reno (Mathis et al. 1997) or CUBIC (RFC 9438, 5.2), whichever is larger.
         """
         reno = sqrt(1.5 / self.loss) if self.loss else inf
         cubic = 1.054 * (self.rtt_s / self.loss) ** 0.75 if self.loss else inf
@@ -54,13 +54,13 @@ class _Path:
 
 
 def estimate_seconds(scenario: Scenario) -> float:
-    """Wall seconds of one run on one CPU, good to a factor of three."""
+    """Return the wall seconds of one run on one CPU, accurate to a factor of three."""
     network = Network(scenario)
     return _OVERHEAD_SECONDS + sum(_cpu_seconds(network, one) for one in scenario.workloads.values())
 
 
 def expected_seconds(scenario: Scenario) -> float:
-    """Virtual seconds until the last workload ends, as roughly."""
+    """Return the virtual seconds until the last workload ends, with the same accuracy."""
     network = Network(scenario)
     workloads = scenario.workloads.values()
     return max(one.start.seconds + one.expected_seconds(_goodput_bps(network, one)) for one in workloads)
@@ -72,7 +72,7 @@ def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
 
 
 def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
-    """What a workload carries: over one path with TCP, with MPTCP over all that do not share a bottleneck."""
+    """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
     connections = getattr(workload, "connections", 1)
     transports = network.scenario.transports
     sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
@@ -80,7 +80,7 @@ def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
     bulk = [_paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
     found = 0.0
     for path in _paths_of(network, workload):
-        # Transfers beside each other share what there is.
+        # Simultaneous transfers share a bottleneck.
         beside = sum(any(path.narrowest == other.narrowest for other in others) for others in bulk)
         share = path.rate_bps / max(1, beside if workload.is_bulk else 1)
         found += min(share, connections * path.carried_bps(buffer))
@@ -88,7 +88,7 @@ def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
 
 
 def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
-    """The paths that a workload can use, one for each bottleneck."""
+    """Return the paths that a workload can use, one for each bottleneck."""
     transports = network.scenario.transports
     target = network.target(workload)
     if target is not None and any(transports[node].protocol == "tcp" for node in (workload.sender, workload.receiver)):
@@ -99,7 +99,7 @@ def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
 
 
 def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:
-    """The shortest way to a port, if there is one; ``back`` is that from the host ``to`` to a port of ``from``."""
+    """Yield the shortest path to a port, if any; with ``back``, that from the host ``to`` to a port of ``from``."""
     start = workload.receiver if back else workload.sender
     steps = list(_steps(network, start, target))
     if not steps:
@@ -111,22 +111,22 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
     for _, data, _ in along:
         lost *= 1 - _loss(data)
     rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
-    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _LEAST_RTT_S), 1 - lost)
+    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost)
 
 
-def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, Direction, Direction]]:
-    """The links from a node to a port, each with its direction on the way and the one back."""
+def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, DirectionSettings, DirectionSettings]]:
+    """Yield the links from a node to a port, each with its direction on the path and the reverse direction."""
     node = start
-    for name in network.way(start, target):
+    for name in network.path_between(start, target):
         link = network.scenario.links[name]
         is_forward = link.between[0] == node
         yield (name, link.forward, link.backward) if is_forward else (name, link.backward, link.forward)
         node = link.between[is_forward]
 
 
-def _rate(direction: Direction) -> float:
-    return float(direction.rate) if direction.rate else _UNSHAPED_BPS
+def _rate(settings: DirectionSettings) -> float:
+    return float(settings.rate) if settings.rate else _UNSHAPED_BPS
 
 
-def _loss(direction: Direction) -> float:
-    return min(0.5, float(sum(one.loses(direction) for one in BEHAVIOURS)))
+def _loss(settings: DirectionSettings) -> float:
+    return min(0.5, float(sum(one.loss_rate(settings) for one in BEHAVIOURS)))

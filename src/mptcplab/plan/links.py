@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Links as ``ip`` and ``tc`` commands: veth pairs, offloads off, and what each direction does to packets.
+"""Compile links to ``ip`` and ``tc`` commands: veth pairs without offloads, and the shaping of each direction.
 
-Shaping stands where it cannot push back on a sender's TCP: on the egress of a router, or, when a host sends, on the
-far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
-egress is shaped instead, as a host with a slow network card would be.
+Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a host sends, at the
+far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape = "sender"`` a host's own
+egress is shaped instead, like that of a host with a slow network card.
 
-Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says; in front of them, filters may
-act on packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
-:func:`shaping_commands`), and let :func:`change_commands` and :func:`action_changes` give the commands.
+:mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
+packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
+:func:`shaping_commands`), and get the commands from :func:`change_commands` and :func:`action_changes`.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from collections.abc import Container, Iterator
 
 from mptcplab.network.behaviour import Words
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import ON_THE_WAY
+from mptcplab.network.registry import IN_PACKET_ORDER
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import NETEM, disciplines
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
-#: Preference of the filter of the first behaviour; before it a silent failure drops everything, and behind all of them
-#: stands the redirection to an IFB, which is added without a preference and so gets a high one.
+#: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
+#: last, since it is added without a preference and so gets a high one.
 _FIRST_ACTION = 2
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
-    """Create every link between its two nodes; the interfaces bear the link's name."""
+    """Yield the commands that create every link between its two nodes; both interfaces have the link's name."""
     for name, link in network.scenario.links.items():
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
-        # Without a word of its own the peer has the usual MTU.
+        # Without an option of its own, the peer has the default MTU.
         peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
         yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
-    """Addresses, used at once (no duplicate address detection), and links up."""
+    """Yield the commands that set addresses, without duplicate address detection, and set links up."""
     for port in network.ports_of(node):
         address = ("ip", "address", "add", str(port.address), "dev", port.link)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
@@ -49,60 +49,60 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Offloads off, so that what a queue holds and drops is packets and not bundles of 64 KB."""
+    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB."""
     for port in network.ports_of(node):
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
 
 
 def table_commands(network: Network) -> Iterator[Command]:
-    """Files that the shaping commands read."""
+    """Yield the commands that write the files which shaping commands read."""
     for name, link in network.scenario.links.items():
-        for way in DIRECTIONS:
-            for one in ON_THE_WAY:
-                yield from one.files(getattr(link, way), name, way)
+        for direction in DIRECTIONS:
+            for one in IN_PACKET_ORDER:
+                yield from one.files(getattr(link, direction), name, direction)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
-    """What each direction of every link does to packets.
+    """Yield the commands that shape each direction of every link.
 
-    ``changing`` are the directions (link, "forward" or "backward") that get other values later.
+    ``changing`` has the directions (link, "forward" or "backward") whose values change later.
     """
-    ways = [(name, way) for name in network.scenario.links for way in DIRECTIONS]
-    for name, way in ways:
-        yield from _direction(network, name, way, changeable=(name, way) in changing)
-    for name, way in ways:
-        yield from _actions(network, name, way)
+    directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
+    for name, direction in directions:
+        yield from _shape(network, name, direction, changeable=(name, direction) in changing)
+    for name, direction in directions:
+        yield from _actions(network, name, direction)
 
 
-def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
-    """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
+def change_commands(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Command]:
+    """Yield the commands that give a ``direction`` of link ``name``, one of the ``changing``, new ``settings``.
 
-    Packets that wait stay where they are. Only values may differ from those that it was set up with; a direction with
-    a rate keeps one, and a table of delays stays as it is.
+    Queued packets stay queued. Only values may differ from those at set-up: a direction with a rate keeps one, and a
+    table of delays cannot change.
     """
-    found = _disciplines(network, name, way, direction, changeable=True)
-    yield from _attach(*_place(network, name, way), found, "change")
+    found = _disciplines(network, name, direction, settings, changeable=True)
+    yield from _attach(*_shaping_point(network, name, direction), found, "change")
 
 
 def action_changes(
-    network: Network, name: str, way: str, direction: Direction, before: Direction | None
+    network: Network, name: str, direction: str, settings: DirectionSettings, before: DirectionSettings | None
 ) -> Iterator[Command]:
-    """Give the filters of one ``way`` of link ``name`` the values of ``direction``, where they have others ``before``.
+    """Yield the commands that give the filters of a ``direction`` new ``settings``, if they differ from ``before``.
 
-    None stands for any others. An action that is there from the start stays, and none is added.
+    If ``before`` is None, all filters are set again. No action is added or removed.
     """
-    node, device, side = _entrance(network, name, way)
-    for pref, one in enumerate(ON_THE_WAY, start=_FIRST_ACTION):
-        words = one.actions(direction)
+    node, device, side = _filter_point(network, name, direction)
+    for pref, one in enumerate(IN_PACKET_ORDER, start=_FIRST_ACTION):
+        words = one.actions(settings)
         if words and (before is None or words != one.actions(before)):
             # A matchall filter cannot be changed.
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
             yield _filter(node, device, side, pref, words)
 
 
-def _actions(network: Network, name: str, way: str) -> Iterator[Command]:
-    node, device, side = _entrance(network, name, way)
-    found = [one.actions(getattr(network.scenario.links[name], way)) for one in ON_THE_WAY]
+def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
+    node, device, side = _filter_point(network, name, direction)
+    found = [one.actions(getattr(network.scenario.links[name], direction)) for one in IN_PACKET_ORDER]
     if any(found):
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
     for pref, words in enumerate(found, start=_FIRST_ACTION):
@@ -115,33 +115,37 @@ def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Comma
     return Command(node, argv, features=words[:1])
 
 
-def _entrance(network: Network, name: str, way: str) -> tuple[str, str, str]:
-    """Node, interface and side of it that packets of a direction pass before its queueing disciplines."""
-    source, target = network.ends(name, way)
-    node, device = _place(network, name, way)
+def _filter_point(network: Network, name: str, direction: str) -> tuple[str, str, str]:
+    """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
+    source, target = network.ends(name, direction)
+    node, device = _shaping_point(network, name, direction)
     return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
 
 
-def _disciplines(network: Network, name: str, way: str, direction: Direction, *, changeable: bool) -> list[Words]:
+def _disciplines(
+    network: Network, name: str, direction: str, settings: DirectionSettings, *, changeable: bool
+) -> list[Words]:
     mtu = int(network.scenario.links[name].mtu)
-    shifted = _shifted(direction, network.shifts_ns.get((name, way), 0))
-    return disciplines(shifted, mtu=mtu, table=table_name(name, way), changeable=changeable)
+    shifted = _shifted(settings, network.shifts_ns.get((name, direction), 0))
+    return disciplines(shifted, mtu=mtu, table=table_name(name, direction), changeable=changeable)
 
 
-def _shifted(direction: Direction, shift_ns: int) -> Direction:
-    """The direction with the delay that it has in this run; one that an event made short stays at least its jitter."""
+def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
+    """Return the settings with the delay of this run; the delay stays at least the jitter, even if an event cuts it."""
     if not shift_ns:
-        return direction
-    delay = max(int(direction.jitter), int(direction.delay) + shift_ns)
-    return direction.model_copy(update={"delay": Duration(delay)})
+        return settings
+    delay = max(int(settings.jitter), int(settings.delay) + shift_ns)
+    return settings.model_copy(update={"delay": Duration(delay)})
 
 
-def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
-    found = _disciplines(network, name, way, getattr(network.scenario.links[name], way), changeable=changeable)
+def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
+    found = _disciplines(
+        network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
+    )
     if not found:
         return
-    source, target = network.ends(name, way)
-    node, ifb = _place(network, name, way)
+    source, target = network.ends(name, direction)
+    node, ifb = _shaping_point(network, name, direction)
     if node == source.node:
         yield from _attach(node, source.link, found)
         return
@@ -154,35 +158,37 @@ def _direction(network: Network, name: str, way: str, *, changeable: bool) -> It
     yield Command(target.node, ingress)
 
 
-def _place(network: Network, name: str, way: str) -> tuple[str, str]:
-    """Node and device on which a direction is shaped."""
-    source, target = network.ends(name, way)
+def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, str]:
+    """Return node and device on which a direction is shaped."""
+    source, target = network.ends(name, direction)
     if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
         return source.node, source.link
     return target.node, ifb_name(network, target)
 
 
 def shaper_of(
-    network: Network, name: str, way: str, changing: Container[tuple[str, str]] = ()
+    network: Network, name: str, direction: str, changing: Container[tuple[str, str]] = ()
 ) -> tuple[str, str] | None:
-    """Node and device whose disciplines one ``way`` of link ``name`` is made of; None if there are none."""
-    direction = getattr(network.scenario.links[name], way)
-    found = _disciplines(network, name, way, direction, changeable=(name, way) in changing)
-    return _place(network, name, way) if found else None
+    """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
+    settings = getattr(network.scenario.links[name], direction)
+    found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
+    return _shaping_point(network, name, direction) if found else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
-    """The queue of every direction that has a rate: its samples count what waits in the disciplines below as well."""
+    """Yield the queue of every direction with a rate; its samples include the disciplines below it."""
     for name, link in network.scenario.links.items():
-        for way in DIRECTIONS:
-            found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
+        for direction in DIRECTIONS:
+            found = _disciplines(
+                network, name, direction, getattr(link, direction), changeable=(name, direction) in changing
+            )
             shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
             if shapers:
-                yield Queue(*_place(network, name, way), shapers[0], name, way)
+                yield Queue(*_shaping_point(network, name, direction), shapers[0], name, direction)
 
 
 def ifb_name(network: Network, port: Port) -> str:
-    """The IFB behind the ingress of ``port``, named after the number of its link: unique and short."""
+    """Return the name of the IFB behind the ingress of ``port``: the number of its link makes it unique and short."""
     return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a plan is: ordinary commands per node, programs on a timeline, and what to read at the end.
+"""The model of a plan: ordinary commands per node, programs on a timeline, and counters to read at the end.
 
-A plan is data. An engine executes it without knowing what the commands are for; printed as a script it does the same
-in the namespaces of any machine.
+A plan is data. An engine executes it without knowing the purpose of its commands; printed as a script, it does the same
+in network namespaces of any machine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
 @dataclass(frozen=True)
 class Needs:
-    """What the kernel has to have, asked before anything is set up. By name, and whether MPTCP sockets can be given a
-    scheduler of their own."""
+    """Requirements on the kernel, checked before the set-up: algorithms by name, schedulers per MPTCP socket, weights
+    of paths."""
 
     congestion_controls: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Needs:
 
 
 def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
-    """Return the programs that run in these steps, each once, sorted by name."""
+    """Return the names of the programs that these steps run, sorted and without duplicates."""
     return tuple(sorted({name for step in steps for name in step.uses}))
 
 
@@ -34,9 +34,9 @@ def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
 class Plan:
     """Everything an engine needs.
 
-    ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``, and ``queues`` what is sampled
-    beside them. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
-    ``events`` happen while the workloads run, in order; those that are due later than the last client are left out.
+    ``sampled`` has the nodes whose TCP sockets are sampled every ``sample_interval_ns``; ``queues`` are sampled as
+    well. ``watched`` has the nodes whose sockets are checked for their congestion control and scheduler during the run.
+    ``events`` happen in order while the workloads run; those due after the end of the last client are skipped.
     """
 
     nodes: tuple[str, ...]
@@ -52,7 +52,7 @@ class Plan:
 
     @property
     def deadline_ns(self) -> int:
-        """When the last client must have ended."""
+        """The time at which the last client must have ended."""
         return max(program.deadline_ns for program in self.programs)
 
     @property
@@ -62,19 +62,19 @@ class Plan:
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What changes the network, before the workloads and while they run."""
+        """The commands that change the network, before the workloads and while they run."""
         return (*self.setup, *(command for event in self.events for command in event.commands))
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """Every program that runs, of the machine and of ours, by name."""
+        """The names of all programs that run, the machine's and ours."""
         return used_by(self.steps)
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What the kernel does to packets, see :class:`mptcplab.steps.Command`; sorted."""
+        """The kernel's packet processing features, sorted; see :class:`mptcplab.steps.Command`."""
         return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def to_json(self) -> str:
-        """The plan as the guest reads it; equal plans give equal text."""
+        """Return the plan as JSON for the guest; equal plans give equal text."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))

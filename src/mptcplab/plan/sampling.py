@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How often sockets and queues are sampled, where a scenario does not say it."""
+"""The default interval between samples of sockets and queues."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from mptcplab.scenario.schema import Scenario
 
 _SAMPLES = 100
 _NS_PER_S = 10**9
-#: Steps in which intervals grow: a second is a multiple of each, so that windows of a second begin at a sample.
+#: Possible intervals. A second is a multiple of each, so that every second begins with a sample.
 _STEPS_NS = tuple(milliseconds * 10**6 for milliseconds in (10, 20, 50, 100, 200, 500, 1000))
 
 
 def sample_interval_ns(scenario: Scenario) -> int:
-    """The scenario's own interval, or the longest step that gives a hundred samples of its workloads.
+    """Return the scenario's own interval, or the longest step that gives a hundred samples.
 
-    Short runs give fewer, since sampling takes time of its own; long ones are sampled once a second.
+    Short runs have fewer samples, since sampling has a cost; long ones are sampled once a second.
     """
     if scenario.record.interval is not None:
         return int(scenario.record.interval)

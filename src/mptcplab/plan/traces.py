@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces as events: at every step of a trace, the numbers of a direction's queueing disciplines are changed."""
+"""Compile traces to events: each step of a trace changes parameters of a direction's queueing disciplines."""
 
 from __future__ import annotations
 
@@ -10,54 +10,59 @@ from mptcplab.network.behaviour import TraceValues
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.plan.links import action_changes, change_commands
-from mptcplab.scenario.links import DIRECTIONS, Direction
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.trace import Series
 from mptcplab.steps import Command, Event
 
 
 def traced(network: Network) -> set[tuple[str, str]]:
-    """The directions that follow a trace."""
+    """Return the directions that follow a trace."""
     links = network.scenario.links.items()
-    return {(name, way) for name, link in links for way in DIRECTIONS if getattr(link, way).traced is not None}
+    return {
+        (name, direction)
+        for name, link in links
+        for direction in DIRECTIONS
+        if getattr(link, direction).traced is not None
+    }
 
 
 def trace_events(network: Network) -> Iterator[Event]:
-    """Every step of every trace; those of a trace that repeats return after its period."""
+    """Yield every step of every trace; the steps of a repeating trace are periodic."""
     for name, link in network.scenario.links.items():
-        for way in DIRECTIONS:
-            direction: Direction = getattr(link, way)
-            if direction.traced is not None:
-                yield from _events(network, name, way, direction)
+        for direction in DIRECTIONS:
+            settings: DirectionSettings = getattr(link, direction)
+            if settings.traced is not None:
+                yield from _events(network, name, direction, settings)
 
 
-def _events(network: Network, name: str, way: str, direction: Direction) -> Iterator[Event]:
-    assert direction.traced is not None
-    series, repeats = direction.traced.read, direction.traced.end == "repeat"
-    followed = _followed(direction, series, full_frame(int(network.scenario.links[name].mtu)))
-    # The first step sets everything, since it comes behind the set-up, and again behind the last step.
-    before: Direction | None = None
+def _events(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Event]:
+    assert settings.traced is not None
+    series, repeats = settings.traced.read, settings.traced.end == "repeat"
+    followed = _followed(settings, series, full_frame(int(network.scenario.links[name].mtu)))
+    # The first step sets all values, since it follows the set-up, and later the last step.
+    before: DirectionSettings | None = None
     commands: tuple[Command, ...] = ()
     for step, new in zip(series.steps, followed, strict=True):
-        changed = direction.model_copy(update=dict(new.values))
-        earlier, commands = commands, tuple(change_commands(network, name, way, changed))
-        different = [*action_changes(network, name, way, changed, before), *_different(commands, earlier)]
+        changed = settings.model_copy(update=dict(new.values))
+        earlier, commands = commands, tuple(change_commands(network, name, direction, changed))
+        different = [*action_changes(network, name, direction, changed, before), *_different(commands, earlier)]
         before = changed
         if new.wakes:
-            # A frame of an experimental protocol, which no host takes, makes the shaper look at its rate.
+            # A frame of an experimental protocol, which hosts ignore, makes the shaper evaluate its rate.
             argv = commands[-1].argv
             different.append(Command(commands[-1].node, nudge(argv[argv.index("dev") + 1])))
         value = ", ".join(f"{key} {VARIABLE_KEYS[key].quantity(value)}" for key, value in step.values)
         period_ns = series.period_ns if repeats and len(series.steps) > 1 else 0
-        yield Event(step.at_ns, "trace", name, way, value, tuple(different), period_ns)
+        yield Event(step.at_ns, "trace", name, direction, value, tuple(different), period_ns)
 
 
-def _followed(direction: Direction, series: Series, frame: int) -> list[TraceValues]:
-    """What the direction gets at each step, of all behaviours that the trace drives."""
+def _followed(settings: DirectionSettings, series: Series, frame: int) -> list[TraceValues]:
+    """Return the direction's values at each step, from all behaviours in the trace."""
     found: list[TraceValues] = []
     for one in dict.fromkeys(OWNERS[key] for key in series.keys):
         values = {key: series.values(key) for key in series.keys if OWNERS[key] is one}
-        steps = one.follow(direction, values, series.lasts_ns, frame)
+        steps = one.follow(settings, values, series.durations_ns, frame)
         found = [
             TraceValues({**others.values, **own.values}, others.wakes or own.wakes)
             for others, own in zip(found or [TraceValues({})] * len(steps), steps, strict=True)
@@ -66,7 +71,7 @@ def _followed(direction: Direction, series: Series, frame: int) -> list[TraceVal
 
 
 def _different(commands: tuple[Command, ...], before: tuple[Command, ...]) -> tuple[Command, ...]:
-    """From the first discipline that changes on: changing one may reset those below it."""
+    """Return the commands from the first change on: a change of a discipline may reset those below it."""
     for index, command in enumerate(commands):
         if index >= len(before) or before[index] != command:
             return commands[index:]

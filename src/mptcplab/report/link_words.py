@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.network.captions import DirectionCaption, several
-from mptcplab.network.registry import BEHAVIOURS, ON_THE_WAY
+from mptcplab.network.registry import BEHAVIOURS, IN_PACKET_ORDER
 from mptcplab.units import Size
 
 Table = Mapping[str, Any]
@@ -21,7 +21,7 @@ def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     """One direction of a link, at all points of an experiment, in a few lines."""
     shown = DirectionCaption(directions)
     above = [part for one in BEHAVIOURS for part in one.headline(shown)]
-    below = [part for one in ON_THE_WAY for part in one.details(shown)]
+    below = [part for one in IN_PACKET_ORDER for part in one.details(shown)]
     lines = [" · ".join(parts) for parts in (above, below) if parts]
     traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
     if traces:
@@ -33,13 +33,13 @@ def _beside(directions: Sequence[Table]) -> Iterator[str]:
     """What else happens to packets; where that differs between points, all of it."""
     rest = dict.fromkeys(impairment_words(direction) for direction in directions)
     if list(rest) != [""]:
-        acting = [one for one in ON_THE_WAY if any(any(one.caption(direction)) for direction in directions)]
+        acting = [one for one in IN_PACKET_ORDER if any(any(one.caption(direction)) for direction in directions)]
         yield " | ".join(words or acting[-1].absent for words in rest)
 
 
 def impairment_words(direction: Table) -> str:
     """What the behaviours say of one direction; nothing for a plain one."""
-    return " · ".join(words for one in ON_THE_WAY for words in one.caption(direction))
+    return " · ".join(words for one in IN_PACKET_ORDER for words in one.caption(direction))
 
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def _picture(group: Sequence[Table]) -> Picture:
 
 def _boxes(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
     """What a node does at the points where it does more than all of its kind, each once."""
-    words = dict.fromkeys(kind.words(scenario[kind.table][name]) for scenario in group)
+    words = dict.fromkeys(kind.caption(scenario[kind.table][name]) for scenario in group)
     return (word for word in words if word)
 
 

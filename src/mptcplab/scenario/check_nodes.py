@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What types cannot say of nodes: how many there are, what joins them, and what their kinds have to say."""
+"""Checks of nodes across keys: their number, their links, and the checks of each kind."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
-_MOST_NODES = 250
+_MAX_NODES = 250
 
 
 def check_numbers(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: when nodes share a name, or are too few or too many."""
+    """Check the number of nodes and their names. :raises InputError: for too few, too many or a name used twice."""
     kinds: dict[str, str] = {}
     for kind in NODE_KINDS.values():
         for name in scenario.node_tables[kind.table]:
@@ -25,15 +25,16 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
                 raise document.error((kind.table, name), f"is also {kinds[name]}", hint=hint)
             kinds[name] = kind.phrase()
     if len(scenario.transports) < 2:
-        hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
+        hint = "use a [topology] preset, or add [hosts.NAME]: a workload needs two hosts"
         raise document.error(("hosts",), "has fewer than two hosts", hint=hint, kind=Mistake.MISSING)
-    if len(kinds) > _MOST_NODES:
-        hint = f"at most {_MOST_NODES} nodes fit one lab"
-        raise document.error(("hosts",), "are too many together with the routers", hint=hint, kind=Mistake.VALUE)
+    if len(kinds) > _MAX_NODES:
+        hint = f"use at most {_MAX_NODES} nodes in all"
+        message = f"brings the number of nodes to {len(kinds)}"
+        raise document.error(("hosts",), message, hint=hint, kind=Mistake.VALUE)
 
 
 def check_linked(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: for the first node without a link."""
+    """Check that every node has a link. :raises InputError: for the first one without."""
     linked = {end: None for link in scenario.links.values() for end in link.between}
     for table, nodes in scenario.node_tables.items():
         for name in nodes:
@@ -46,7 +47,7 @@ def check_linked(document: Document, scenario: Scenario) -> None:
 
 
 def check_named_links(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: for the first link that a node names and does not have."""
+    """Check that nodes name their own links. :raises InputError: for the first that is not."""
     network = Network(scenario)
     for name, node in network.nodes.items():
         for key, links in node.named_links():
@@ -65,10 +66,10 @@ def _check_own(document: Document, network: Network, node: str, path: KeyPath, l
 
 
 def check_kinds(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: for the first node that its kind does not accept where it stands."""
+    """Run the check of each node's kind. :raises InputError: for the first node that fails it."""
     network = Network(scenario)
     for name, node in network.nodes.items():
         try:
-            node.check(network.around(name))
+            node.check(network.context_of(name))
         except PydanticCustomError as error:
             raise document.refusal((node.table, name), error) from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pydantic found wrong with a scenario, said as one sentence about a line of the file."""
+"""Turn pydantic's findings about a scenario into one sentence about a line of the file."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
-#: Of more words than this, only a few are listed.
-MOST_WORDS = 12
+#: Longer lists of choices are abbreviated to the first few.
+MAX_WORDS = 12
 _FEW = 3
 _OUT_OF_RANGE = ("greater_than_equal", "less_than_equal")
 _WRONG_LENGTH = ("missing", "too_short", "too_long")
 _NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
-#: What a file lacks when it lacks a whole table, and how to begin one.
+#: Hints for missing tables: how to begin each.
 _FIRST_TABLES = {
     "hosts": 'name a network with [topology] and preset = "disjoint-paths", or add [hosts.NAME] and [links.NAME]',
     "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
@@ -34,7 +34,7 @@ _FIRST_TABLES = {
 
 
 def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
-    """The first of ``error``'s findings in the order of the file, as an :class:`ScenarioError`.
+    """Return the first of ``error``'s findings, in the order of the file, as a :class:`ScenarioError`.
 
     ``below`` is the path of the table that was validated.
     """
@@ -43,13 +43,13 @@ def first_error(document: Document, error: ValidationError, *, below: KeyPath = 
 
 
 def _order(document: Document, detail: ErrorDetails, below: KeyPath) -> tuple[bool, int]:
-    # What is missing comes last: it may be there under a misspelled name, which is a finding of its own.
+    # A missing key comes last: a misspelling of it is a finding of its own, and explains it.
     is_missing = detail["type"] in ("missing", "union_tag_not_found")
     return is_missing, document.place(_path(document, detail, below)).line
 
 
 def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
-    """``loc`` without what pydantic adds: tags of unions, names of validators, ``[key]``."""
+    """Return ``loc`` without pydantic's additions: tags of unions, names of validators, ``[key]``."""
     path: KeyPath = below
     location = detail["loc"]
     for index, part in enumerate(location):
@@ -77,7 +77,7 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> Scenari
     if kind == "union_tag_invalid":
         path = (*path, "kind")
         hint = _choice(document, path, str(context["expected_tags"]))
-        return document.error(path, "is no kind of workload", hint=hint, kind=Mistake.CHOICE)
+        return document.error(path, "is not a kind of workload", hint=hint, kind=Mistake.CHOICE)
     if kind == "literal_error":
         hint = _choice(document, path, str(context["expected"]))
         return document.error(path, "is not one of the choices", hint=hint, kind=Mistake.CHOICE)
@@ -96,7 +96,7 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     elif near is not None:
         hint = f"did you mean `{near}`?"
     else:
-        hint = f"known here: {', '.join(sorted(known))}"
+        hint = f"use one of {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
 
 
@@ -122,19 +122,19 @@ def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
 
 
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
-    """A hint from what pydantic lists as "'a', 'b' or 'c'"."""
+    """Return a hint from pydantic's list of choices, "'a', 'b' or 'c'"."""
     words = choices.split("'")[1::2]
     near = nearest(str(lookup(document.tables, path)), words)
     quoted = [f'"{word}"' for word in words]
-    if len(words) > MOST_WORDS:
-        quoted = [*quoted[:_FEW], "another that docs/metrics.md names"]
+    if len(words) > MAX_WORDS:
+        quoted = [*quoted[:_FEW], "another one from docs/metrics.md"]
     return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:
-    """Message and hint about a value of the wrong type or size."""
+    """Return message and hint for a value of the wrong type or size."""
     example = _example(document, path)
-    instead = f"for example {example}" if example else "remove it, or see the scenarios of `mptcplab reproduce`"
+    instead = f"write for example {example}" if example else "remove it, or see docs/scenario.md"
     value = lookup(document.tables, path)
     if kind in _OUT_OF_RANGE:
         return "is out of range", _bounds(document, path)
@@ -153,8 +153,8 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
         return "is not text", f'put it in quotes: "{value}"' if is_number else instead
     if kind.startswith(("dict", "model")):
         if len(path) == 1 and path[0] in _NAMED_TABLES:
-            return "is not a table", f"write [{path[0]}.NAME] for each, with its own name"
-        return "is not a table", instead if example else f"write [{dotted(path)}] and its keys below, each on a line"
+            return "is not a table", f"write [{path[0]}.NAME], with a name of its own, for each"
+        return "is not a table", instead if example else f"write [{dotted(path)}] and below it one key on each line"
     if kind.startswith("tuple"):
         return "is not a list", instead
     return "cannot be used here", instead
@@ -162,13 +162,13 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
 
 def _bounds(document: Document, path: KeyPath) -> str:
     field = _field(document, path)
-    least = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
-    most = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
-    return f"use a whole number from {least[0]} to {most[0]}" if least and most else "use another number"
+    lower = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
+    upper = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
+    return f"use a whole number from {lower[0]} to {upper[0]}" if lower and upper else "use another number"
 
 
 def _example(document: Document, path: KeyPath) -> str | None:
-    """``key = value`` as it could be written at ``path``."""
+    """Return an example of ``key = value`` for ``path``."""
     key_path = path
     while key_path and isinstance(key_path[-1], int):
         key_path = key_path[:-1]

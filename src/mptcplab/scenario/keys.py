@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which keys a scenario file may have where: for hints, and for documentation and editors.
+"""The keys that each table of a scenario file may have, for hints, documentation and editors.
 
-A file says a little more than a :class:`Scenario`: presets, transport settings for every host, keys of a link that
-hold for both directions, and what concerns the whole file.
+A file has more keys than a :class:`Scenario`: presets, transport settings for all hosts, keys of a link that apply to
+both directions, and keys of the file as a whole.
 """
 
 from __future__ import annotations
@@ -21,56 +21,56 @@ from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.scenario.links import DirectionSettings, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.registry import KINDS
 
 
-class WrittenLink(Link, Direction):
-    """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
+class WrittenLink(Link, DirectionSettings):
+    """A link as written in a file, which may have keys of a direction beside ``forward`` and ``backward``."""
 
     preset: LinkPresetName | None = Field(
         default=None,
-        description="rates and delays of an access line that was measured; forward is the uplink",
+        description="measured rates and delays of an access link, by name; forward is the uplink",
         examples=["lte-2014"],
     )
 
 
-#: A scenario file, for looking up keys; validation happens on :class:`Scenario`, when everything has been spread.
+#: A scenario file, for looking up keys; validation uses :class:`Scenario`, after presets and defaults are expanded.
 Written = create_model(
     "Written",
     __base__=Scenario,
     links=(dict[LinkName, WrittenLink], Field()),
     topology=(Topology | None, Field(default=None, description="a network by name")),
     transport=(Transport | None, Field(default=None, description="for every host")),
-    sweep=(dict[str, Any], Field(default={}, description="keys and the values they take")),
+    sweep=(dict[str, Any], Field(default={}, description="keys, and the values of each")),
     seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),
     repeats=(
-        Annotated[Whole, Field(ge=1, le=MOST_REPEATS)] | Repeats,
-        Field(default=1, description="runs per point, with seeds one apart", examples=[10, {"until": "2 %"}]),
+        Annotated[Whole, Field(ge=1, le=MAX_REPEATS)] | Repeats,
+        Field(default=1, description="runs per point, with consecutive seeds", examples=[10, {"until": "2 %"}]),
     ),
-    extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
+    extends=(str, Field(default="", description="a file whose keys apply unless this one sets them")),
 )
 
 
 def parts_of(kind: type[NodeBase]) -> dict[str, type[BaseModel]]:
-    """The tables below one of a node, but for its transport, which nodes of several kinds may have."""
+    """Return the tables of a node of this kind, except its transport, which several kinds share."""
     return {key: part for key, part in tables_of(kind).items() if part is not Transport}
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of ``model`` by the names that files use."""
+    """Return the fields of ``model`` by their names in files."""
     return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
 
 
 def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """The tables that may stand at keys of ``model``."""
+    """Return the tables among the keys of ``model``."""
     leaves = {key: _leaves(field.annotation) for key, field in fields_of(model).items()}
     return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
 
@@ -93,7 +93,7 @@ def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
         yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
 
 
-#: Where a key belongs that was written in another table; the first match counts.
+#: The table that each misplaced key belongs to; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
     (WrittenLink, "in [links.NAME]"),
@@ -106,14 +106,14 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
     (Capture, "in a capture of [record]"),
     *_homes_of_nodes(),
-    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(Direction).items()),
+    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
     (Event, "in [[events]]"),
     (Repeats, "in repeats = { ... }"),
 )
 
 
 def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
-    """The keys that the table at ``path`` of a file may have; none where names are free."""
+    """Return the keys that the table at ``path`` of a file may have; none where names are free."""
     leaves: list[Any] = [Written]
     for index, part in enumerate(path):
         leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
@@ -124,12 +124,12 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
 
 
 def home(key: str) -> str | None:
-    """Where ``key`` belongs, as "in [table]", if it is a key at all."""
+    """Return where ``key`` belongs, as "in [table]"; None if no table has it."""
     return next((table for model, table in _HOMES if key in fields_of(model)), None)
 
 
 def _members(annotation: Any, part: str | int) -> list[Any]:
-    """The types that ``part`` of a value may have, unions taken apart."""
+    """Return the types that ``part`` of a value may have, with unions split."""
     if _is_model(annotation):
         field = fields_of(annotation).get(str(part))
         return _leaves(field.annotation) if field is not None else []

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Links by name: ``links.link1.preset = "lte-2014"`` writes rates and delays that somebody has measured.
+"""Link presets: ``links.link1.preset = "lte-2014"`` sets published, measured rates and delays.
 
-``forward`` is the uplink: the first node of ``between`` is the subscriber. A preset has what its source says and
-nothing else; if a source gives no delay, the scenario has to. Half of a round-trip time is the delay of each direction:
-the whole path to the measurement server counts as the link. Keys of the scenario take precedence.
+``forward`` is the uplink: the first node of ``between`` is the subscriber. A preset has only the values of its source;
+if the source gives no delay, the scenario must. Each direction gets half of the round-trip time as its delay: the
+whole path to the measurement server counts as the link. Keys of the scenario take precedence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mptcplab.units import Duration, Rate
 
 @dataclass(frozen=True)
 class LinkPreset:
-    """Measured values. Rates in Mbit/s, times in ms; ``rtt`` is idle, and None is a value that the source lacks."""
+    """Measured values: rates in Mbit/s, times in ms, ``rtt`` without load; None if the source does not give it."""
 
     up: float | None
     down: float | None
@@ -99,7 +99,7 @@ LINK_PRESETS: dict[str, LinkPreset] = {
         None,
         9,
         None,
-        "public Wi-Fi of a coffee-shop chain with what is behind it",
+        "public Wi-Fi of a coffee-shop chain, with its uplink",
         "OpenSignal, US, 2014: mean of users' tests, download alone; "
         "https://elblogdeformacion.blogspot.com/2014/08/coffee-rankings-are-personal-but-in-wi.html",
     ),
@@ -124,25 +124,25 @@ LinkPresetName = Literal[
 ]  # fmt: skip
 
 
-def spread_presets(document: Document) -> frozenset[KeyPath]:
-    """Replace the ``preset`` of every link by the keys that it stands for, under what the link says itself.
+def expand_presets(document: Document) -> frozenset[KeyPath]:
+    """Replace the ``preset`` of every link by its keys; keys of the link itself take precedence.
 
-    These keys are returned: a trace stands above them, too.
-    :raises InputError: if there is no preset of that name.
+    Return the keys that were set: a trace takes precedence over them, too.
+    :raises InputError: for an unknown preset.
     """
     links = document.tables.get("links")
     found = links.items() if isinstance(links, dict) else ()
     named = [name for name, link in found if isinstance(link, dict) and "preset" in link]
-    return frozenset(key for name in named for key in _spread(document, ("links", name)))
+    return frozenset(key for name in named for key in _expand(document, ("links", name)))
 
 
-def _spread(document: Document, path: KeyPath) -> Iterator[KeyPath]:
+def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     at: KeyPath = (*path, "preset")
     link = document.tables["links"][path[-1]]
     preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None
     if preset is None:
         near = nearest(str(link["preset"]), LINK_PRESETS)
-        hint = f'did you mean "{near}"?' if near else f"presets are {', '.join(LINK_PRESETS)}"
+        hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(LINK_PRESETS)}"
         raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]

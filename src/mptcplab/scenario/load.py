@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a scenario file to an experiment: every point of the sweep, typed and checked."""
+"""Load a scenario file: every point of the sweep, typed and checked."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.node.transport import WEIGHING, Transport
-from mptcplab.node.weights import weighs
+from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
+from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import (
@@ -32,31 +32,31 @@ from mptcplab.scenario.document import (
     split_key,
 )
 from mptcplab.scenario.explain import first_error
-from mptcplab.scenario.link_presets import spread_presets
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.link_presets import expand_presets
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 
-_LARGEST_SEED = 10**18
-#: Keys that concern the file as a whole, not one point: the range of each.
-_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, MOST_REPEATS)}
+_MAX_SEED = 10**18
+#: Keys of the file as a whole, not of one point, with the range of each.
+_WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
 _SET = Place(Path("--set"), 0)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep. ``settings`` are its swept keys and values, in the order of the axes, as labels."""
+    """One point of a sweep. ``settings`` has its swept keys and values as labels, in the order of the axes."""
 
     settings: dict[str, str]
     scenario: Scenario
 
     @property
     def label(self) -> str:
-        """The settings in one line, by the last part of their keys where that says which is meant."""
+        """The settings in one line, with the last part of each key if that is unambiguous."""
         short = {key: key.rsplit(".", 1)[-1] for key in self.settings}
         clear = len(set(short.values())) == len(short)
         return ", ".join(f"{short[key] if clear else key} {value}" for key, value in self.settings.items())
@@ -64,7 +64,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Run:
-    """One point with one seed: what an engine executes. Points share seeds, so that they can be compared in pairs."""
+    """One point with one seed, which an engine executes. Points share seeds, so that runs can be compared in pairs."""
 
     point: Point
     repeat: int
@@ -72,15 +72,15 @@ class Run:
 
     @property
     def label(self) -> str:
-        """For progress lines and errors."""
+        """A label for progress lines and errors."""
         return f"{self.point.label or 'run'}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of one scenario file. ``changes`` are the keys that the command line set.
+    """A loaded scenario file. ``changes`` are the keys that the command line has set.
 
-    With ``until``, points end when their results are certain enough, and ``repeats`` is the most that one may need.
+    With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
     """
 
     file: Path
@@ -95,11 +95,11 @@ class Experiment:
 
     @property
     def runs(self) -> list[Run]:
-        """Every point with every seed that it may need; repeats of a point stand together."""
+        """Every point with every seed that it may need, point by point."""
         return [run for point in self.points for run in self.runs_of(point, 0, self.repeats)]
 
     def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
-        """The repeats ``first`` to ``end`` (excluded) of one point."""
+        """Return the repeats from ``first`` up to, but not including, ``end`` of one point."""
         return [Run(point=point, repeat=repeat, seed=self.seed + repeat) for repeat in range(first, end)]
 
 
@@ -108,7 +108,7 @@ def load(
 ) -> Experiment:
     """Read, expand and check a scenario file.
 
-    ``overrides`` are ``key=value`` texts as the command line takes them; they stand above the file and its sweep.
+    ``overrides`` are ``key=value`` texts from the command line; they take precedence over the file and its sweep.
     :raises ScenarioError: with file, line, key, value and a hint.
     """
     document = read(file)
@@ -138,13 +138,13 @@ def _override(text: str) -> sweep.Setting:
     if pattern is None:
         raise ScenarioError(Mistake.SYNTAX, _SET, "is not a key", hint=hint, key=show(key))
     if pattern[0] in ("sweep", "extends"):
-        message, hint = "cannot be set on the command line", "change the file"
+        message, hint = "cannot be set on the command line", "edit the file"
         raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
     return sweep.Setting(pattern, _literal(value.strip()), replace(_SET, written=pattern))
 
 
 def _literal(text: str) -> Any:
-    """Numbers, true, false, lists, tables and quoted text as in TOML; everything else is text without quotes."""
+    """Parse numbers, true, false, lists, tables and quoted text as in TOML; anything else is text without quotes."""
     if text in ("true", "false"):
         return text == "true"
     if _INTEGER.fullmatch(text):
@@ -153,8 +153,8 @@ def _literal(text: str) -> Any:
         try:
             return tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError) as error:
-            hint = 'a list looks like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
-            raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a value of TOML", hint=hint) from error
+            hint = 'write a list like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
+            raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
     return text
 
 
@@ -163,7 +163,7 @@ def _option(key: str, value: int) -> sweep.Setting:
 
 
 def _take_until(document: Document) -> Repeats | None:
-    """Remove ``repeats`` from the file if it is a table; None if it is a number or not there."""
+    """Remove ``repeats`` from the file and return it if it is a table; None if it is a number or missing."""
     table = document.tables.get("repeats")
     if not isinstance(table, dict):
         return None
@@ -177,61 +177,64 @@ def _take_until(document: Document) -> Repeats | None:
 
 def _take_whole(document: Document, key: str) -> int:
     """Remove ``key`` from the file and return its value, 1 by default."""
-    least, most = _WHOLE_FILE[key]
+    lower, upper = _WHOLE_FILE[key]
     value = document.tables.get(key, 1)
     if isinstance(value, bool) or not isinstance(value, int):
-        also = ', or repeats = { until = "2 %", most = 30 }' if key == "repeats" else ""
-        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1{also}", kind=Mistake.TYPE)
-    if not least <= value <= most:
-        hint = f"use a whole number from {least} to {most}"
+        also = ', or repeats = { until = "2 %", max = 30 }' if key == "repeats" else ""
+        hint = f"write for example {key} = 1{also}"
+        raise document.error((key,), "is not a whole number", hint=hint, kind=Mistake.TYPE)
+    if not lower <= value <= upper:
+        hint = f"use a whole number from {lower} to {upper}"
         raise document.error((key,), "is out of range", hint=hint, kind=Mistake.VALUE)
     document.tables.pop(key, None)
     return value
 
 
 def _refuse_same(document: Document, points: Sequence[Point]) -> None:
-    """A swept key that changes nothing is a mistake, and would count the same runs twice."""
+    """Refuse points that are the same: a swept key that changes nothing would count runs twice."""
     seen: dict[str, Point] = {}
     for point in points:
         first = seen.setdefault(point.scenario.model_dump_json(), point)
         if first is not point:
             key = next(key for key, value in point.settings.items() if first.settings[key] != value)
-            message = f"makes the same experiment of '{first.label}' and '{point.label}'"
-            hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
+            message = f"gives the points '{first.label}' and '{point.label}' the same scenario"
+            hint = "remove the key of a direction or host that overrides the swept one, or one of two equal values"
             if key.endswith(".preset"):
-                hint = "what a link says itself stands above its preset: leave its rate or delay out"
+                hint = "remove the link's own rate or delay, which override the preset"
             raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
 
 
 def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
-    """Weights do nothing for most schedulers. Where the scheduler is swept, one that uses them is enough."""
+    """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
     nodes = points[0].scenario.nodes
     for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
         weights: KeyPath = (*path, "weights")
         if not lookup(document.tables, weights):
             continue
-        if not any(_weighs(point.scenario, only=path[1:2]) for point in points):
-            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
+        if not any(_any_uses_weights(point.scenario, only=path[1:2]) for point in points):
+            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
             hint = f"add {named} to [{dotted(path)}]"
             raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
 
 
-def _weighs(scenario: Scenario, *, only: Sequence[str]) -> bool:
-    """Whether a node has a scheduler that looks at weights, of all or of ``only`` these."""
+def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
+    """Return whether any node, or one of ``only`` if given, has a scheduler that uses weights."""
     network, transports = Network(scenario), scenario.transports
-    return any(weighs(network.around(name), transports[name]) for name in only or transports if name in transports)
+    return any(
+        uses_weights(network.context_of(name), transports[name]) for name in only or transports if name in transports
+    )
 
 
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
     at_point = document.copy()
     settings = choice + fixed
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
-    _lay_over_preset(at_point)
+    _expand_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
-    presets = spread_presets(at_point)
-    _spread_links(at_point)
+    presets = expand_presets(at_point)
+    _expand_links(at_point)
     read_traces(at_point, presets)
-    _spread_transport(at_point)
+    _expand_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)
     except ValidationError as error:
@@ -240,8 +243,8 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     return Point({setting.name: setting.text for setting in choice}, scenario)
 
 
-def _lay_over_preset(document: Document) -> None:
-    """Replace ``[topology]`` by the nodes and links it stands for, under what the file says of them."""
+def _expand_preset(document: Document) -> None:
+    """Replace ``[topology]`` by its nodes and links; keys of the file take precedence."""
     table = document.tables.get("topology")
     if table is None:
         return
@@ -252,49 +255,49 @@ def _lay_over_preset(document: Document) -> None:
     document.tables.pop("topology")
     place = document.place(("topology",))
     for kind, names in preset.expand(topology).items():
-        said = document.tables.get(kind, {})
-        if not isinstance(said, dict):
+        own = document.tables.get(kind, {})
+        if not isinstance(own, dict):
             hint = f"write [{kind}.{next(iter(names), 'NAME')}]"
             raise document.error((kind,), "is not a table", hint=hint, kind=Mistake.TYPE)
         for name, made in names.items():
-            if not isinstance(said.get(name, {}), dict):
+            if not isinstance(own.get(name, {}), dict):
                 raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]", kind=Mistake.TYPE)
-            names[name] = {**made, **said.get(name, {})}
+            names[name] = {**made, **own.get(name, {})}
             document.places.setdefault((kind, name), place)
         if kind == "links":
-            _refuse_strange_links(document, topology, said, names)
-        document.tables[kind] = {**names, **said, **names}
+            _refuse_unknown_links(document, topology, own, names)
+        document.tables[kind] = {**names, **own, **names}
 
 
-def _refuse_strange_links(document: Document, topology: preset.Topology, said: Table, made: Table) -> None:
-    """A link of the user's own says what it joins; one that doesn't was meant to be one of the preset's."""
-    for name, link in said.items():
+def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Table, made: Table) -> None:
+    """Refuse links without ``between`` that the preset does not have."""
+    for name, link in own.items():
         if name in made or not isinstance(link, dict) or difflib.get_close_matches("between", link):
             continue
         near = nearest(name, made, cutoff=0.8)
-        hint = f"its links are {', '.join(made)}; a link of your own needs between = [...]"
+        hint = f"use one of its links, {', '.join(made)}, or add between = [...] for a link of your own"
         if is_wildcard(name):
-            hint = f'wildcards belong in [sweep]: "links.{name}.KEY" = [VALUE]'
+            hint = f'use wildcards in [sweep] only: "links.{name}.KEY" = [VALUE]'
         elif near is not None and near.rstrip("0123456789") != name.rstrip("0123456789"):
             hint = f"did you mean `{near}`? A link of your own needs between = [...]"
         raise document.error(("links", name), f"is not part of {topology}", hint=hint, kind=Mistake.REFERENCE)
 
 
-def _spread_links(document: Document) -> None:
-    """Keys of a link that belong to a direction hold for both; ``forward`` and ``backward`` may differ."""
+def _expand_links(document: Document) -> None:
+    """Copy keys of a direction from a link to its ``forward`` and ``backward``, whose own keys take precedence."""
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
         if not isinstance(link, dict):
             continue
-        shared = {key: link.pop(key) for key in Direction.model_fields if key in link}
+        shared = {key: link.pop(key) for key in DirectionSettings.model_fields if key in link}
         for side in ("forward", "backward"):
             own = link.get(side, {})
             if isinstance(own, dict) and shared:
                 _inherit(document, ("links", name, side), shared, ("links", name))
 
 
-def _spread_transport(document: Document) -> None:
-    """``[transport]`` holds for every host and what else shares it; a node's own table is laid over it."""
+def _expand_transport(document: Document) -> None:
+    """Copy ``[transport]`` to all nodes that share it; the keys of a node's own table take precedence."""
     transport = document.tables.get("transport", {})
     try:
         Transport.model_validate(transport)

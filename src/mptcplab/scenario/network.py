@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The network that a scenario describes: the same object tells the checks who reaches whom and the plan which routes
-to set."""
+"""The network of a scenario: the checks ask it for reachability, and the plan for routes."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from mptcplab.workload.base import WorkloadBase
 class Network(Graph):
     """Addresses and shortest paths of a checked scenario.
 
-    ``shifts_ns`` is what a seed adds to the delay of a direction (link, "forward" or "backward") during a whole run.
+    ``shifts_ns`` is the offset that a seed adds to the delay of a direction (link, "forward" or "backward") for a run.
     """
 
     def __init__(self, scenario: Scenario, shifts_ns: Mapping[tuple[str, str], int] | None = None) -> None:
@@ -44,27 +43,27 @@ class Network(Graph):
         prefix = f"10.{number >> 8}.{number & 255}."
         return ipaddress.ip_interface(f"{prefix}1/24"), ipaddress.ip_interface(f"{prefix}2/24")
 
-    def ends(self, link: str, way: str) -> tuple[Port, Port]:
-        """Where one ``way`` of a link, "forward" or "backward", begins and where it ends."""
+    def ends(self, link: str, direction: str) -> tuple[Port, Port]:
+        """Return the ports where a link's ``direction``, "forward" or "backward", begins and ends."""
         first, second = (self.ports[node, link] for node in self.scenario.links[link].between)
-        return (first, second) if way == "forward" else (second, first)
+        return (first, second) if direction == "forward" else (second, first)
 
-    def around(self, node: str) -> Context:
-        """What ``node`` needs to know of all this."""
-        return Context(node, self, self.nodes, self._talks[node])
+    def context_of(self, node: str) -> Context:
+        """Return the view that ``node`` has of the network."""
+        return Context(node, self, self.nodes, self._workloads[node])
 
     @cached_property
-    def _talks(self) -> dict[str, list[WorkloadView]]:
+    def _workloads(self) -> dict[str, list[WorkloadView]]:
         """The workloads of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for workload in self.scenario.workloads.values():
             target, scheduler = self.target(workload), workload.scheduler
-            found[workload.sender].append(WorkloadView(workload.receiver, target, calls=True, scheduler=scheduler))
-            found[workload.receiver].append(WorkloadView(workload.sender, target, calls=False, scheduler=scheduler))
+            found[workload.sender].append(WorkloadView(workload.receiver, target, is_client=True, scheduler=scheduler))
+            found[workload.receiver].append(WorkloadView(workload.sender, target, is_client=False, scheduler=scheduler))
         return found
 
     def target(self, workload: WorkloadBase) -> Port | None:
-        """The port whose address the workload connects to: its ``via``, else the first that can be reached."""
+        """Return the port that the workload connects to: its ``via``, else the first reachable one."""
         if workload.via is not None:
             return self.ports.get((workload.receiver, workload.via))
         for port in self.ports_of(workload.receiver):
@@ -74,7 +73,7 @@ class Network(Graph):
 
 
 def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, Port]]:
-    """The interfaces that ``capture`` means, each with the name of its file in a recording."""
+    """Yield the interfaces of ``capture``, each with the name of its file in a recording."""
     for port in network.ports_of(capture.node):
         if capture.link in (None, port.link):
             yield f"{port.node}-{port.link}.pcap", port

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Topology presets: the networks that nearly every study uses, by name.
+"""Topology presets: common networks, by name.
 
-A preset only writes the hosts, routers and links that a user could have written; what the scenario says about a
-node or link of the same name is laid over it.
+A preset expands to the hosts, routers and links that a user could have written; keys of the scenario for a node or
+link of the same name take precedence.
 
     direct             client -- link1 -- server
     chain              client -- r1 -- link1 -- r2 -- link2 -- r3 -- server   (routers = 3)
-    disjoint-paths     client -- r1 -- link1 -- server, and again by r2 ...   (paths = 2)
+    disjoint-paths     client -- r1 -- link1 -- server, and the same through r2 ...   (paths = 2)
     shared-bottleneck  client and client2 -- r1 -- bottleneck -- r2 -- server and server2;
-                       client reaches r1 by ``paths`` access links, client2 by one
+                       client has ``paths`` access links to r1, client2 has one
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, clash
+from mptcplab.fields import Part, Whole, conflict
 from mptcplab.scenario.document import Table
 
-_MOST = 16
+_MAX_SIZE = 16
 
 
 class Topology(Part):
-    """``[topology]``: which preset, and how large."""
+    """``[topology]``: a preset and its size."""
 
     preset: Literal["direct", "chain", "disjoint-paths", "shared-bottleneck"] = Field(examples=["disjoint-paths"])
     paths: Whole | None = Field(
         default=None,
         ge=1,
-        le=_MOST,
+        le=_MAX_SIZE,
         description="disjoint paths, or access links of the client; default 2",
         examples=[2],
     )
     routers: Whole | None = Field(
-        default=None, ge=1, le=_MOST, description="routers of a chain; default 3", examples=[3]
+        default=None, ge=1, le=_MAX_SIZE, description="routers of a chain; default 3", examples=[3]
     )
 
     @model_validator(mode="after")
     def _sizes_of_preset(self) -> Topology:
         """Refuse a size that the preset does not have."""
         if self.paths is not None and self.preset in ("direct", "chain"):
-            raise clash(f"preset '{self.preset}' has one path", "leave `paths` out, or use disjoint-paths", "paths")
+            hint = 'remove `paths`, or use preset = "disjoint-paths"'
+            raise conflict(f"preset '{self.preset}' has one path", hint, "paths")
         if self.routers is not None and self.preset != "chain":
-            hint = "leave `routers` out: it belongs to preset chain"
-            raise clash(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
+            hint = 'remove `routers`, or use preset = "chain"'
+            raise conflict(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
         return self
 
     def __str__(self) -> str:
@@ -54,7 +55,7 @@ class Topology(Part):
 
 
 def expand(topology: Topology) -> Table:
-    """The ``hosts``, ``routers`` and ``links`` tables of a preset."""
+    """Return the ``hosts``, ``routers`` and ``links`` tables of a preset."""
     if topology.preset == "direct":
         return _network(links={"link1": ("client", "server")})
     if topology.preset == "chain":
@@ -77,7 +78,7 @@ def _chain(routers: int) -> Table:
     links = {"client-r1": ("client", "r1")}
     for number in range(1, routers):
         links[f"link{number}"] = (f"r{number}", f"r{number + 1}")
-    # With a single router the last hop is link1, so that there always is a link1 to describe.
+    # With a single router the last link is link1, so that every preset has a link1.
     links["link1" if routers == 1 else f"r{routers}-server"] = (f"r{routers}", "server")
     return _network(links=links, routers=routers)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The reference of all keys of a scenario file, made from the same models that check it.
+"""The reference of all keys of a scenario file, generated from the models that validate them.
 
-``python -m mptcplab.scenario.reference`` prints it; ``docs/scenario.md`` holds it between two markers, and a test sees
-that it is up to date. ``--write FILE`` puts it there.
+``python -m mptcplab.scenario.reference`` prints it; ``docs/scenario.md`` contains it between two markers, and a test
+checks that it is up to date. ``--write FILE`` updates it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.explain import MOST_WORDS
+from mptcplab.scenario.explain import MAX_WORDS
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
@@ -39,23 +39,23 @@ BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.refere
 END = "<!-- end of the reference -->"
 _HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
-#: Tables that have a section of their own.
+#: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
     *("links", "workloads", "events", "record", "topology", "transport", "sweep"),
 )
-#: For keys that their model does not describe.
+#: Descriptions of keys whose model has none.
 MEANINGS = {
-    "family": "addresses that the lab gives to links, and the only ones that it accepts",
-    "preset": "which network",
-    "between": "the two nodes that it joins",
+    "family": "the address family of all links, for addresses that the lab assigns and for your own",
+    "preset": "the network",
+    "between": "the two nodes that the link joins",
     "reverse": "the host `to` sends: a download",
-    "size": "how much is sent",
+    "size": "amount of data to send",
 }
 
 
 def reference() -> str:
-    """The whole reference in Markdown."""
+    """Return the reference in Markdown."""
     return "\n\n".join(_sections())
 
 
@@ -69,12 +69,12 @@ def _sections() -> Iterator[str]:
     yield _section("A member of `endpoints`", Endpoint)
     for kind in NODE_KINDS.values():
         yield from _sections_of_node(kind)
-    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
-    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
-    for key, table in tables_of(Direction).items():
+    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(DirectionSettings)))
+    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", DirectionSettings)
+    for key, table in tables_of(DirectionSettings).items():
         yield _section(f"`{key}` of a link", table)
     yield _behaviours()
-    yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
+    yield _section("`[workloads.NAME]`, keys of every kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
     for name, model in KINDS.items():
         yield _section(f'`[workloads.NAME]` with `kind = "{name}"`', model, leave_out=shared)
@@ -101,14 +101,14 @@ def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] =
 
 
 def _behaviours() -> str:
-    """What else there is to know of what links do."""
+    """Return the table of link behaviours: the keys that events and traces change, and their counters."""
     rows = []
     for one in BEHAVIOURS:
         columns = _words(name for variable in one.variable.values() for name in variable.columns)
-        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.seen)} |")
-    rows += [f"| {name} | | | {_counters(kind.seen)} |" for name, kind in DISCIPLINES.items() if kind.seen]
-    head = "| behaviour | changed by an event's | by a trace's | counted in `tc.json` |\n| --- | --- | --- | --- |"
-    return "\n".join(("### What changes links, and what shows it", "", head, *rows))
+        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.counters)} |")
+    rows += [f"| {name} | | | {_counters(kind.counters)} |" for name, kind in DISCIPLINES.items() if kind.counters]
+    head = "| behaviour | keys of events | columns of traces | counters in `tc.json` |\n| --- | --- | --- | --- |"
+    return "\n".join(("### Link behaviours: changes and counters", "", head, *rows))
 
 
 def _counters(counters: Iterable[EffectCounter]) -> str:
@@ -120,24 +120,24 @@ def _words(names: Iterable[str]) -> str:
 
 
 def takes(field: FieldInfo) -> str:
-    """What may stand at a key, in words."""
+    """Return the values that a key takes, in words."""
     words = list(dict.fromkeys(_kinds(field.annotation)))
-    least = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
-    most = next((item.le for item in field.metadata if hasattr(item, "le")), None)
-    if least is not None and most is not None:
-        words[0] += f", {least} to {most}"
+    lower = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
+    upper = next((item.le for item in field.metadata if hasattr(item, "le")), None)
+    if lower is not None and upper is not None:
+        words[0] += f", {lower} to {upper}"
     return " or ".join(words).replace("|", "\\|")
 
 
 def _kinds(annotation: Any) -> Iterator[str]:
-    """A word for each member of a union; nothing for None, which a file cannot say."""
+    """Yield a word for each member of a union; nothing for None, which TOML lacks."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         yield from _kinds(arguments[0])
     elif origin in (Union, types.UnionType):
         for member in arguments:
             yield from _kinds(member)
-    elif origin is Literal and len(arguments) > MOST_WORDS:
+    elif origin is Literal and len(arguments) > MAX_WORDS:
         yield "one of many words"
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)
@@ -173,7 +173,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Quantity):
-        # Nothing is nothing in any unit: name one that people use.
+        # Zero has no unit of its own: use a common one.
         return f'"{value if value else f"0 {value.probable[0]}"}"'
     if isinstance(value, (QueueLength, str)):
         return f'"{value}"'
@@ -183,16 +183,16 @@ def _toml(value: Any) -> str:
 
 
 def meaning(key: str, field: FieldInfo) -> str:
-    """What a key is for, as a table's cell."""
+    """Return the description of a key, for a table cell."""
     return (field.description or MEANINGS.get(key, "")).replace("|", "\\|")
 
 
 def replace(document: str) -> str:
-    """``document`` with the reference between its markers. :raises InputError: when it has no markers."""
+    """Return ``document`` with the reference between its markers. :raises InputError: if it has no markers."""
     pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
     found = pattern.search(document)
     if found is None:
-        raise InputError("the document has no place for the reference", hint=f"add the lines {BEGIN} and {END}")
+        raise InputError("the document has no markers for the reference", hint=f"add the lines {BEGIN} and {END}")
     return f"{document[: found.start()]}{BEGIN}\n\n{reference()}\n\n{END}{document[found.end() :]}"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a scenario may say: the typed, checked form of one experiment.
+"""The model of a scenario: the typed, validated form of one experiment.
 
-Everything here is plain data without defaults that depend on the machine. A :class:`Scenario` describes one point:
-sweeps have been taken apart and presets expanded before it is built. Unknown keys are refused by every class.
+Everything here is plain data without machine-dependent defaults. A :class:`Scenario` describes one point: sweeps and
+presets are expanded before it is built. Every class refuses unknown keys.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from mptcplab.workload.registry import Workload
 
 
 class _Head(Part):
-    title: Line = Field(description="what the scenario is about", examples=["Two lines, one server"])
-    question: str = Field(default="", description="what it is to answer", examples=["Is MPTCP faster than TCP?"])
+    title: Line = Field(description="a title for results", examples=["Two paths, one server"])
+    question: str = Field(default="", description="the question it answers", examples=["Is MPTCP faster than TCP?"])
     kernel: Version = Field(
         default="7.2",
-        description="version of the lab kernel (also 7.2-hz250), or an entry or path of `mptcplab kernel list`",
+        description="version of the lab kernel (also 7.2-hz250), or a name or path from `mptcplab kernel list`",
         examples=["7.2"],
     )
     family: Literal["ipv4", "ipv6"] = "ipv4"
     phases: Literal["random", "fixed"] = Field(
         default="random",
-        description="random: each seed moves the starts of workloads, by less than a round trip, and the delays of "
-        "links that have a rate, by less than a packet's time; fixed: all are exactly as written",
+        description="random: each seed shifts the starts of workloads, by less than a round-trip time, and the delays "
+        "of links with a rate, by less than a packet's transmission time; fixed: all are exactly as written",
     )
 
 
@@ -53,7 +53,7 @@ else:
 
 
 class Scenario(_Nodes):
-    """One experiment at one point, ready to be planned."""
+    """One point of an experiment, ready to be compiled to a plan."""
 
     links: dict[LinkName, Link]
     workloads: dict[WorkloadName, Workload]
@@ -62,7 +62,7 @@ class Scenario(_Nodes):
 
     @property
     def node_tables(self) -> dict[str, Mapping[str, NodeBase]]:
-        """The nodes of each kind, by its table."""
+        """The nodes of each kind, by the name of its table."""
         return {kind.table: getattr(self, kind.table) for kind in NODE_KINDS.values()}
 
     @property
@@ -72,13 +72,13 @@ class Scenario(_Nodes):
 
     @property
     def transports(self) -> dict[str, Transport]:
-        """Of all nodes that have sockets of their own."""
+        """The transports of all nodes with sockets of their own."""
         found = {name: node.own_transport for name, node in self.nodes.items()}
         return {name: transport for name, transport in found.items() if transport is not None}
 
     @model_serializer(mode="wrap", when_used="json")
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A kind that is not used leaves nothing behind: runs are the same whether or not a plugin brings it."""
+        """Leave out kinds that are not used, so that a plugin does not change the identity of runs without it."""
         optional = {kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty}
         dumped: dict[str, Any] = dump(self)
         return {key: value for key, value in dumped.items() if value or key not in optional}

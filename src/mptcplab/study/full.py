@@ -46,7 +46,7 @@ def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
-        cells = {(one["row"], one["column"]): Interval.of(one) for one in document["measured"]}
+        cells = {(one["row"], one["column"]): Interval.from_json(one) for one in document["measured"]}
         return FullResult(cells, "measured in this folder")
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:

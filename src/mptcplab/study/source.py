@@ -40,7 +40,7 @@ def read_sources(documents: Documents, *, quick: bool = False) -> dict[str, Sour
 def _measured(document: dict[str, Any]) -> dict[tuple[str, str], Value]:
     return {
         (one["row"], one["column"]): Value(
-            Interval.of(one),
+            Interval.from_json(one),
             {int(seed): value for seed, value in one["by_seed"].items()},
         )
         for one in document["measured"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What downloads by Debian's servers and ``curl`` have in common: the file that is served, and how it is fetched."""
+"""The common part of downloads by Debian's servers and ``curl``: the file that is served, and the requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Protocol, Whole, clash, fault
+from mptcplab.fields import Protocol, Whole, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
@@ -19,46 +19,46 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Reading, completion_metrics, error_events, goodput, streams
 
-_LARGEST_FILE = Size(100 * 10**9)
-#: How much of a file is pseudo-random and lies in memory. What is beyond is zeros, which take no room.
+_MAX_FILE = Size(100 * 10**9)
+#: The part of a file that is pseudo-random and occupies memory; the rest is zeros, which take no space.
 _RANDOM_BYTES = 128 * 2**20
 NAME = "file"
-#: What ``xargs`` replaces by a number, wherever it stands: nothing else may have it in its name.
+#: The placeholder that ``xargs`` replaces by a number, everywhere in the command: it must be unique.
 _NUMBER = "MPTCPLAB_FILE_NUMBER"
 _TIMES = r'%{stderr}{"event":"curl","time_connect":%{time_connect},"time_total":%{time_total}}\n'
 
 
 def folder(name: str) -> str:
-    """Where a workload's server finds its file."""
+    """Return the folder with the file of a workload's server."""
     return f"/tmp/mptcplab-{name}"
 
 
 class Download(WorkloadBase):
-    """A file that ``curl`` fetches, its checksum compared at the far end."""
+    """Downloads of a file by ``curl``, with a comparison of checksums."""
 
     is_bulk = True
     server_sends = True
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
-    # With several files, doctor sees `xargs`, too.
+    # With several files, doctor checks `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
     scheme: ClassVar[str]
 
-    size: Size = Field(description="of the file", examples=["10 MB"])
-    files: Whole = Field(default=1, ge=1, le=1000, description="how often it is fetched", examples=[1])
-    connections: Whole = Field(default=1, ge=1, le=20, description="at the same time, each of one file", examples=[1])
+    size: Size = Field(description="size of the file", examples=["10 MB"])
+    files: Whole = Field(default=1, ge=1, le=1000, description="number of downloads of the file", examples=[1])
+    connections: Whole = Field(default=1, ge=1, le=20, description="simultaneous downloads", examples=[1])
 
     @model_validator(mode="after")
     def _goal(self) -> Download:
         self._check_goal(None, self.size)
-        if self.size > _LARGEST_FILE:
-            raise fault("is too large a file", f"use at most {_LARGEST_FILE}", "size")
+        if self.size > _MAX_FILE:
+            raise invalid("is too large a file", f"use at most {_MAX_FILE}", "size")
         if self.connections > self.files:
-            hint = f"set files = {self.connections} or more: each connection fetches a file"
-            raise clash(f"are more than the files, {self.files}", hint, "connections")
+            hint = f"set files = {self.connections} or more: each connection is one download"
+            raise conflict(f"are more than the files, {self.files}", hint, "connections")
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
-        """A server until the end, and a client that ends with the last file."""
+        """Yield a server that runs until the end, and a client that ends with the last file."""
         line, serving = self._serve(name, context)
         prepare = f"{self._prepare(name, context)} && {line}"
         yield server(name, self, shell(prepare, "mkdir", FLOW, "truncate", *serving))
@@ -69,7 +69,8 @@ class Download(WorkloadBase):
         raise NotImplementedError
 
     def _prepare(self, name: str, context: Context) -> str:
-        """Shell commands that make the file; its checksum goes to the server's standard error, as the client's do."""
+        """Return shell commands that create the file; its checksum goes to the server's standard error, like the
+        client's."""
         place, file = folder(name), f"{folder(name)}/{NAME}"
         part = str(min(int(self.size), _RANDOM_BYTES))
         make = shlex.join((FLOW, "pattern", "--bytes", part, "--seed", str(context.seed)))
@@ -80,7 +81,7 @@ class Download(WorkloadBase):
         return with_algorithms(call, protocol, self.congestion_control, self.scheduler, library=library)
 
     def _fetch(self, context: Context) -> Call:
-        """One ``curl`` per file, so many at a time; each tells its times, and what came is summed."""
+        """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
         host = f"[{context.address}]" if ":" in context.address else context.address
         url = f"{self.scheme}://{host}:{context.port}/{NAME}"
         options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
@@ -97,13 +98,14 @@ class Download(WorkloadBase):
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
-        """Every file has to be what the server has; the time is that of ``curl``, from its first connection on."""
+        """Compare every download with the served file; the duration is that of the client's program."""
         (served,) = streams(recording, f"{name}.server")
         fetched = streams(recording, f"{name}.client")
         if fetched != [served] * described["files"]:
-            said = [line for line in recording.output(f"{name}.client", "err").splitlines() if line.startswith("curl:")]
-            hint = f"{said[0]} (see out/{name}.client.err)" if said else f"see out/{name}.client.err"
-            raise LabError(f"{name}: what arrived is not what was served", hint=hint)
+            errors = recording.output(f"{name}.client", "err").splitlines()
+            errors = [line for line in errors if line.startswith("curl:")]
+            hint = f"{errors[0]} (see out/{name}.client.err)" if errors else f"see out/{name}.client.err"
+            raise LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
         client = recording.program(f"{name}.client")
         elapsed = (client["end_ns"] - client["start_ns"]) / NS
         received = sum(int(one["bytes"]) for one in fetched)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""How a call is judged: the E-model of ITU-T G.107 (06/2015), with its defaults for all that is not the network.
+"""The quality of a call: the E-model of ITU-T G.107 (06/2015), with its defaults for everything but the network.
 
     R = Ro - Is - Id - Ie,eff        Ro - Is = 93.2 with all defaults (G.107, 7.7)
     Id      = 0.024 d + 0.11 (d - 177.3) H(d - 177.3)          d: one-way delay from mouth to ear, ms
     Ie,eff  = Ie + (95 - Ie) Ppl / (Ppl / BurstR + Bpl)         G.107, 7.5; Ppl: lost packets, %
 
-The form of Id is that of Cole and Rosenbluth, Voice over IP Performance Monitoring, ACM CCR 31(2), 2001, who fitted
-G.107's curve. G.711 has Ie = 0 and, with packet loss concealment, Bpl = 25.1 (G.113, Appendix I). Losses are taken to
-be random (BurstR = 1).
+The formula of Id is that of Cole and Rosenbluth, Voice over IP Performance Monitoring, ACM CCR 31(2), 2001, who fitted
+G.107's curve. G.711 has Ie = 0 and, with packet loss concealment, Bpl = 25.1 (G.113, Appendix I). Losses are assumed
+to be random (BurstR = 1).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _KNEE_MS = 177.3
 
 
 def r_factor(delay_ms: float, lost_percent: float) -> float:
-    """The rating, 0 to 93.2, of a call with this delay from mouth to ear and this loss, late packets included."""
+    """Return the rating, 0 to 93.2, of a call with this mouth-to-ear delay and this loss, late packets included."""
     delay = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - _KNEE_MS)
     loss = _IE + (95 - _IE) * lost_percent / (lost_percent / _BURST_RATIO + _BPL)
     return max(0.0, _UNIMPAIRED - delay - loss)
 
 
 def mean_opinion_score(rating: float) -> float:
-    """The mean opinion score that belongs to a rating (G.107, Annex B): 1 is bad, 4.5 as good as it gets."""
+    """Return the mean opinion score of a rating (G.107, Annex B), from 1, bad, to 4.5, the best."""
     if rating <= 0:
         return 1.0
     if rating >= 100:
         return 4.5
-    # Between 0 and 6.5 the polynomial of Annex B is a little below 1, which no score is.
+    # Between 0 and 6.5 the polynomial of Annex B is slightly below 1, the minimum of scores.
     return max(1.0, 1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)

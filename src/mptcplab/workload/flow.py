@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``tools/flow``: bulk transfer that samples its own sockets. Its output is JSON lines, see ``tools/flow/README``."""
+"""Bulk transfers by ``tools/flow``, which samples its own sockets and prints JSON lines (``tools/flow/README``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Microseconds, Protocol, Time, Truth, Whole
+from mptcplab.fields import Boolean, Microseconds, Protocol, Time, Whole
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
@@ -20,21 +20,21 @@ from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, g
 
 
 class Flow(WorkloadBase):
-    """Bulk transfer by ``tools/flow``: exact samples of every subflow, cheap to run."""
+    """Bulk transfers by ``tools/flow``: exact samples of every subflow at a low cost."""
 
     samples_itself = True
     is_bulk = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
     kind: Literal["flow"]
-    duration: Time | None = Field(default=None, description="send for this long")
-    size: Size | None = Field(default=None, description="send this much on each connection")
-    connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
+    duration: Time | None = Field(default=None, description="time to send for")
+    size: Size | None = Field(default=None, description="amount of data to send on each connection")
+    connections: Whole = Field(default=1, ge=1, le=1024, description="simultaneous connections", examples=[1])
     reverse: bool = False
     read_quantum: Microseconds = Field(
-        default=Duration(0), description="the application reads at multiples of this time; 0: as data comes"
+        default=Duration(0), description="the application reads at multiples of this time; 0: whenever data arrives"
     )
-    checksum: Truth = Field(default=False, description="compare a checksum of the payload at both ends")
+    checksum: Boolean = Field(default=False, description="compare checksums of the payload on both hosts")
 
     @model_validator(mode="after")
     def _goal(self) -> Flow:
@@ -42,8 +42,8 @@ class Flow(WorkloadBase):
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
-        """A server that ends after the last of its connections, and the client that opens them all at once."""
-        # Not bound to an address: an MPTCP server has to take joins at its other addresses as well.
+        """Yield a server that ends after its last connection, and the client that opens all of them at once."""
+        # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
         yield server(name, self, Call(waiting))
         connect = ("--connect", context.address, "--port", str(context.port))
@@ -78,7 +78,7 @@ class Flow(WorkloadBase):
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
-        """From the first SYN to the last byte that the receiving application read."""
+        """Return the goodput from the first SYN to the last byte that the receiving application read."""
         client, server = f"{name}.client", f"{name}.server"
         receiver, sender = (client, server) if described["reverse"] else (server, client)
         ends = {program: events(recording, program, "end") for program in (client, server)}
@@ -116,7 +116,7 @@ def _completions(
     described: Mapping[str, Any],
     name: str,
 ) -> dict[str, float]:
-    """How long each of several connections of a given size took, from its SYN to its last byte."""
+    """Return the completion times of several connections of a given size, from SYN to last byte."""
     if described.get("size") is None or described.get("connections", 1) < 2:
         return {}
     client, server = f"{name}.client", f"{name}.server"
@@ -131,5 +131,5 @@ def _completions(
 
 def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
     if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
-        hint = "a middlebox with `damage` does this; without one it is a bug of the kernel or of `flow`"
-        raise LabError(f"{name}: the payload arrived damaged", hint=hint)
+        hint = "see whether a middlebox has `damage`; without one, report a bug of the kernel or of `flow`"
+        raise LabError(f"{name}: the received payload is corrupt", hint=hint)

@@ -14,8 +14,8 @@ from mptcplab.workload.context import FIRST_PORT, Context
 from mptcplab.workload.download import Download, folder
 
 _FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
-#: Anonymous and read-only; as whoever starts it, because the lab has no user for it; and without namespaces of its
-#: own, in which there would be no network.
+#: Anonymous and read-only; as the user who starts it, because the lab has no user for it; and without namespaces of
+#: its own, which would have no network.
 _SETTINGS = (
     "listen_ipv6=YES",
     "background=NO",
@@ -31,20 +31,20 @@ _SETTINGS = (
 
 
 def ftp_data_ports(port: int) -> range:
-    """The ports of the data connections of an FTP server that listens on ``port``: below those that clients take."""
+    """Return the ports of data connections of an FTP server on ``port``, below the range of ephemeral ports."""
     first = _FIRST_DATA_PORT + (port - FIRST_PORT) * _DATA_PORTS
     return range(first, first + _DATA_PORTS)
 
 
 class Ftp(Download):
-    """Downloads by FTP in passive mode: ``vsftpd`` and ``curl``. Every file has a session of its own."""
+    """Downloads by FTP in passive mode: ``vsftpd`` and ``curl``, with one FTP session per file."""
 
     scheme = "ftp"
 
     kind: Literal["ftp"]
-    connections: Whole = Field(default=1, ge=1, le=10, description="at the same time, each of one file", examples=[1])
+    connections: Whole = Field(default=1, ge=1, le=10, description="simultaneous downloads", examples=[1])
     listen: Literal["any", "address"] = Field(
-        default="any", description="where data connections are waited for: vsftpd by itself waits at one address"
+        default="any", description="addresses on which the server accepts data connections; vsftpd's own choice is one"
     )
 
     @classmethod
@@ -65,5 +65,5 @@ class Ftp(Download):
         library = ("--any-address",) if self.listen == "any" else ()
         run = self._with_algorithms(Call(("vsftpd", f"{place}.conf")), context.server_protocol, library=library)
         write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
-        # It refuses a folder that its user could write to.
+        # vsftpd refuses a folder that its user can write to.
         return f"chmod 555 {place} && {write} && exec {run}", ("chmod", run)

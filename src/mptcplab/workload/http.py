@@ -12,7 +12,7 @@ from mptcplab.workload.download import Download, folder
 
 
 class Http(Download):
-    """Downloads by HTTP: ``lighttpd`` and ``curl``. Every file has a connection of its own."""
+    """Downloads by HTTP: ``lighttpd`` and ``curl``, with one connection per file."""
 
     scheme = "http"
 
@@ -24,7 +24,7 @@ class Http(Download):
         settings = (
             f'server.document-root = "{place}"',
             f"server.port = {context.port}",
-            # All addresses: subflows may come to any of them.
+            # All addresses: subflows may arrive at any of them.
             'server.bind = "[::]"' if is_v6 else 'server.bind = "0.0.0.0"',
             f"server.max-connections = {max(256, 2 * self.connections)}",
         )

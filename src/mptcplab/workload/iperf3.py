@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``iperf3``, made to open MPTCP sockets by ``mptcpize`` on both sides: its own option is newer than many machines'."""
+"""``iperf3``, with ``mptcpize`` on both sides for MPTCP sockets: many installed versions lack an option for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, Whole, fault
+from mptcplab.fields import Time, Whole, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -21,7 +21,7 @@ from mptcplab.workload.outputs import Reading
 
 
 class Iperf3(WorkloadBase):
-    """``iperf3``; its own JSON is kept with the recording."""
+    """A test by ``iperf3``; the recording keeps its JSON report."""
 
     is_bulk = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
@@ -37,12 +37,12 @@ class Iperf3(WorkloadBase):
     def _goal(self) -> Iperf3:
         self._check_goal(self.duration, self.size)
         if self.duration is not None and self.duration % 10**9:
-            hint = 'round it, or use kind = "flow"'
-            raise fault("is not a whole number of seconds, as iperf3 needs", hint, "duration")
+            hint = 'use whole seconds, or kind = "flow"'
+            raise invalid("is not a whole number of seconds, as iperf3 needs", hint, "duration")
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
-        """A server for one test, and the client, whose JSON report holds both sides."""
+        """Yield a server for one test, and the client, whose JSON report has both sides."""
         waiting = Call(("iperf3", "-s", "-1", "-p", str(context.port)))
         yield server(name, self, with_algorithms(waiting, context.server_protocol, None, self.scheduler))
         calling = Call(("iperf3", "-c", context.address, "-p", str(context.port), "-J", *self._options(context)))
@@ -57,7 +57,7 @@ class Iperf3(WorkloadBase):
         if self.reverse:
             yield "-R"
         if self.congestion_control is not None:
-            yield from ("-C", self.congestion_control)  # its server takes it over, and it is in the report
+            yield from ("-C", self.congestion_control)  # the server adopts it, and the report has it
         if self.window is not None:
             yield from ("-w", str(int(self.window)))
 
@@ -68,7 +68,7 @@ class Iperf3(WorkloadBase):
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
-        """What iperf3's server counted, which is part of the client's report."""
+        """Return the counts of iperf3's server, from the client's report."""
         try:
             report = json.loads(recording.output(f"{name}.client"))
             total = report["end"]["sum_received"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Messages at their times: delay, jitter, what was late or lost, and what a call was like.
+"""Metrics of timed messages: delay, jitter, late and lost messages, and the quality of calls.
 
-Delays count from the instant at which a message was to be sent to that at which its last byte was read. Both hosts of
-a lab have the same clock.
+A delay is the time from a message's scheduled instant to the read of its last byte. Both hosts of a lab have the same
+clock.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _MS = 1e6
 
 @dataclass(frozen=True)
 class Message:
-    """One that arrived: its number, and how long it took in ms."""
+    """A message that arrived: its number and its delay in ms."""
 
     number: int
     delay_ms: float
 
 
 def messages(events: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """From a receiver's ``packets`` events, in the order of arrival; copies of what was there are left out."""
+    """Return the messages in a receiver's ``packets`` events, in the order of arrival, without duplicates."""
     found: dict[int, Message] = {}
     for event in events:
         for number, delay_ns in zip(event["seq"], event["delay_ns"], strict=True):
@@ -36,7 +36,7 @@ def messages(events: Sequence[Mapping[str, Any]]) -> list[Message]:
 
 
 def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
-    """Delay of what arrived, jitter, and the part of ``sent`` that did not arrive."""
+    """Return delay and jitter of the messages that arrived, and the percentage of ``sent`` that did not."""
     if not sent:
         return {}
     metrics = {"lost_percent": 100 * (1 - len(arrived) / sent)}
@@ -51,17 +51,17 @@ def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
 
 
 def stream_metrics(arrived: Sequence[Message], sent: int, deadline_ms: float) -> dict[str, float]:
-    """As above, and the part of ``sent`` that arrived after the deadline."""
+    """Return :func:`delay_metrics`, and the percentage of ``sent`` that arrived after the deadline."""
     late = sum(one.delay_ms > deadline_ms for one in arrived)
     return {**delay_metrics(arrived, sent), **({"late_percent": 100 * late / sent} if sent else {})}
 
 
 def call_metrics(arrived: Sequence[Message], sent: int, playout_ms: float, interval_ms: float) -> dict[str, float]:
-    """As above, against a fixed play-out buffer, and what the E-model says.
+    """Return :func:`stream_metrics` for a fixed play-out buffer, and the rating of the E-model.
 
-    The first packet that arrives is played ``playout_ms`` later, and with it the clock of all others is set: a packet
-    that takes more than ``playout_ms`` longer than the first is late, and as good as lost. From mouth to ear it takes
-    the first packet's delay, the buffer, and the time that the voice of one packet takes to speak.
+    The first packet to arrive is played ``playout_ms`` later, which sets the play-out times of all others: a packet
+    whose delay exceeds the first one's by more than ``playout_ms`` is late, which counts as lost. The mouth-to-ear
+    delay is the first packet's delay, the buffer, and the duration of the voice in one packet.
     """
     if not arrived:
         return delay_metrics(arrived, sent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs of workloads say that they did, and what the readers of all kinds share."""
+"""Readers of the outputs of workload programs, shared by all kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
 
-#: Where the kind of an event stands in a line of ``flow``: {"event":"interval".
+#: The head of a line of ``flow`` that has the kind of an event: {"event":"interval".
 _HEAD = 24
 NS = 1e9
 MS = 1e6
@@ -19,7 +19,7 @@ MS = 1e6
 
 @dataclass(frozen=True)
 class Reading:
-    """Goodput in bit/s, duration in s, and metrics by their names in JSON."""
+    """The result of a workload: goodput in bit/s, duration in s, and metrics by their names in JSON."""
 
     goodput_bps: float
     duration_s: float
@@ -27,20 +27,20 @@ class Reading:
 
 
 def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
-    """Events of one kind, which a line begins with: the many samples are tables already and are passed over."""
+    """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
     lines = recording.output(program).splitlines()
     return [json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD]]
 
 
 def error_events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
-    """Events of one kind that a program wrote to its standard error, among other lines."""
+    """Return events of one kind that a program wrote to its standard error, among other lines."""
     lines = recording.output(program, "err").splitlines()
     head = json.dumps({"event": kind}, separators=(",", ":")).removesuffix("}")
     return [json.loads(line) for line in lines if line.startswith(head)]
 
 
 def streams(recording: Recording, program: str) -> list[dict[str, Any]]:
-    """Bytes and checksums that ``flow pattern`` and ``flow sum`` have told. :raises LabError: for none."""
+    """Return bytes and checksums as ``flow pattern`` and ``flow sum`` report them. :raises LabError: for none."""
     found = error_events(recording, program, "stream")
     if not found:
         raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
@@ -48,17 +48,17 @@ def streams(recording: Recording, program: str) -> list[dict[str, Any]]:
 
 
 def goodput(received: int, elapsed_s: float, name: str) -> float:
-    """Return the mean rate in bit/s. :raises LabError: when data took no time, so that there is none."""
+    """Return the mean rate in bit/s. :raises LabError: if the data took no time."""
     if not received:
         return 0.0
     if not elapsed_s:
-        hint = "give a link on its path a delay or a rate: nothing else takes virtual time"
-        raise LabError(f"{name}: its data took no time, so it has no goodput", hint=hint)
+        hint = "give a link on its path a delay or a rate, so that packets take virtual time"
+        raise LabError(f"{name}: the data took no time, so goodput is undefined", hint=hint)
     return 8 * received / elapsed_s
 
 
 def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
-    """``PREFIX_pNN_UNIT``: the smallest value that at least NN % of ``values`` do not exceed (nearest rank)."""
+    """Return ``PREFIX_pNN_UNIT``, the smallest value that at least NN % of ``values`` do not exceed (nearest rank)."""
     ordered = sorted(values)
     if not ordered:
         return {}
@@ -67,7 +67,7 @@ def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequenc
 
 
 def completion_metrics(times_s: list[float]) -> dict[str, float]:
-    """Mean and percentiles of how long flows took."""
+    """Return mean and percentiles of completion times."""
     if not times_s:
         return {}
     mean = sum(times_s) / len(times_s)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What streams, calls and cross traffic have in common: ``tools/flow`` sends messages at their times."""
+"""The common part of streams, calls and cross traffic: ``tools/flow`` sends messages at scheduled instants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, fault, idle
+from mptcplab.fields import Time, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
@@ -19,21 +19,21 @@ from mptcplab.workload.context import FLOW, Context, client, server, socket_opti
 from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import NS, Reading, events
 
-#: What messages need for their number and time, and what a datagram of a full packet holds.
-LEAST_PACKET, MOST_DATAGRAM = 16, 1472
-_MOST_PACKET = 65000
+#: Bytes for a message's number and time, and the payload of a full-size datagram.
+MIN_PACKET, MAX_DATAGRAM = 16, 1472
+_MAX_PACKET = 65000
 
 
 class TimedWorkload(WorkloadBase):
-    """What sends messages of one size at their times, whether or not they get through."""
+    """A workload that sends messages of one size at scheduled instants, whether or not earlier ones arrive."""
 
     samples_itself = True
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
 
-    duration: Time = Field(description="send for this long", examples=["10 s"])
+    duration: Time = Field(description="time to send for", examples=["10 s"])
 
     @property
-    def keeps_time(self) -> bool:
+    def advances_time(self) -> bool:
         return True
 
     @model_validator(mode="after")
@@ -42,12 +42,11 @@ class TimedWorkload(WorkloadBase):
         return self
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
-        """A server that ends after its connection, and the client that says what is sent, by whom."""
+        """Yield a server that ends after its connection, and the client, which has the options for both."""
         yield server(name, self, Call((FLOW, "server", *self._common(context, serves=True))))
-        where = ("--connect", context.address)
-        what = ("--seconds", self.duration.decimal_seconds, *self._messages())
+        options = ("--connect", context.address, "--seconds", self.duration.decimal_seconds, *self._messages())
         seed = ("--seed", str(context.seed))
-        yield client(name, self, Call((FLOW, "client", *where, *what, *seed, *self._common(context, serves=False))))
+        yield client(name, self, Call((FLOW, "client", *options, *seed, *self._common(context, serves=False))))
 
     def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
         yield from ("--port", str(context.port))
@@ -62,11 +61,11 @@ class TimedWorkload(WorkloadBase):
         yield from context.sampling
 
     def _messages(self) -> Iterator[str]:
-        """Return what ``flow`` takes for their sizes and times."""
+        """Return the options of ``flow`` for the sizes and times of messages."""
         raise NotImplementedError
 
     def _count(self) -> float:
-        """Return about how many are sent."""
+        """Return the approximate number of messages sent."""
         raise NotImplementedError
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
@@ -75,17 +74,17 @@ class TimedWorkload(WorkloadBase):
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
-        """What arrived, over the duration that was asked for, or longer if the last message came later."""
+        """Return the received bytes over the configured duration, or longer if the last message arrived later."""
         sides = (f"{name}.client", f"{name}.server")
         sending, receiving = reversed(sides) if described.get("reverse") else sides
         (sender,), received = events(recording, sending, "end"), events(recording, receiving, "end")
         if not received and events(recording, receiving, "start"):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
-        # A receiver that says nothing at all has got nothing.
+        # A receiver without any output has received nothing.
         report: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
         began = int(sender["first_ns"])
         finished = int(report["last_ns"] or began)
-        # The last message's turn ends with the duration: a stream that lost nothing has the rate that was asked for.
+        # The last message's interval ends with the duration: a stream without loss has the configured rate.
         elapsed = max(int(Duration.parse(described["duration"])), finished - began) / NS
         metrics = cls._metrics(recording, receiving, described, int(sender["messages"]), report)
         return Reading(8 * int(report["bytes"]) / elapsed, elapsed, metrics)
@@ -94,15 +93,15 @@ class TimedWorkload(WorkloadBase):
     def _metrics(
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, report: Mapping[str, Any]
     ) -> dict[str, float]:
-        """Return what became of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
+        """Return the metrics of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
         raise NotImplementedError
 
 
 class PacedWorkload(TimedWorkload):
-    """Messages whose receiver tells how long each took."""
+    """A workload whose receiver reports the delay of each message."""
 
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
-        default=None, description="of its sockets; left out: what the hosts' transport says"
+        default=None, description="protocol of its sockets; default: that of each host's transport"
     )
     reverse: bool = False
 
@@ -110,14 +109,14 @@ class PacedWorkload(TimedWorkload):
     def _udp_has_no_algorithms(self) -> PacedWorkload:
         for key in ("congestion_control", "scheduler") if self.protocol == "udp" else ():
             if getattr(self, key) is not None:
-                raise idle("does nothing over UDP", "remove it, or the protocol", key)
+                raise idle("does nothing over UDP", "remove it, or use another protocol", key)
         return self
 
     def _check_packet(self, size: int, key: str) -> None:
-        most = MOST_DATAGRAM if self.protocol == "udp" else _MOST_PACKET
-        if not LEAST_PACKET <= size <= most:
-            word = "small" if size < LEAST_PACKET else "large"
-            raise fault(f"is too {word} for a message", f"use from {LEAST_PACKET} B to {most} B", key)
+        upper = MAX_DATAGRAM if self.protocol == "udp" else _MAX_PACKET
+        if not MIN_PACKET <= size <= upper:
+            word = "small" if size < MIN_PACKET else "large"
+            raise invalid(f"is too {word} for a message", f"use from {MIN_PACKET} B to {upper} B", key)
 
     def _options(self, packet: int, interval: Duration) -> Iterator[str]:
         yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")

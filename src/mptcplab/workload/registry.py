@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of workloads, by their names: those of the modules beside this one, and of :mod:`mptcplab.plugins`."""
+"""All kinds of workloads by name: those of the modules beside this one and of :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mptcplab.workload.outputs import Reading
 
 
 def _kinds_in(module: ModuleType) -> Iterator[tuple[str, type[WorkloadBase]]]:
-    """The classes that ``module`` defines itself; what several kinds share has no name."""
+    """Yield the kinds that ``module`` itself defines; a base class of several kinds has no ``kind``."""
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, WorkloadBase) and value.__module__ == module.__name__:
             field = value.model_fields.get("kind")
@@ -28,7 +28,7 @@ def _kinds_in(module: ModuleType) -> Iterator[tuple[str, type[WorkloadBase]]]:
 
 def _all_kinds() -> dict[str, type[WorkloadBase]]:
     found = [kind for module in (*modules_of(workload), *plugins()) for kind in _kinds_in(module)]
-    # The one to begin with stands first.
+    # The kind for beginners comes first.
     return dict(sorted(found, key=lambda kind: (kind[0] != "flow", kind[0])))
 
 
@@ -42,5 +42,5 @@ else:
 
 
 def read(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
-    """Return the reading of one workload. :raises LabError: when the output of its programs is broken."""
+    """Return the results of one workload. :raises LabError: if the output of its programs is corrupt."""
     return KINDS[described["kind"]].read(recording, name, described)

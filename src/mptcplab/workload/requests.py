@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requests and responses on connections that stay."""
+"""Requests and responses on persistent connections."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Time, Times, Whole, clash, fault
+from mptcplab.fields import Microseconds, Time, TimeDistribution, Whole, conflict, invalid
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
@@ -17,20 +17,20 @@ from mptcplab.workload.request import RequestWorkload
 
 
 class Requests(RequestWorkload):
-    """Requests and responses on connections that stay, with a pause for thought in between."""
+    """Requests and responses on persistent connections, with a think time in between."""
 
     kind: Literal["requests"]
-    duration: Time | None = Field(default=None, description="ask for this long")
+    duration: Time | None = Field(default=None, description="time to send requests for")
     count: Whole | None = Field(
-        default=None, ge=1, le=1_000_000, description="ask this often on each connection", examples=[100]
+        default=None, ge=1, le=1_000_000, description="number of requests on each connection", examples=[100]
     )
-    response: Size = Field(default=Size(10_000), description="size of a response, or the mean")
-    think: Microseconds = Field(default=Duration(0), description="from a response to the next request")
-    times: Times = Field(default="fixed", description="how the times of `think` are distributed")
-    connections: Whole = Field(default=1, ge=1, le=1024, description="at the same time", examples=[1])
+    response: Size = Field(default=Size(10_000), description="size of a response, or its mean")
+    think: Microseconds = Field(default=Duration(0), description="time from a response to the next request")
+    times: TimeDistribution = Field(default="fixed", description="distribution of the times of `think`")
+    connections: Whole = Field(default=1, ge=1, le=1024, description="simultaneous connections", examples=[1])
 
     @property
-    def keeps_time(self) -> bool:
+    def advances_time(self) -> bool:
         return self.think > 0
 
     @model_validator(mode="after")
@@ -38,12 +38,12 @@ class Requests(RequestWorkload):
         if self.count is None:
             self._check_goal(self.duration, None)
         elif self.duration is not None:
-            raise clash("stands beside a duration, and only one can end the workload", "remove one of the two", "count")
+            raise conflict("cannot be combined with a duration", "remove one of the two: either ends it", "count")
         if self.response == 0:
-            raise fault("would transfer nothing", "use more than zero", "response")
+            raise invalid("would transfer nothing", "use more than zero", "response")
         return self
 
-    def _questions(self) -> Iterator[str]:
+    def _requests(self) -> Iterator[str]:
         yield from ("--connections", str(self.connections))
         if self.duration is not None:
             yield from ("--seconds", self.duration.decimal_seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A stream of messages, as of a camera or a sensor."""
+"""A stream of messages, like that of a camera or a sensor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, fault
+from mptcplab.fields import Time, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration, Size
 from mptcplab.workload.messages import stream_metrics
@@ -17,18 +17,18 @@ from mptcplab.workload.paced import PacedWorkload
 
 
 class Stream(PacedWorkload):
-    """A message of one size at constant intervals, as of a camera or a sensor."""
+    """Messages of one size at constant intervals, like those of a camera or a sensor."""
 
     kind: Literal["stream"]
     packet: Size = Field(default=Size(1200), description="payload of each message")
-    interval: Time = Field(default=Duration(10**7), description="from one message to the next")
-    deadline: Time = Field(default=Duration(150 * 10**6), description="what takes longer is late")
+    interval: Time = Field(default=Duration(10**7), description="time from one message to the next")
+    deadline: Time = Field(default=Duration(150 * 10**6), description="maximum delay of a message that is not late")
 
     @model_validator(mode="after")
     def _sizes(self) -> Stream:
         self._check_packet(self.packet, "packet")
         if self.interval < 1000:
-            raise fault("is too short", "use at least 1 us", "interval")
+            raise invalid("is too short", "use at least 1 us", "interval")
         return self
 
     def _messages(self) -> Iterator[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cross traffic."""
+"""Cross traffic over UDP."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Microseconds, Times, fault, idle
+from mptcplab.fields import Microseconds, TimeDistribution, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
-from mptcplab.workload.paced import LEAST_PACKET, MOST_DATAGRAM, TimedWorkload
+from mptcplab.workload.paced import MAX_DATAGRAM, MIN_PACKET, TimedWorkload
 
 
 class Udp(TimedWorkload):
-    """Cross traffic: UDP at a constant rate, all the time or now and then."""
+    """Cross traffic: UDP at a constant rate, continuous or in on and off periods."""
 
     only_protocol = "udp"
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "rate": "1 Mbit/s"}
 
     kind: Literal["udp"]
-    rate: Rate = Field(description="of the payload, while it sends", examples=["5 Mbit/s"])
+    rate: Rate = Field(description="rate of the payload, while sending", examples=["5 Mbit/s"])
     packet: Size = Field(default=Size(1400), description="payload of each datagram")
-    on: Microseconds | None = Field(default=None, description="how long it sends, on average", examples=["1 s"])
-    off: Microseconds | None = Field(default=None, description="how long it is silent, on average", examples=["1 s"])
-    times: Times = Field(default="exponential", description="how the times of `on` and `off` are distributed")
+    on: Microseconds | None = Field(default=None, description="mean duration of sending", examples=["1 s"])
+    off: Microseconds | None = Field(default=None, description="mean duration of silence", examples=["1 s"])
+    times: TimeDistribution = Field(default="exponential", description="distribution of the times of `on` and `off`")
     reverse: bool = False
 
     @model_validator(mode="after")
@@ -36,27 +36,28 @@ class Udp(TimedWorkload):
         for key in ("congestion_control", "scheduler"):
             if getattr(self, key) is not None:
                 raise idle("does nothing over UDP", "remove it", key)
-        if not LEAST_PACKET <= self.packet <= MOST_DATAGRAM:
-            hint = f"use from {LEAST_PACKET} B to {MOST_DATAGRAM} B, which fit one packet"
-            raise fault("is not a size for a datagram", hint, "packet")
+        if not MIN_PACKET <= self.packet <= MAX_DATAGRAM:
+            hint = f"use from {MIN_PACKET} B to {MAX_DATAGRAM} B, which fits one packet"
+            raise invalid("is not a size for a datagram", hint, "packet")
         if self.rate < 1 or self.interval_ns < 1000:
-            raise fault("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
+            raise invalid("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
         return self
 
     @model_validator(mode="after")
     def _both_times(self) -> Udp:
         if (self.on is None) != (self.off is None):
             key, other = ("on", "off") if self.off is None else ("off", "on")
-            raise fault(f"stands without `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
-        if self.on is None and self.says("times"):
+            raise invalid(f"needs `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
+        if self.on is None and self.is_set("times"):
             raise idle("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
         if self.on == 0 or self.off == 0:
-            raise fault("is no time", "leave both out for a constant rate", "on" if self.on == 0 else "off")
+            hint = "use more than zero, or remove `on` and `off` for a constant rate"
+            raise invalid("is zero", hint, "on" if self.on == 0 else "off")
         return self
 
     @property
     def interval_ns(self) -> int:
-        """From one datagram to the next while it sends."""
+        """The time from one datagram to the next while sending."""
         return int(self.packet) * 8 * 10**9 // max(1, int(self.rate))
 
     def _messages(self) -> Iterator[str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls."""
+"""Voice calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, fault, whole_units
+from mptcplab.fields import Time, invalid, whole_units
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
 from mptcplab.workload.messages import call_metrics
@@ -17,25 +17,25 @@ from mptcplab.workload.paced import PacedWorkload
 
 
 class Voip(PacedWorkload):
-    """One direction of a call with G.711: 64 kbit/s of voice, and RTP's 12 bytes in front of each packet."""
+    """One direction of a call with G.711: 64 kbit/s of voice, and RTP's header of 12 bytes in each packet."""
 
     kind: Literal["voip"]
     interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
-        default=Duration(20 * 10**6), description="voice in each packet"
+        default=Duration(20 * 10**6), description="duration of the voice in each packet"
     )
     playout: Time = Field(
-        default=Duration(60 * 10**6), description="the receiver's buffer, counted from the first packet"
+        default=Duration(60 * 10**6), description="the receiver's play-out buffer, from the arrival of the first packet"
     )
 
     @model_validator(mode="after")
     def _sizes(self) -> Voip:
         if not 10**6 <= self.interval <= 180 * 10**6:
-            raise fault("is not a packet of voice", "use from 1 ms to 180 ms", "interval")
+            raise invalid("is not a plausible duration of a packet", "use from 1 ms to 180 ms", "interval")
         return self
 
     @property
     def packet(self) -> int:
-        """Bytes of each: 8,000 samples of one byte per second, and RTP's header."""
+        """Bytes of each packet: 8,000 samples of one byte per second, and RTP's header."""
         return int(self.interval) * 8 // 10**6 + 12
 
     def _messages(self) -> Iterator[str]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Behaviours of a link's direction, one module each; see :class:`mptcplab.network.behaviour.Behaviour`."""
+"""Behaviours of link directions, one module each; see :class:`mptcplab.network.behaviour.Behaviour`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loss in bursts, by a chain of two states (Gilbert 1960, Elliott 1963)."""
+"""Loss in bursts, by a two-state chain (Gilbert 1960, Elliott 1963)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, clash, fault
+from mptcplab.fields import Part, conflict, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
@@ -19,42 +19,44 @@ from mptcplab.units import Packets, Probability
 
 
 class BurstLoss(Part):
-    """Loss in bursts, by a chain of two states (Gilbert 1960, Elliott 1963) that takes a step with every packet.
+    """Loss in bursts, by a two-state chain (Gilbert 1960, Elliott 1963) that takes a step with every packet.
 
-    Either the chain's own parameters, or the mean loss and the mean length of a burst of lost packets, which mean a
-    chain that loses everything in its bad state and nothing in its good one.
+    It has either the chain's own parameters, or the mean loss and the mean length of a burst. The latter define a
+    chain that loses every packet in its bad state and none in its good state.
     """
 
-    p: Probability | None = Field(default=None, description="a packet in the good state makes it bad")
-    r: Probability | None = Field(default=None, description="a packet in the bad state makes it good")
+    p: Probability | None = Field(default=None, description="probability per packet of a step from good to bad")
+    r: Probability | None = Field(default=None, description="probability per packet of a step from bad to good")
     lost_in_bad: Probability = Field(
         default=Probability(CERTAIN), alias="1-h", description="loss in the bad state", examples=["80 %"]
     )
     lost_in_good: Probability = Field(
         default=Probability(0), alias="1-k", description="loss in the good state", examples=["0.1 %"]
     )
-    mean: Probability | None = Field(default=None, description="of all packets, in place of p and r")
+    mean: Probability | None = Field(default=None, description="mean loss of all packets, in place of p and r")
     length: Packets | None = Field(
-        default=None, description="mean number of packets lost in a row, beside mean", examples=["5 packets"]
+        default=None, description="mean number of packets lost in a row, with mean", examples=["5 packets"]
     )
 
     @model_validator(mode="after")
-    def _one_form(self) -> BurstLoss:
-        chain = self.p is not None or self.r is not None or self.says("lost_in_bad") or self.says("lost_in_good")
+    def _check(self) -> BurstLoss:
+        chain = self.p is not None or self.r is not None or self.is_set("lost_in_bad") or self.is_set("lost_in_good")
         summary = self.mean is not None or self.length is not None
         if chain and summary:
-            raise clash("says the chain twice", "give either p and r (and 1-h, 1-k), or mean and length")
+            raise conflict("describes the chain twice", "use either p and r (and 1-h, 1-k), or mean and length")
         if summary and (self.mean is None or self.length is None):
-            raise fault("is incomplete", 'like { mean = "1 %", length = "5 packets" }')
+            raise invalid("is incomplete", 'write for example { mean = "1 %", length = "5 packets" }')
         if not summary and (self.p is None or self.r is None):
-            raise fault("is incomplete", 'like { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }')
+            raise invalid(
+                "is incomplete", 'write { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }'
+            )
         if self.r == 0:
-            raise fault("never leaves the bad state", "use more than zero", "r")
+            raise invalid("never leaves the bad state", "use more than zero", "r")
         if self.length == 0:
-            raise fault("is no burst", "use at least 1 packet", "length")
+            raise invalid("is not the length of a burst", "use at least 1 packet", "length")
         if summary and self.to_bad > 1:
-            hint = f"with bursts of {self.length} at most {_most(self.length)} % of the packets can be lost"
-            raise clash("is too much for bursts this short", hint, "mean")
+            hint = f"use at most {_max_percent(self.length)} % with bursts of {self.length}, or longer bursts"
+            raise conflict("is too much for such short bursts", hint, "mean")
         return self
 
     @property
@@ -64,7 +66,7 @@ class BurstLoss(Part):
 
     @property
     def to_bad(self) -> Fraction:
-        """p, the probability of leaving the good state: what makes the mean loss p / (p + r)."""
+        """p, the probability of leaving the good state; the mean loss is p / (p + r)."""
         if self.mean is None:
             return Fraction(int(self.p or 0), CERTAIN)
         mean = Fraction(int(self.mean), CERTAIN)
@@ -77,17 +79,17 @@ class BurstLoss(Part):
 
     @property
     def mean_loss(self) -> Fraction:
-        """Of all packets, in the long run."""
+        """The mean loss of all packets."""
         bad = self.to_bad / (self.to_bad + self.to_good)
         return (bad * int(self.lost_in_bad) + (1 - bad) * int(self.lost_in_good)) / CERTAIN
 
 
-def _most(length: int | None) -> int:
+def _max_percent(length: int | None) -> int:
     return int(Fraction(100 * int(length or 1), int(length or 1) + 1))
 
 
 class BurstLossKeys(LossKeys):
-    """Loss of packets in a row."""
+    """The key of loss in bursts."""
 
     burst_loss: BurstLoss | None = Field(
         default=None,
@@ -97,24 +99,25 @@ class BurstLossKeys(LossKeys):
 
 
 class Bursts(Behaviour[BurstLossKeys]):
-    """Whether a packet is lost depends on the state that those before it have left."""
+    """Loss that depends on the loss of earlier packets."""
 
     name = "burst-loss"
     model = BurstLossKeys
     rank = 40
     smallest: ClassVar = {"burst_loss": {"mean": "1 %", "length": "5 packets"}}
-    seen = (LOST,)
+    counters = (LOST,)
 
     def check(self, keys: BurstLossKeys) -> None:
         """See the base class."""
         if keys.loss and keys.burst_loss is not None:
-            raise clash("stands beside burst_loss", "choose one: 1-k of burst_loss is loss between bursts", "loss")
+            hint = "remove one of them: 1-k of burst_loss is the loss between bursts"
+            raise conflict("cannot be combined with burst_loss", hint, "loss")
 
-    def acts(self, keys: BurstLossKeys) -> bool:
-        """Independent loss is another behaviour's."""
+    def is_active(self, keys: BurstLossKeys) -> bool:
+        """Return whether there is loss in bursts; independent loss is another behaviour."""
         return keys.burst_loss is not None
 
-    def loses(self, keys: BurstLossKeys) -> Fraction:
+    def loss_rate(self, keys: BurstLossKeys) -> Fraction:
         """See the base class."""
         chain = keys.burst_loss
         return Fraction(0) if chain is None else chain.mean_loss * chain.to_good

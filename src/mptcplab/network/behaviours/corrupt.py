@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packets with a wrong bit."""
+"""Bit errors."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from mptcplab.units import Probability
 
 
 class CorruptKeys(Part):
-    """Damage to packets."""
+    """The key of bit errors."""
 
-    corrupt: Chance = Field(default=Probability(0), description="a packet has one wrong bit somewhere")
+    corrupt: Chance = Field(default=Probability(0), description="probability of one wrong bit in a packet")
 
 
 class Corrupt(Behaviour[CorruptKeys]):
-    """One bit of some packets is turned over; who checks a checksum throws them away, behind the bottleneck."""
+    """One flipped bit in some packets; receivers that verify checksums drop them, after the bottleneck."""
 
     name = "corrupt"
     model = CorruptKeys
     rank = 60
     smallest: ClassVar = {"corrupt": "1 %"}
 
-    def loses(self, keys: CorruptKeys) -> Fraction:
+    def loss_rate(self, keys: CorruptKeys) -> Fraction:
         """See the base class."""
         return keys.corrupt.as_fraction
 

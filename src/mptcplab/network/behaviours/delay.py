@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long packets take, how much that varies, and which of them overtake others: netem's delay."""
+"""Delay, jitter and reordering, by netem."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, clash, fault, idle
+from mptcplab.fields import Boolean, Part, conflict, idle, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values, VariableKey, microseconds
 from mptcplab.network.captions import NOTHING, DirectionCaption, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
-from mptcplab.network.tables import MOST_ENTRIES, DelayDistribution, early, interpolated, table_command
+from mptcplab.network.tables import MAX_ENTRIES, DelayDistribution, early, interpolated, table_command
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability
 
-_LONGEST_DELAY = Duration(3600 * 10**9)
-#: netem keeps the spread of a delay in 31 bits of nanoseconds.
-_LONGEST_SPREAD = Duration(2 * 10**9)
-_MOST_QUANTILES = MOST_ENTRIES // 16
-#: Packets that netem may hold where a scenario gives no limit: enough for 10 Gbit/s over a second of delay.
+_MAX_DELAY = Duration(3600 * 10**9)
+#: netem stores the spread of a delay in 31 bits of nanoseconds.
+_MAX_SPREAD = Duration(2 * 10**9)
+_MAX_QUANTILES = MAX_ENTRIES // 16
+#: netem's limit in packets if a scenario gives none: enough for 10 Gbit/s with a delay of one second.
 _DELAY_LINE = 1_000_000
 #: Any rate makes netem keep packets in order; this one is too high to delay them.
 _IN_ORDER = ("rate", "1000gbit")
@@ -29,61 +29,61 @@ _IN_ORDER = ("rate", "1000gbit")
 
 def _quantiles(times: tuple[Duration, ...]) -> tuple[Duration, ...]:
     if list(times) != sorted(times):
-        raise fault("is not in ascending order", "begin with the least delay, and end with the largest")
-    if len(times) == 1 or len(times) > _MOST_QUANTILES:
-        raise fault("has the wrong number of quantiles", f"use 2 to {_MOST_QUANTILES} of them")
+        raise invalid("is not in ascending order", "list delays from the smallest to the largest")
+    if len(times) == 1 or len(times) > _MAX_QUANTILES:
+        raise invalid("has the wrong number of quantiles", f"use 2 to {_MAX_QUANTILES} of them")
     if times and times[0] == times[-1]:
-        raise fault("is the same for every packet", "write it as delay")
-    if times and times[-1] > 4 * _LONGEST_SPREAD:
-        raise fault("is not plausible", f"use at most {Duration(4 * _LONGEST_SPREAD)}")
+        raise invalid("is the same for every packet", "use delay instead")
+    if times and times[-1] > 4 * _MAX_SPREAD:
+        raise invalid("is not plausible", f"use at most {Duration(4 * _MAX_SPREAD)}")
     return times
 
 
 class DelayKeys(Part):
-    """Delay and order of the packets of one direction."""
+    """The keys of delay and packet order."""
 
     delay: Duration = Field(default=Duration(0), description="one-way delay")
     delay_limit: Packets | None = Field(
         default=None,
-        description="packets that the delay may hold at a time; netem's own default is 1000",
+        description="maximum number of delayed packets at a time; netem's own default is 1000",
         examples=["1000 packets"],
     )
-    jitter: Duration = Field(default=Duration(0), description="how much the delay varies")
+    jitter: Duration = Field(default=Duration(0), description="variation of the delay")
     distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = Field(
         default="uniform",
-        description="of the delay: uniform within jitter, or one of netem's tables with jitter as deviation",
+        description="distribution of the delay: uniform within jitter, or a table of netem's with jitter as deviation",
     )
     extra_delay: Annotated[tuple[Duration, ...], AfterValidator(_quantiles)] = Field(
         default=(),
-        description="in place of jitter: quantiles, evenly spaced from least to largest, of what is added to delay",
+        description="in place of jitter: evenly spaced quantiles, from smallest to largest, of an addition to delay",
         examples=[["0 ms", "1 ms", "2 ms", "5 ms", "40 ms"]],
     )
-    overtake: Truth = Field(default=False, description="a packet with a shorter delay passes those before it")
+    overtake: Boolean = Field(default=False, description="packets with a shorter delay overtake earlier ones")
     reorder: Chance = Field(
-        default=Probability(0), description="a packet is not delayed, and so overtakes those that are"
+        default=Probability(0), description="probability that a packet is not delayed, and so overtakes others"
     )
 
 
 class Delay(Behaviour[DelayKeys]):
-    """A constant delay, one that is drawn for every packet, or none for some."""
+    """A delay that is constant, drawn for every packet, or absent for some packets."""
 
     name = "delay"
     model = DelayKeys
     rank = 20
     smallest: ClassVar = {"delay": "10 ms"}
     variable: ClassVar = {
-        "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_LONGEST_DELAY)),
+        "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_MAX_DELAY)),
         "jitter": VariableKey(
-            Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_LONGEST_SPREAD), within="delay"
+            Duration, "new jitter", {"jitter_ms": 10**6}, largest=int(_MAX_SPREAD), bounded_by="delay"
         ),
     }
 
     def check(self, keys: DelayKeys) -> None:
         """See the base class."""
-        if keys.delay > _LONGEST_DELAY:
-            raise fault("is not plausible for a delay", "use at most 1 h", "delay")
+        if keys.delay > _MAX_DELAY:
+            raise invalid("is not plausible for a delay", "use at most 1 h", "delay")
         if keys.delay_limit == 0:
-            raise fault("holds no packet", "use at least 1 packet", "delay_limit")
+            raise invalid("holds no packet", "use at least 1 packet", "delay_limit")
         _check_jitter(keys)
         _check_order(keys)
 
@@ -92,17 +92,17 @@ class Delay(Behaviour[DelayKeys]):
         return bool(keys.delay or keys.extra_delay)
 
     def chances(self, keys: DelayKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
-        """What the delay has no room for, netem counts as lost."""
+        """Return chances of up to 1 with a limit: netem counts packets beyond it as lost."""
         return before if keys.delay_limit is None else replace(before, high=1.0)
 
-    def files(self, keys: DelayKeys, link: str, way: str) -> Iterator[Command]:
-        """The table that delays are drawn from, if it is one of our own."""
+    def files(self, keys: DelayKeys, link: str, direction: str) -> Iterator[Command]:
+        """Return the command that writes the table of delays, if it is one of our own."""
         spread = spread_of(keys)
         if spread is not None:
-            yield table_command(link, way, spread)
+            yield table_command(link, direction, spread)
 
     def netem(self, keys: DelayKeys, context: Context) -> Iterator[str]:
-        """Its words are there wherever netem is: without a limit of ours it would hold 1000 packets."""
+        """Return netem's options; always with a limit, since netem's own is 1000 packets."""
         yield from ("limit", str(int(keys.delay_limit or _DELAY_LINE)))
         spread = spread_of(keys)
         if spread is not None:
@@ -114,13 +114,13 @@ class Delay(Behaviour[DelayKeys]):
                 yield microseconds(keys.jitter)
                 if keys.distribution != "uniform":
                     yield from ("distribution", keys.distribution)
-        # A delay that gets shorter would let later packets overtake those under way, just as jitter does.
+        # A delay that becomes shorter would let packets overtake those in flight, as jitter does.
         varies = keys.jitter or spread is not None or context.changeable
         if varies and not (keys.overtake or keys.reorder):
             yield from _IN_ORDER
 
     def headline(self, shown: DirectionCaption) -> Iterator[str]:
-        """``20 ms ± 5 ms``."""
+        """Return a text like ``20 ms ± 5 ms``."""
         delay, jitter = shown.text("delay"), shown.text("jitter")
         if delay or jitter:
             yield delay + (f" ± {jitter}" if jitter else "")
@@ -142,7 +142,7 @@ class Delay(Behaviour[DelayKeys]):
 
 
 def spread_of(keys: DelayKeys) -> DelayDistribution | None:
-    """Return the table that delays are drawn from; None when a constant or one of netem's own tables will do."""
+    """Return the table that delays are drawn from; None if a constant or a table of netem's suffices."""
     if keys.reorder:
         return early(keys.delay, keys.reorder.as_fraction)
     if keys.extra_delay:
@@ -152,26 +152,26 @@ def spread_of(keys: DelayKeys) -> DelayDistribution | None:
 
 def _check_jitter(keys: DelayKeys) -> None:
     if keys.jitter > keys.delay:
-        hint = f"nothing arrives before it is sent: use at most {keys.delay}, or a longer delay"
-        raise clash(f"is more than the delay of {keys.delay}", hint, "jitter")
-    if keys.jitter > _LONGEST_SPREAD:
-        raise fault("is not plausible for a jitter", f"use at most {_LONGEST_SPREAD}", "jitter")
+        hint = f"use a jitter of at most {keys.delay}, or a longer delay"
+        raise conflict(f"is more than the delay of {keys.delay}", hint, "jitter")
+    if keys.jitter > _MAX_SPREAD:
+        raise invalid("is not plausible for a jitter", f"use at most {_MAX_SPREAD}", "jitter")
     if keys.extra_delay and keys.jitter:
-        raise clash("stands beside jitter, and both describe one thing", "choose one", "extra_delay")
-    if keys.says("distribution") and not keys.jitter:
+        raise conflict("cannot be combined with jitter", "remove one of the two", "extra_delay")
+    if keys.is_set("distribution") and not keys.jitter:
         raise idle("does nothing without a jitter", 'add a jitter, like jitter = "5 ms"', "distribution")
 
 
 def _check_order(keys: DelayKeys) -> None:
     varies = bool(keys.jitter or keys.extra_delay)
     if keys.overtake and not varies:
-        raise idle("does nothing where all delays are equal", "add a jitter, or use reorder", "overtake")
+        raise idle("does nothing if all delays are equal", 'add jitter = "5 ms", or use reorder', "overtake")
     if not keys.reorder:
         return
     if varies:
-        raise clash("stands beside a jitter", "packets overtake by jitter with overtake = true", "reorder")
-    if not 0 < keys.delay <= _LONGEST_SPREAD:
-        hint = f"packets overtake others that are delayed: use a delay of up to {_LONGEST_SPREAD}"
-        raise clash(f"cannot be done with a delay of {keys.delay}", hint, "reorder")
-    if keys.reorder * MOST_ENTRIES < CERTAIN:
-        raise fault("is too rare to simulate", "use at least 62 ppm", "reorder")
+        raise conflict("cannot be combined with a jitter", "use overtake = true: it reorders by jitter", "reorder")
+    if not 0 < keys.delay <= _MAX_SPREAD:
+        hint = f"use a delay of more than 0 and at most {_MAX_SPREAD}"
+        raise conflict(f"is not possible with a delay of {keys.delay}", hint, "reorder")
+    if keys.reorder * MAX_ENTRIES < CERTAIN:
+        raise invalid("is too rare to simulate", "use at least 62 ppm", "reorder")

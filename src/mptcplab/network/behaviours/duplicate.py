@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packets that come twice."""
+"""Duplicate packets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from mptcplab.units import Probability
 
 
 class DuplicateKeys(Part):
-    """Copies of packets."""
+    """The key of duplicates."""
 
-    duplicate: Chance = Field(default=Probability(0), description="a packet comes twice")
+    duplicate: Chance = Field(default=Probability(0), description="probability that a packet is duplicated")
 
 
 class Duplicate(Behaviour[DuplicateKeys]):
-    """A second packet is made of some, which goes its own way."""
+    """A copy of some packets, enqueued as a packet of its own."""
 
     name = "duplicate"
     model = DuplicateKeys
@@ -31,7 +31,7 @@ class Duplicate(Behaviour[DuplicateKeys]):
     smallest: ClassVar = {"duplicate": "1 %"}
 
     def chances(self, keys: DuplicateKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
-        """A packet of which netem makes two loses one of them."""
+        """Return a lower minimum: netem does not count the loss of one packet of a pair."""
         return replace(before, low=before.low * (1 - keys.duplicate.fraction))
 
     def netem(self, keys: DuplicateKeys, context: Context) -> Iterator[str]:  # noqa: ARG002

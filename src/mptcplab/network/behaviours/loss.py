@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, fault
+from mptcplab.fields import Part, invalid
 from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, Values, VariableKey
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.chances import CERTAIN, LossChances, percent
@@ -19,13 +19,13 @@ LOST = EffectCounter("netem", "drops", "packets that were lost before the queue"
 
 
 class LossKeys(Part):
-    """Loss of packets, each by itself."""
+    """The key of independent loss."""
 
-    loss: Probability = Field(default=Probability(0), description="independent random loss, before the queue")
+    loss: Probability = Field(default=Probability(0), description="probability of independent loss, before the queue")
 
 
 class Loss(Behaviour[LossKeys]):
-    """Every packet is lost with the same probability."""
+    """The loss of every packet with the same probability."""
 
     name = "loss"
     model = LossKeys
@@ -36,14 +36,14 @@ class Loss(Behaviour[LossKeys]):
             Probability, "new loss; 100 % is a silent failure: use down", {"loss_percent": 10**7}, largest=CERTAIN
         )
     }
-    seen = (LOST,)
+    counters = (LOST,)
 
     def check(self, keys: LossKeys) -> None:
         """See the base class."""
         if keys.loss == CERTAIN:
-            raise fault("loses every packet", "use less than 100 %", "loss")
+            raise invalid("loses every packet", "use less than 100 %", "loss")
 
-    def loses(self, keys: LossKeys) -> Fraction:
+    def loss_rate(self, keys: LossKeys) -> Fraction:
         """See the base class."""
         return keys.loss.as_fraction
 
@@ -57,8 +57,8 @@ class Loss(Behaviour[LossKeys]):
         if keys.loss:
             yield from ("loss", "random", percent(keys.loss))
 
-    def stands_for(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
-        """A trace may lose everything for a while, a direction may not."""
+    def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
+        """Return less than 100 %: a trace may lose every packet for a while, a direction may not."""
         return min(first, CERTAIN - 1)
 
     def details(self, shown: DirectionCaption) -> Iterator[str]:

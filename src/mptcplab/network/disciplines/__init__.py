@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a bottleneck's queue is kept by, one module per family; see :class:`mptcplab.network.disciplines.base`."""
+"""Queue disciplines of bottlenecks, one module per family; see :class:`mptcplab.network.disciplines.base`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CAKE: shapes by itself, keeps flows and hosts apart, and drops as CoDel does."""
+"""CAKE: shapes by itself, isolates flows and hosts, and drops as CoDel does."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from mptcplab.units import Rate
 
 
 class CakeParameters(Part):
-    """What it may be told of the paths behind it."""
+    """CAKE's parameters."""
 
-    interval: Span | None = Field(default=None, description="its rtt")
+    interval: Span | None = Field(default=None, description="its parameter rtt")
 
 
 class Cake(Discipline[CakeParameters]):
-    """It stands in place of tbf."""
+    """CAKE in place of tbf."""
 
     name = "cake"
     parameters = CakeParameters
     sizes_itself = True
-    seen = (EffectCounter("cake", "drops", "packets that the queue dropped"),)
+    counters = (EffectCounter("cake", "drops", "packets that the queue dropped"),)
 
     def check(self, shaped: Shaping, rate: Rate, parameters: CakeParameters) -> None:  # noqa: ARG002
         """See the base class."""
         for key in ("queue", "burst"):
-            if shaped.says(key):
-                hint = "remove it: CAKE shapes and sizes its queue by itself"
+            if shaped.is_set(key):
+                hint = "remove it: CAKE shapes by itself and sizes its own queue"
                 raise idle(f"does nothing with {self.name}", hint, key)
 
-    def words(self, shaped: Shaping, rate: Rate, parameters: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
-        """With an overhead of its own, CAKE counts from the network header on."""
+    def qdiscs(self, shaped: Shaping, rate: Rate, parameters: CakeParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+        """Return CAKE; with an overhead of its own, it counts from the network header on."""
         overhead = ("overhead", str(ETHERNET + int(shaped.overhead))) if shaped.overhead else ()
         yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", parameters.interval), *overhead)
 
     def filled(self, shaped: Shaping, frame: int) -> int:  # noqa: ARG002
-        """It has no bucket."""
+        """Return 0: CAKE has no bucket."""
         return 0

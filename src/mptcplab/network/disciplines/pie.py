@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PIE (RFC 8033): drops at the tail with a probability that brings the delay to a target; also one per flow."""
+"""PIE (RFC 8033), which drops at the tail with a probability that steers the delay to a target, and FQ-PIE."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Truth
+from mptcplab.fields import Boolean, Part
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
 
 
 class PieParameters(Part):
-    """Both times of the control law."""
+    """The parameters of PIE's control law."""
 
-    target: Span | None = Field(default=None, description="delay in the queue that is aimed at")
+    target: Span | None = Field(default=None, description="target delay in the queue")
     update: Span | None = Field(default=None, description="time between updates of the drop probability")
-    ecn: Truth = marks()
+    ecn: Boolean = marks()
 
 
 class Pie(Discipline[PieParameters]):
-    """One queue for all."""
+    """PIE with one queue for all flows."""
 
     name = "pie"
     parameters = PieParameters
-    seen = (EffectCounter("pie", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("pie", "ecn_mark", "packets that were marked"),)
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: PieParameters, frame: int) -> Iterator[Words]:
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: PieParameters, frame: int) -> Iterator[Words]:
         """See the base class."""
         packets = max(1, shaped.held_bytes(rate, frame) // frame)
         times = (*option("target", parameters.target), *option("tupdate", parameters.update))
@@ -36,7 +36,7 @@ class Pie(Discipline[PieParameters]):
 
 
 class FqPie(Pie):
-    """A queue per flow, PIE in each."""
+    """PIE with one queue per flow."""
 
     name = "fq_pie"
-    seen = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)
+    counters = (EffectCounter("fq_pie", "ecn_mark", "packets that were marked"),)

@@ -9,54 +9,54 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, Truth, clash, fault
+from mptcplab.fields import Boolean, Part, conflict, invalid
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.chances import CERTAIN
 from mptcplab.network.disciplines.base import Discipline, Shaping, marks
 from mptcplab.network.frames import full_frame
 from mptcplab.units import Probability, QueueLength, Rate
 
-#: RED weighs its mean by what a queue of such packets would be.
+#: RED's mean packet size in bytes, for the weight of its moving average.
 _PACKET = 1000
 _PROBABILITY = "0.02"
 
 
 def _possible(probability: Probability) -> Probability:
     if not 0 < probability < CERTAIN:
-        raise fault("is not plausible", "use more than 0 % and less than 100 %")
+        raise invalid("is not plausible", "use more than 0 % and less than 100 %")
     return probability
 
 
 class RedParameters(Part):
-    """The range of mean queues in which it drops some."""
+    """RED's thresholds: between them it drops some packets."""
 
     min: QueueLength | None = Field(
-        default=None, description="mean queue below which nothing is dropped, default a twelfth of the queue"
+        default=None, description="mean queue below which no packet is dropped; default a twelfth of the queue"
     )
     max: QueueLength | None = Field(
-        default=None, description="mean queue above which all is dropped, default a quarter of the queue"
+        default=None, description="mean queue above which every packet is dropped; default a quarter of the queue"
     )
     probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
-        default=None, description="of a drop at most, default 2 %"
+        default=None, description="maximum probability of a drop between them; default 2 %"
     )
-    ecn: Truth = marks()
+    ecn: Boolean = marks()
 
 
 class Red(Discipline[RedParameters]):
-    """One queue for all."""
+    """RED with one queue for all flows."""
 
     name = "red"
     parameters = RedParameters
-    seen = (EffectCounter("red", "marked", "packets that were marked"),)
+    counters = (EffectCounter("red", "marked", "packets that were marked"),)
 
     def check(self, shaped: Shaping, rate: Rate, parameters: RedParameters) -> None:
         """See the base class."""
         low, high, limit = _range(shaped, rate, parameters)
         if not 0 < low < high <= limit:
-            hint = f"the queue holds {limit} B: min < max <= queue"
-            raise clash("has min, max and queue not in order", hint, "aqm")
+            hint = f"use min < max <= queue: the queue holds {limit} B"
+            raise conflict("has min, max and queue out of order", hint, "aqm")
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
         low, high, limit = _range(shaped, rate, parameters)
         mean_of = max(1, (2 * low + high) // (3 * _PACKET))
@@ -69,7 +69,7 @@ class Red(Discipline[RedParameters]):
 
 
 def _range(shaped: Shaping, rate: Rate, parameters: RedParameters) -> tuple[int, int, int]:
-    """Return RED's minimum and maximum mean queue, and its longest queue, in bytes."""
+    """Return RED's minimum and maximum mean queue, and its limit, in bytes."""
     frame = full_frame()
     limit = max(shaped.held_bytes(rate, frame), frame)
     low = shaped.held_bytes(rate, frame, parameters.min) if parameters.min is not None else limit // 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All queueing disciplines by their names, those of :mod:`mptcplab.plugins` included; and their table ``aqm``."""
+"""All queue disciplines by name, including those of :mod:`mptcplab.plugins`; and their table ``aqm``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mptcplab.plugins import named_classes
 
 TAIL_DROP = "tail-drop"
 
-#: The one that a queue has by itself stands first.
+#: The default comes first.
 DISCIPLINES: dict[str, Discipline[Any]] = {
     name: kind()
     for name, kind in sorted(
@@ -27,7 +27,7 @@ DISCIPLINES: dict[str, Discipline[Any]] = {
 
 
 def _aqm() -> type[Part]:
-    """The parameters of all disciplines; one that several have is one key."""
+    """Return the model of all disciplines' parameters; disciplines may share a key."""
     fields: dict[str, FieldInfo] = {}
     meanings: dict[str, dict[str, list[str]]] = {}
     for name, kind in DISCIPLINES.items():
@@ -35,11 +35,11 @@ def _aqm() -> type[Part]:
             kept = fields.setdefault(key, copy(field))
             if (kept.annotation, kept.metadata, kept.default) != (field.annotation, field.metadata, field.default):
                 hint = "give the parameter another name"
-                raise InputError(f"{name} means something else by {key} than another discipline", hint=hint)
+                raise InputError(f"{name} defines the parameter {key} differently from another discipline", hint=hint)
             meanings.setdefault(key, {}).setdefault(str(field.description), []).append(name)
     for key, field in fields.items():
         field.description = "; ".join(f"{text}: {', '.join(names)}" for text, names in meanings[key].items())
-    about = "Parameters of a discipline. What is left out keeps the discipline's own default."
+    about = "Parameters of a discipline. Missing ones keep the discipline's own default."
     members: dict[str, Any] = {key: (field.annotation, field) for key, field in fields.items()}
     return create_model("Aqm", __base__=Part, __doc__=about, **members)
 

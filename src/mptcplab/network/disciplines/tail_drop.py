@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""First in, first out; what finds the queue full is dropped."""
+"""Tail drop: first in, first out; a full queue drops arriving packets."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mptcplab.units import Rate
 
 
 class TailDrop(Discipline[Part]):
-    """tbf does it by itself when the queue is counted in bytes."""
+    """Tail drop, which tbf does itself if the queue is measured in bytes."""
 
     name = "tail-drop"
     parameters = Part
 
-    def below(self, shaped: Shaping, rate: Rate, parameters: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: Part, frame: int) -> Iterator[Words]:  # noqa: ARG002
         """See the base class."""
         if shaped.queue.packets is not None:
             yield ("pfifo", "limit", str(int(shaped.queue.packets)))
