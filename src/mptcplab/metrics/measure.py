@@ -32,7 +32,7 @@ from mptcplab.workload.registry import read
 class WorkloadMeasurement:
     """What one workload did in one run.
 
-    ``metrics`` are the metrics that mean something here, by their names.
+    ``metrics`` are the metrics that mean something here, by their names. ``is_bulk`` is that of :class:`Ends`.
     """
 
     workload: str
@@ -42,6 +42,7 @@ class WorkloadMeasurement:
     counts: MptcpCounts
     warnings: tuple[str, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
+    is_bulk: bool = False
 
     @property
     def duration_s(self) -> float:
@@ -94,6 +95,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
         metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
+        is_bulk=ends.is_bulk,
     )
 
 
