@@ -11,8 +11,8 @@ import pytest
 from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS, OWNERS, VARIABLE_KEYS
+from mptcplab.network.words import direction_words
 from mptcplab.plan.disciplines import disciplines
-from mptcplab.report.link_words import direction_words
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import Direction
 from mptcplab.scenario.trace import parse

@@ -64,7 +64,11 @@ def test_nodes_say_what_they_use(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
+    "said",
+    [
+        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.example)),
+        *({"discipline": name} for name in DISCIPLINES),
+    ],
 )
 def test_links_say_what_they_use(said: dict[str, Any]) -> None:
     link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **said}}

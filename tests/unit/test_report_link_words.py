@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mptcplab.network.words import impairment_words, mtu_words
 from mptcplab.node.router import Router
-from mptcplab.report.link_words import impairment_words, mtu_words
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 

@@ -86,6 +86,8 @@ class Behaviour(Generic[Keys]):
     at_bottleneck: ClassVar[bool] = False
     #: The keys of the smallest direction that shows it.
     smallest: ClassVar[Mapping[str, Any]]
+    #: The keys of one that uses programs which the smallest does not use; ``doctor`` learns of them by it.
+    example: ClassVar[Mapping[str, Any]] = {}
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that mean nothing where a direction has no rate.
     of_rate: ClassVar[tuple[str, ...]] = ()
@@ -113,6 +115,10 @@ class Behaviour(Generic[Keys]):
         ``values`` are all that each driven key has during a run, by events and by a trace.
         """
         return before
+
+    def payload_bps(self, keys: Keys, payload: int, frame: int) -> float | None:  # noqa: ARG002
+        """Return the bit/s that it admits of ``payload`` bytes in each full packet; None if it has no limit."""
+        return None
 
     def acts(self, keys: Keys) -> bool:
         """Return whether it does anything in this direction."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What links do, in a few words for the picture of a network.
+"""Links in a few words, for tables and for the picture of a network: all that readers of recordings ask of this room.
 
-They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
+Links are described as recordings hold them.
 """
 
 from __future__ import annotations
