@@ -191,5 +191,11 @@ def _warnings(
     if counts.fallbacks and not use.fell_back:
         plural = "s" if counts.fallbacks > 1 else ""
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
+    if counts.dropped_beyond_window:
+        yield (
+            "the kernel sent segments beyond the connection's window, of which these hosts dropped "
+            f"{counts.dropped_beyond_window}: a bug of mainline that makes transfers wait "
+            "(`mptcplab kernel build --fix window` builds a kernel without it)"
+        )
     for path in idle if use.with_mptcp and is_bulk else ():
         yield f"the subflow by {path} carried less than 1 % of the data"
