@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.scenario.repeats import Repeats
 
 OVER_TCP = "aggregation_benefit_over_tcp"
 BOTH = ("fast", "slow")
@@ -83,6 +85,13 @@ def test_neither_fallbacks_nor_streams_are_compared() -> None:
     assert _benefits(tcp[0], _run(10, "slow", fell_back=1), _run(40, *BOTH)) == {}
     assert _benefits(*tcp, _run(40, *BOTH, bulk=False)) == {}
     assert OVER_TCP not in _row(*tcp).metrics
+
+
+def test_it_does_not_say_when_a_point_has_enough_runs() -> None:
+    """The runs of TCP are other points, whose number of runs must not matter to this one."""
+    assert Repeats.model_validate({"until": "5 %", "of": "aggregation_benefit_of_capacity"}).metric
+    with pytest.raises(ValidationError):
+        Repeats.model_validate({"until": "5 %", "of": OVER_TCP})
 
 
 def test_the_two_benefits_have_two_names() -> None:

@@ -63,7 +63,7 @@ def _benefit_of_capacity(subject: Subject) -> float | None:
     return aggregation_benefit(subject.reading.goodput_bps, capacities) if capacities is not None else None
 
 
-#: Without a function: it follows from several runs, so metrics/against_tcp.py computes it.
+#: Computed by metrics/against_tcp.py.
 OVER_TCP = Metric(
     name="aggregation_benefit_over_tcp",
     noun="aggregation benefit over TCP",
@@ -74,6 +74,7 @@ OVER_TCP = Metric(
     section="paths",
     place=49,
     in_table=False,
+    of_rows=True,
 )
 OF_CAPACITY = Metric(
     name="aggregation_benefit_of_capacity",
