@@ -174,7 +174,7 @@ class Behaviour(Generic[Keys]):
         yield from ()
 
     def caption(self, described: Table) -> Iterator[str]:  # noqa: ARG002
-        """Return what it says beside, of one point. Recordings of earlier versions may lack the newer keys."""
+        """Return what it says beside, of one point. A recording lacks the keys of plug-ins that were not there."""
         yield from ()
 
 

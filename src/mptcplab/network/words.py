@@ -44,5 +44,5 @@ def impairment_words(direction: Table) -> str:
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:
     """The MTUs that a link has at the points of an experiment, if one is unusual."""
-    mtus = dict.fromkeys(str(link.get("mtu", _USUAL_MTU)) for link in links)
+    mtus = dict.fromkeys(str(link["mtu"]) for link in links)
     return () if list(mtus) == [_USUAL_MTU] else (f"MTU {', '.join(mtus)}",)

@@ -127,7 +127,7 @@ class NodeBase(Part):
     def words(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
         """What one does beside what all of its kind do, for below its box; empty for a plain one.
 
-        ``described`` is of a resolved scenario, maybe of an earlier version, which lacks the newer keys.
+        ``described`` is of a resolved scenario, as recordings hold it.
         """
         return ""
 

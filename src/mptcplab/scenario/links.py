@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from mptcplab.network.behaviours.bottleneck import BottleneckKeys
     from mptcplab.network.behaviours.burst_loss import BurstLossKeys
     from mptcplab.network.behaviours.delay import DelayKeys
-    from mptcplab.network.behaviours.duplicate import DuplicateKeys
 
-    class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys, DuplicateKeys):
+    class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys):
         """Those that others than the behaviours themselves ask for."""
 else:
     # pydantic puts the fields of the last base first.
