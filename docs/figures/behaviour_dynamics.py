@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 from docs.beyond_window import dropped
+from docs.figures.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from docs.figures.window import KERNEL
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from mptcplab.metrics.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from mptcplab.recording.record import Recording
 from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results

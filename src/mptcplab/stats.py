@@ -209,22 +209,6 @@ def detectable(difference: Difference, significance: float, *, power: float = PO
     return _noncentrality(difference.freedom, significance, power) * difference.standard_error
 
 
-def repeats_needed(effect: float, significance: float, *, power: float = POWER) -> int:
-    """Return the number of pairs that detect an ``effect`` with ``power``.
-
-    ``effect`` is in standard deviations of the paired differences. :raises ValueError: if it is not positive.
-    """
-    if not effect > 0:
-        raise ValueError("no number of runs shows an effect of zero")
-    # Student's t needs more than the normal distribution, from which the search starts.
-    from scipy.special import ndtri
-
-    n = max(2, math.floor(((ndtri(1 - significance / 2) + ndtri(power)) / effect) ** 2))
-    while _noncentrality(n - 1, significance, power) > effect * math.sqrt(n):
-        n += 1
-    return n
-
-
 def _noncentrality(freedom: float, significance: float, power: float) -> float:
     """Return the noncentrality at which a two-sided t test has this power; its far tail is ignored.
 

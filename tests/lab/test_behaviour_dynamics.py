@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from docs.figures.dynamics import QueueingSummary, path_rates, path_waiting
 
-from mptcplab.metrics.dynamics import QueueingSummary, path_rates, path_waiting
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
 

@@ -170,15 +170,15 @@ def test_redundant_data_comes_twice(bench: Bench) -> None:
     assert figures["duplicate_percent"] == pytest.approx(100, abs=10)
     note("redundant twice %", figures["duplicate_percent"])
     note("redundant reinjected %", figures["reinjected_percent"])
-    note("redundant benefit", figures["aggregation_benefit"])
+    note("redundant benefit", figures["aggregation_benefit_of_capacity"])
     assert figures["reinjected_percent"] == pytest.approx(100, abs=10)
-    assert figures["aggregation_benefit"] == pytest.approx(0, abs=0.1)
+    assert figures["aggregation_benefit_of_capacity"] == pytest.approx(0, abs=0.1)
 
 
 @pytest.mark.parametrize("second", [20, 5])
 def test_the_default_scheduler_adds_the_lines_up(bench: Bench, second: int) -> None:
     measured = _measured(bench.record(LINES.format(second=second, scheduler="default"))[0])
-    benefit = measured.metrics["aggregation_benefit"]
+    benefit = measured.metrics["aggregation_benefit_of_capacity"]
     assert 0.7 < benefit < 1
     goodput = (20 + benefit * second) * _PAYLOAD
     assert measured.goodput_bps / 1e6 == pytest.approx(goodput), "the definition, turned round"

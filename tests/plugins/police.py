@@ -51,6 +51,10 @@ class Police(Behaviour[PoliceKeys]):
             return ()
         return ("police", "rate", f"{int(keys.police)}bit", "burst", str(_BURST), "conform-exceed", "drop/continue")
 
+    def payload_bps(self, keys: PoliceKeys, payload: int, frame: int) -> float | None:
+        """See the base class."""
+        return None if keys.police is None else float(keys.police) * payload / frame
+
     def caption(self, described: Table) -> Iterator[str]:
         """See the base class."""
         if described.get("police"):

@@ -54,6 +54,7 @@ def test_uses_are_asked_of_the_plans() -> None:
     assert uses["iperf3"] == "workloads of kind iperf3"
     assert uses["socat"] == "workloads of kind transfer"
     assert uses["tcpdump"] == "captures"
+    assert uses["yes"] == "links with delay and reorder"
     assert uses["nft"] == "nodes of kind router"
     assert uses["lighttpd"] == "workloads of kind http"
     assert uses["curl"] == "workloads of kind ftp and http"

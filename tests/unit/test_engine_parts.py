@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,9 +17,9 @@ from mptcplab.campaign.record import Engines
 from mptcplab.engine import tools
 from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.virtual import machine
-from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.virtual.engine import PLAN_HINT, VirtualEngine, read_report
 from mptcplab.engine.virtual.machine import Boot, Console, check_folder, virtual_clock_address
-from mptcplab.errors import InputError, MissingError
+from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Run, load
@@ -97,6 +99,17 @@ def test_console_takes_any_bytes() -> None:
     console = Console()
     console.add(b"\xff\xfe\x00 odd\n")
     assert "odd" in console.tail(3)
+
+
+@pytest.mark.parametrize("own", ["give it more", None])
+@pytest.mark.parametrize("hint", [PLAN_HINT, None])
+def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp_path: Path) -> None:
+    """A command of `exec` has no plan unless it has a scenario."""
+    (tmp_path / "guest.json").write_text(json.dumps({"error": "it did not end", "hint": own}))
+    nothing = cast(machine.Machine, None)  # it ended by itself, so its console does not matter
+    with pytest.raises(LabError) as raised:
+        read_report(tmp_path, nothing, None, hint=hint)
+    assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
 
 
 @pytest.mark.parametrize("name", ["ip", "iperf3", "mptcpize", "socat", "gcc"])

@@ -20,6 +20,7 @@ from mptcplab.metrics.rows import result_rows, rows_of, run_result
 from mptcplab.metrics.subflows import MptcpUse
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
+from mptcplab.report.table import result_table
 
 ADDRESSES = {
     "10.0.1.1": {"node": "client", "link": "access1"},
@@ -307,6 +308,30 @@ def test_opportunistic_counters() -> None:
     client = {"MPTcpExtOppRetrans": 5, "MPTcpExtOppRetransBytes": 7000, "MPTcpExtOppPenalties": 2}
     counts = mptcp_counts([client, dict.fromkeys(client, 0)])
     assert (counts.opportunistic_retransmissions, counts.opportunistic_bytes, counts.penalties) == (5, 7000, 2)
+    assert counts.dropped_beyond_window is None
+    assert mptcp_counts([client, {"MPTcpExtNoDSSInWindow": 3}]).dropped_beyond_window == 3
+
+
+def _dropped(segments: int) -> dict[str, int]:
+    return {"MPTcpExtMPCapableACKRX": 1, "MPTcpExtNoDSSInWindow": segments}
+
+
+def test_drops_beyond_the_window_are_a_warning(tmp_path: Path) -> None:
+    """Each row says so once, with the number of its first run; a workload that asked for TCP has none."""
+    both = 9_000, 9_000
+    runs = [Made(tmp_path / f"{seed}", both, counted=_dropped(drops), seed=seed) for seed, drops in ((1, 317), (2, 1))]
+    (row,) = result_rows([run.write() for run in runs])
+    (warning,) = row.warnings
+    assert "of which these hosts dropped 317: a bug of mainline" in warning
+    assert warning.endswith("(the same with other numbers in other runs)")
+    assert [counts["dropped_beyond_window"] for counts in row.to_json()["kernel_counts"]] == [317, 1]
+    assert any("dropped 317" in note for note in result_table("t", [row]).notes)
+    for name, run in {
+        "none": Made(tmp_path / "none", both, counted=_dropped(0)),
+        "tcp": Made(tmp_path / "tcp", (9_000,), mptcp=False, counted=_dropped(5)),
+    }.items():
+        (measured,) = measure(run.write())
+        assert measured.warnings == (), name
 
 
 # -- what the sockets really used

@@ -164,8 +164,8 @@ def test_a_percentile_is_a_value_with_enough_below(values: list[float], wanted: 
 
 
 def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:
-    there = [{"mos": 1.0, "aggregation_benefit": 1.0}, {"delay_mean_ms": 1.0}]
+    there = [{"mos": 1.0, "aggregation_benefit_of_capacity": 1.0}, {"delay_mean_ms": 1.0}]
     assert columns(there) == ["delay_mean_ms", "mos"]
-    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit"]
+    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
     titles = [metric.heading for metric in METRICS.values()]
     assert len(set(titles)) == len(titles), "columns are told by their titles"

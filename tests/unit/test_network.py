@@ -11,8 +11,8 @@ import pytest
 from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS, OWNERS, VARIABLE_KEYS
+from mptcplab.network.words import direction_words
 from mptcplab.plan.disciplines import disciplines
-from mptcplab.report.link_words import direction_words
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.trace import parse
@@ -25,8 +25,9 @@ def test_its_minimal_keys_have_an_effect(one: Behaviour[Any]) -> None:
     assert [each.name for each in BEHAVIOURS if each.is_active(settings)] == [one.name]
     words = disciplines(settings)
     assert words
-    assert words != disciplines(DirectionSettings())
-    assert direction_words([settings.model_dump(mode="json")]) != direction_words([{}])
+    plain = DirectionSettings()
+    assert words != disciplines(plain)
+    assert direction_words([settings.model_dump(mode="json")]) != direction_words([plain.model_dump(mode="json")])
 
 
 @pytest.mark.parametrize("key", VARIABLE_KEYS)

@@ -64,7 +64,11 @@ def test_nodes_declare_their_programs(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [*(one.smallest for one in BEHAVIOURS), *({"discipline": name} for name in DISCIPLINES)]
+    "keys",
+    [
+        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.example)),
+        *({"discipline": name} for name in DISCIPLINES),
+    ],
 )
 def test_links_declare_their_programs(keys: dict[str, Any]) -> None:
     link = {"between": ["client", "server"], "forward": {"rate": "10 Mbit/s", "delay": "1 ms", **keys}}

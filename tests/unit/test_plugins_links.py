@@ -75,6 +75,19 @@ def test_plan() -> None:
     assert "parent 2:1 handle 3: sfq limit 825 perturb 10" in plan
 
 
+def test_what_it_admits_is_the_capacity() -> None:
+    """The smallest that any behaviour admits: less by the policer, at both points, than by the rate."""
+    script = (
+        "from pathlib import Path; from mptcplab.campaign.contract import contract\n"
+        "from mptcplab.plan.compile import ports; from mptcplab.scenario.load import load\n"
+        "from mptcplab.scenario.network import Network\n"
+        f"for point in load(Path({str(SCENARIO)!r})).points:\n"
+        "    made = contract(Network(point.scenario), ports(point.scenario))\n"
+        "    print(next(link['forward']['payload_bps'] for link in made['links'] if link['name'] == 'link1'))"
+    )
+    assert [float(line) for line in police("-c", script).stdout.split()] == [4e6 * 1448 / 1514, 2e7 * 1448 / 1514]
+
+
 def test_trace(tmp_path: Path) -> None:
     """Its steps change only the policer; for a sending host, the policer is at the far end of the link."""
     (tmp_path / "police.csv").write_text("time_s,police_mbit_s\n0,4\n1,2\n2,4\n")

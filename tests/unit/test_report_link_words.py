@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mptcplab.node.router import Router
-from mptcplab.report.link_words import impairment_words, mtu_words
+from mptcplab.network.words import impairment_words, mtu_words
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 
@@ -32,12 +31,6 @@ def test_plain_lines_need_no_words(tmp_path: Path) -> None:
     line = _line1(tmp_path, 'rate = "10 Mbit/s"\ndelay = "5 ms"\njitter = "1 ms"\nloss = "1 %"')
     assert impairment_words(line["forward"]) == ""
     assert mtu_words([line]) == ()
-
-
-def test_recordings_of_earlier_versions_lack_the_keys() -> None:
-    assert impairment_words({"rate": "10 Mbit/s", "delay": "5 ms"}) == ""
-    assert mtu_words([{"between": ["a", "b"]}]) == ()
-    assert Router.caption({"sysctl": {}}) == ""
 
 
 def test_everything_has_a_word(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_names_cannot_become_markup() -> None:
         "burst": None,
         "overhead": "0 B",
     }
-    link = {"between": [evil, "b"], "forward": direction, "backward": direction}
+    link = {"between": [evil, "b"], "mtu": "1500 B", "forward": direction, "backward": direction}
     loads = {"w": {"from": evil, "to": "b"}}
     (picture,) = networks([{"hosts": {evil: {}, "b": {}}, "routers": {}, "links": {evil: link}, "workloads": loads}])
     assert "<script" not in picture.svg

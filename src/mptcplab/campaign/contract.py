@@ -73,11 +73,10 @@ def _link(network: Network, name: str) -> dict[str, Any]:
 
 
 def _payload_bps(network: Network, direction: DirectionSettings, mtu: int) -> float | None:
-    """The payload that TCP can carry at most, in full frames; None without a rate."""
-    if direction.rate is None:
-        return None
+    """The payload that TCP can carry at most, in full frames; None if nothing limits it."""
     payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
-    return float(direction.rate) * payload / (full_frame(mtu) + direction.overhead)
+    limits = (one.payload_bps(direction, payload, full_frame(mtu)) for one in BEHAVIOURS)
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _chances(network: Network, name: str, way: str, direction: DirectionSettings) -> LossChances:

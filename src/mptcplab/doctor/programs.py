@@ -18,21 +18,17 @@ from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
+from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.record import Record
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import OURS
 from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
-#: Parts of scenarios that need programs of their own, beside the kinds of nodes and workloads.
-_PARTS: dict[str, dict[str, Any]] = {
-    "captures": {"record": {"captures": [{"node": "client"}]}},
-    "links with `reorder`": {
-        "links": {"link1": {"between": ["client", "server"], "forward": {"delay": "1 ms", "reorder": "1 %"}}}
-    },
-}
 #: Programs that no plan uses.
 _OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fromkeys(BUILDERS, _EVERY_RUN)}
 #: Linux 7.2's own minimum, scripts/min-tool-version.sh: program, arguments, least version.
@@ -65,8 +61,22 @@ def uses() -> dict[str, str]:
     found = dict.fromkeys(_programs(_smallest("flow")), _EVERY_RUN)
     workloads = _needed_by("workloads", {kind: _smallest(kind) for kind in KINDS})
     nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
-    parts = {name: part for part, tables in _PARTS.items() for name in _programs(_smallest("flow", **tables))}
+    parts = {name: part for part, scenario in _parts() for name in _programs(scenario)}
     return dict(sorted((_OTHERS | parts | nodes | workloads | found).items()))
+
+
+def _parts() -> Iterator[tuple[str, Scenario]]:
+    """Scenarios with the other parts that may need programs: behaviours and disciplines of links, keys of [record]."""
+    behaviours = (keys for one in BEHAVIOURS for keys in (one.smallest, one.example) if keys)
+    for keys in (*behaviours, *({"rate": "1 Mbit/s", "discipline": name} for name in DISCIPLINES)):
+        yield f"links with {' and '.join(keys)}", _smallest("flow", links=_link(**keys))
+    for key, field in Record.model_fields.items():
+        for example in field.examples or ():
+            yield key, _smallest("flow", record={key: example})
+
+
+def _link(**forward: Any) -> dict[str, Any]:
+    return {"link1": {"between": ["client", "server"], "forward": forward}}
 
 
 def _needed_by(things: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
@@ -90,7 +100,7 @@ def _smallest(workload: str, **tables: Any) -> Scenario:
         {
             "title": "doctor",
             "hosts": {"client": {}, "server": {}},
-            "links": {"link1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
+            "links": _link(rate="1 Mbit/s"),
             "workloads": {"bulk": bulk},
             **tables,
         }

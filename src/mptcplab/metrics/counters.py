@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _PREFIX = "MPTcpExt"
-_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties")
+_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties", "NoDSSInWindow")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,8 @@ class MptcpCounts:
 
     The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) where data is sent:
     segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and how
-    often the window of a slower subflow was halved for that.
+    often the window of a slower subflow was halved for that. ``dropped_beyond_window`` counts received segments that
+    were dropped because they lay beyond the connection's window.
 
     A count is None if no host's kernel has it. It is 0 where the kernel says 0: ``nstat`` is asked for zeros, too (-z).
     """
@@ -30,6 +31,7 @@ class MptcpCounts:
     opportunistic_retransmissions: int | None = None
     opportunistic_bytes: int | None = None
     penalties: int | None = None
+    dropped_beyond_window: int | None = None
 
 
 def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
@@ -40,8 +42,8 @@ def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
         known = [count for name, count in counted if is_meant(name)]
         return sum(known) if known else None
 
-    mp_capable, joins, *opportunistic = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
-    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *opportunistic)
+    mp_capable, joins, *others = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
+    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *others)
 
 
 def _is_fallback(name: str) -> bool:

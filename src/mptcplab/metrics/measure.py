@@ -32,7 +32,7 @@ from mptcplab.workload.registry import read
 class WorkloadMeasurement:
     """What one workload did in one run.
 
-    ``metrics`` are the metrics that mean something here, by their names.
+    ``metrics`` are the metrics that mean something here, by their names. ``is_bulk`` is that of :class:`Ends`.
     """
 
     workload: str
@@ -42,6 +42,7 @@ class WorkloadMeasurement:
     counts: MptcpCounts
     warnings: tuple[str, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
+    is_bulk: bool = False
 
     @property
     def duration_s(self) -> float:
@@ -94,6 +95,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
         metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
+        is_bulk=ends.is_bulk,
     )
 
 
@@ -189,5 +191,11 @@ def _warnings(
     if counts.fallbacks and not use.fell_back:
         plural = "s" if counts.fallbacks > 1 else ""
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
+    if counts.dropped_beyond_window:
+        yield (
+            "the kernel sent segments beyond the connection's window, of which these hosts dropped "
+            f"{counts.dropped_beyond_window}: a bug of mainline that makes transfers wait "
+            "(`mptcplab kernel build --fix window` builds a kernel without it)"
+        )
     for path in idle if use.with_mptcp and is_bulk else ():
         yield f"the subflow by {path} carried less than 1 % of the data"

@@ -58,7 +58,8 @@ class Metric:
     and unit. A cell has the interval beside the mean if ``with_spread``, and as many ``digits`` behind the point as are
     usual unless it needs others. ``of_failures``: runs with failures have it, whatever their workloads. ``is_main``: it
     counts most for workloads that do not send as much as they can, and has a diagram of its own. ``axis`` is what such
-    a diagram says, if that is more than ``noun``; it begins at ``lowest``.
+    a diagram says, if that is more than ``noun``; it begins at ``lowest``. ``of_rows``: it follows from runs of several
+    points and has no function, so that it cannot say when a point has enough runs.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Metric:
     is_main: bool = False
     axis: str = ""
     lowest: float = 0.0
+    of_rows: bool = False
 
     @property
     def title(self) -> str:

@@ -13,7 +13,7 @@ from mptcplab.metrics.loss import Chances
 from mptcplab.metrics.middleboxes import MiddleboxCount
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.rows import RunResult
-from mptcplab.stats import Interval, mean_interval
+from mptcplab.stats import mean_interval
 
 _Seen = TypeVar("_Seen")
 #: Numbers of a direction, by their names in JSON.
@@ -45,11 +45,6 @@ class LinkRow:
     values: Mapping[str, tuple[float, ...]]
     outside: tuple[int, ...]
     unknown: str
-
-    def interval(self, counter: str) -> Interval | None:
-        """Mean over seeds; None if nothing was counted."""
-        values = self.values.get(counter)
-        return mean_interval(values) if values else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
+from mptcplab.metrics.against_tcp import benefits_over_tcp
+from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
@@ -191,7 +193,21 @@ def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:
 
 def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
     """One row per point and workload, in the order in which the points first appear."""
-    return [reduce(members) for members in group(results).values()]
+    return [reduce(members) for members in group(_with_benefits_over_tcp(list(results))).values()]
+
+
+def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
+    """``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
+    alone = [one for one in results if len(one.measured) == 1]
+    benefits = benefits_over_tcp([(one.settings, one.seed, one.measured[0]) for one in alone])
+    return [_with_benefit_over_tcp(one, next(benefits)) if len(one.measured) == 1 else one for one in results]
+
+
+def _with_benefit_over_tcp(result: RunResult, benefit: float | None) -> RunResult:
+    if benefit is None:
+        return result
+    (measured,) = result.measured
+    return replace(result, measured=(replace(measured, metrics={**measured.metrics, OVER_TCP.name: benefit}),))
 
 
 def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:

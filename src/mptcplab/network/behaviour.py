@@ -87,6 +87,8 @@ class Behaviour(Generic[Keys]):
     at_bottleneck: ClassVar[bool] = False
     #: The keys of a minimal direction with this behaviour.
     smallest: ClassVar[Mapping[str, Any]]
+    #: The keys of one that uses programs which the smallest does not use; ``doctor`` learns of them by it.
+    example: ClassVar[Mapping[str, Any]] = {}
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that have no effect without a rate.
     needs_rate: ClassVar[tuple[str, ...]] = ()
@@ -114,6 +116,10 @@ class Behaviour(Generic[Keys]):
         ``values`` has all values that each variable key takes during a run, by events and a trace.
         """
         return before
+
+    def payload_bps(self, keys: Keys, payload: int, frame: int) -> float | None:  # noqa: ARG002
+        """Return the bit/s that it admits of ``payload`` bytes in each full packet; None if it has no limit."""
+        return None
 
     def is_active(self, keys: Keys) -> bool:
         """Return whether it has an effect in this direction."""
@@ -171,7 +177,7 @@ class Behaviour(Generic[Keys]):
         yield from ()
 
     def caption(self, described: Table) -> Iterator[str]:  # noqa: ARG002
-        """Return the text beside a link, for one point. Recordings of earlier versions may lack newer keys."""
+        """Return the text beside a link, for one point. A recording lacks the keys of plug-ins that were not loaded."""
         yield from ()
 
 

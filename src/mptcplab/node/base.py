@@ -127,7 +127,7 @@ class NodeBase(Part):
     def caption(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
         """Return the caption below its shape: its function beyond that of its kind; empty for a plain node.
 
-        ``described`` is its table in a resolved scenario, maybe of an earlier version, which lacks newer keys.
+        ``described`` is its table in a resolved scenario, as recordings hold it.
         """
         return ""
 

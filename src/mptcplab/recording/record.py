@@ -99,8 +99,11 @@ class Recording:
         if not isinstance(manifest, dict):
             raise LabError(f"the manifest of {self.folder} is not one", hint=REPEATED)
         if manifest.get("format") != FORMAT:
-            said = manifest.get("format", "an older one")
-            raise LabError(f"{self.folder} has format {said}, and this version reads {FORMAT}", hint=REPEATED)
+            found = f"format {manifest['format']}" if "format" in manifest else "no format number"
+            message = (
+                f"the recording {self.folder} has {found}, and this version of mptcplab reads only format {FORMAT}"
+            )
+            raise LabError(message, hint=REPEATED)
         return manifest
 
     @cached_property

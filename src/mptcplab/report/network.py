@@ -9,7 +9,7 @@ from typing import Any
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, box_rows, endpoint_rows, link_rows
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.link_words import direction_words
+from mptcplab.network.words import direction_words
 from mptcplab.report.table import Table, interval_text, number, short_names
 from mptcplab.stats import mean_interval
 

@@ -13,10 +13,10 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from mptcplab.network.captions import several
+from mptcplab.network.words import direction_words, mtu_words
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.link_words import direction_words, mtu_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34

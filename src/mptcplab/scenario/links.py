@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from mptcplab.network.behaviours.bottleneck import BottleneckKeys
     from mptcplab.network.behaviours.burst_loss import BurstLossKeys
     from mptcplab.network.behaviours.delay import DelayKeys
-    from mptcplab.network.behaviours.duplicate import DuplicateKeys
 
-    class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys, DuplicateKeys):
+    class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys):
         """The keys that code outside of the behaviours reads."""
 else:
     # pydantic puts the fields of the last base first.

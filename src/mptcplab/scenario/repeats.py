@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Part, Whole, conflict, invalid
-from mptcplab.metrics.registry import CALLED
+from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.units import Probability
 
 MAX_REPEATS = 10_000
@@ -16,7 +16,7 @@ MAX_REPEATS = 10_000
 if TYPE_CHECKING:
     MetricName = str
 else:
-    MetricName = Literal[tuple(CALLED)]
+    MetricName = Literal[tuple(noun for noun, name in CALLED.items() if not METRICS[name].of_rows)]
 
 
 class Repeats(Part):

@@ -38,18 +38,13 @@ Path = tuple[str | int, ...]
 class ParameterUse:
     """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is no scenario key.
 
-    ``is_varied``: the points of the table, or the links and hosts that the key matches, have several values.
+    There are several if the points of the table, or the links and hosts that the key matches, have several.
     """
 
     parameter: Parameter
     choice: Choice
     values: tuple[str, ...]
     as_said: bool
-
-    @property
-    def is_varied(self) -> bool:
-        """Whether the table varies the parameter."""
-        return len(self.values) > 1
 
 
 def parameters_of(selected: SelectedTable) -> list[Parameter]:

@@ -25,6 +25,8 @@ _LOOK_SECONDS = 0.25
 _SHOWN_LINES = 12
 _FULL = "no space left on device"
 _MORE_ROOM = "see `df`: results need more room; the same command goes on with what is recorded"
+#: Of what fails in a run, or while the network of one is set up.
+PLAN_HINT = "see the plan: `mptcplab plan FILE`"
 #: On the console, by the guest's first process, when it cannot write a report.
 _GUEST_SAYS = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
@@ -69,7 +71,7 @@ class VirtualEngine:
         with Machine(boot) as machine:
             verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _LOOK_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
-        report = read_report(folder, machine, verdict)
+        report = read_report(folder, machine, verdict, hint=PLAN_HINT)
         return Outcome(
             programs=report["programs"],
             zero_ns=report["zero_ns"],
@@ -110,8 +112,11 @@ def exposed_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
 
 
-def read_report(folder: Path, machine: Machine, verdict: str | None) -> dict[str, Any]:
-    """The guest's own report. :raises LabError: in one sentence, when there is none or it is bad news."""
+def read_report(folder: Path, machine: Machine, verdict: str | None, *, hint: str | None) -> dict[str, Any]:
+    """The guest's own report. :raises LabError: in one sentence, when there is none or it is bad news.
+
+    ``hint`` is that of bad news without a hint of its own.
+    """
     if verdict is None:
         try:
             report: dict[str, Any] = json.loads((folder / "guest.json").read_text())
@@ -120,19 +125,19 @@ def read_report(folder: Path, machine: Machine, verdict: str | None) -> dict[str
         else:
             if "error" not in report:
                 return report
-            raise _described(report)
+            raise _described(report, hint)
     if _FULL in verdict:
         raise DiskFullError(verdict, hint=_MORE_ROOM)
     raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
 
 
-def _described(report: dict[str, Any]) -> LabError:
+def _described(report: dict[str, Any], hint: str | None) -> LabError:
     message = str(report["error"])
     if "traceback" in report:
         return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")
     if _FULL in message.lower():
         return DiskFullError(message, hint=_MORE_ROOM)
-    return LabError(message, hint=report.get("hint") or "see the plan: `mptcplab plan FILE`")
+    return LabError(message, hint=report.get("hint") or hint)
 
 
 def _death(machine: Machine) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
 from mptcplab.engine.tools import find_programs
-from mptcplab.engine.virtual.engine import exposed_folders, package_folder, read_report
+from mptcplab.engine.virtual.engine import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
@@ -100,7 +100,7 @@ def run_session(
     with _folder() as folder:
         _write_work(folder, plan, session, terminal=None, stdin=streams.stdin is not None, merged=streams.merged)
         attendant = Pipes(streams, folder / "streams")
-        return _attended(_boot(kernel, session, folder, seed=seed, cpu=cpu), attendant, session, stop)
+        return _attended(_boot(kernel, session, folder, seed=seed, cpu=cpu), attendant, session, stop, limited=True)
 
 
 def run_terminal(
@@ -115,7 +115,7 @@ def run_terminal(
         _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
         attendant = Terminal(ours, folder / "streams", keyboard=0, screen=1)
         boot = _boot(kernel, session, folder, seed=seed, cpu=cpu, terminal=guests.fileno())
-        return _attended(boot, attendant, None, stop)
+        return _attended(boot, attendant, session, stop, limited=False)
 
 
 @contextlib.contextmanager
@@ -126,12 +126,12 @@ def _folder() -> Iterator[Path]:
         yield folder
 
 
-def _attended(boot: Boot, attendant: StreamPump, limits: Session | None, stop: int | None) -> ProgramExit:
+def _attended(boot: Boot, attendant: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
     with Machine(boot) as machine:
-        watchdog = Watchdog(limits.timeout_ns, limits.stall_seconds) if limits else None
+        watchdog = Watchdog(session.timeout_ns, session.stall_seconds) if limited else None
         verdict = watch(machine, watchdog, _LOOK_SECONDS, stop, attendant)
     attendant.finish()
-    report = read_report(boot.folder, machine, verdict)
+    report = read_report(boot.folder, machine, verdict, hint=PLAN_HINT if session.node else None)
     return ProgramExit(report["status"], report["virtual_ns"] - report["zero_ns"])
 
 

@@ -2,7 +2,8 @@
 """Aggregation benefit: what several paths gave against the best of them (0) and all of them together (1).
 
 The definition is that of Kaspar (thesis, University of Oslo, 2012), in the form of Paasch, Khalili and Bonaventure, On
-the Benefits of Applying Experimental Design to Improve Multipath TCP, CoNEXT 2013, section 3.
+the Benefits of Applying Experimental Design to Improve Multipath TCP, CoNEXT 2013, section 3. What a path gives alone
+is its capacity, or what TCP got on it in other runs: these are two metrics with two names.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from mptcplab.metrics.instants import changes_rates
 from mptcplab.metrics.metric import Metric, Subject
 
 
-def aggregation_benefit(goodput_bps: float, capacities_bps: Sequence[float]) -> float | None:
-    """From -1 (nothing arrived) by 0 (as much as the best path alone) to 1 (the sum of all paths).
+def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float | None:
+    """Return -1 if nothing arrived, 0 for as much as the best path gives alone, 1 for the sum of all paths.
 
-    None for fewer than two paths, or when the others add nothing.
+    ``alone_bps`` is what each path gives alone. None for fewer than two paths, or when the others add nothing.
     """
-    best, whole = max(capacities_bps, default=0.0), sum(capacities_bps)
-    if len(capacities_bps) < 2 or best <= 0 or whole <= best:
+    best, whole = max(alone_bps, default=0.0), sum(alone_bps)
+    if len(alone_bps) < 2 or best <= 0 or whole <= best:
         return None
     beyond = goodput_bps - best
     return beyond / (whole - best) if beyond >= 0 else beyond / best
@@ -51,7 +52,7 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
     return list(found.values()) if shared <= set(found) and (not shared or len(found) == 1) else None
 
 
-def _benefit(subject: Subject) -> float | None:
+def _benefit_of_capacity(subject: Subject) -> float | None:
     """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
     recording, ends, sockets = subject.recording, subject.ends, subject.sockets
     if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
@@ -62,13 +63,26 @@ def _benefit(subject: Subject) -> float | None:
     return aggregation_benefit(subject.reading.goodput_bps, capacities) if capacities is not None else None
 
 
-AGGREGATION_BENEFIT = Metric(
-    name="aggregation_benefit",
-    noun="aggregation benefit",
+#: Computed by metrics/against_tcp.py.
+OVER_TCP = Metric(
+    name="aggregation_benefit_over_tcp",
+    noun="aggregation benefit over TCP",
     unit="",
-    definition="-1 to 1. 0: as much as the best path alone; 1: the sum of all; below 0: less than the best",
-    source="Paasch et al. 2013",
-    value=_benefit,
+    definition="from -1. 0: as much as TCP on the best path; 1: the sum of TCP on each path; below 0: less than TCP on "
+    "the best path. Only where TCP ran on each path, too",
+    source="Paasch et al. 2013, with goodputs of TCP",
+    section="paths",
+    place=49,
+    in_table=False,
+    of_rows=True,
+)
+OF_CAPACITY = Metric(
+    name="aggregation_benefit_of_capacity",
+    noun="aggregation benefit of capacity",
+    unit="",
+    definition="-1 to 1. 0: as much as the best path can carry; 1: as much as all can; below 0: less than the best",
+    source="Paasch et al. 2013, with capacities",
+    value=_benefit_of_capacity,
     section="paths",
     place=50,
     in_table=False,

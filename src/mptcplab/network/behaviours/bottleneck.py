@@ -86,6 +86,10 @@ class Bottleneck(Behaviour[BottleneckKeys]):
         """See the base class."""
         return bool(keys.rate)
 
+    def payload_bps(self, keys: BottleneckKeys, payload: int, frame: int) -> float | None:
+        """See the base class."""
+        return None if keys.rate is None else float(keys.rate) * payload / (frame + keys.overhead)
+
     def disciplines(self, keys: BottleneckKeys, context: Context) -> Iterator[Words]:
         """See the base class."""
         if keys.rate is not None:

@@ -71,6 +71,7 @@ class Delay(Behaviour[DelayKeys]):
     model = DelayKeys
     rank = 20
     smallest: ClassVar = {"delay": "10 ms"}
+    example: ClassVar = {"delay": "1 ms", "reorder": "1 %"}
     variable: ClassVar = {
         "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_MAX_DELAY)),
         "jitter": VariableKey(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What links do, in a few words for the picture of a network.
+"""Links in a few words, for tables and for the picture of a network: all that readers of recordings ask of this room.
 
-They read resolved scenarios as recordings hold them, where recordings of earlier versions lack the newer keys.
+Links are described as recordings hold them.
 """
 
 from __future__ import annotations
@@ -44,5 +44,5 @@ def impairment_words(direction: Table) -> str:
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:
     """The MTUs that a link has at the points of an experiment, if one is unusual."""
-    mtus = dict.fromkeys(str(link.get("mtu", _USUAL_MTU)) for link in links)
+    mtus = dict.fromkeys(str(link["mtu"]) for link in links)
     return () if list(mtus) == [_USUAL_MTU] else (f"MTU {', '.join(mtus)}",)
