@@ -42,7 +42,7 @@ def counts_of(folder: Path) -> str:
 
 
 def _sender(row: ResultRow) -> str:
-    """TCP, or the scheduler with the mechanisms that are on."""
+    """Return ``TCP``, or the scheduler with the active mechanisms."""
     if row.settings["transport.protocol"] == "tcp":
         return "TCP"
     mode = _MODES[grid.number_in(row.settings.get("transport.sysctl", ""))]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""How long the tests take: docs/durations.json, and the tables of docs/tests.md that are made of it.
+"""Durations of the tests: docs/durations.json, and the tables of docs/tests.md that are made from it.
 
     make test
     python -m docs.figures.durations build/tests.xml    # then: python -m docs.refresh docs/tests.md
 
-The first leaves pytest's report, in which a test's time is that of its set-up, call and tear-down.
+The first writes pytest's report, in which a test's time includes its set-up, call and tear-down.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SLOWEST = 30
 FILES = 20
 
 
-def kept(reports: Iterable[Path], cpus: int) -> dict[str, Any]:
-    """What docs/durations.json has of pytest's reports: seconds of each file, and of the slowest tests."""
+def summary(reports: Iterable[Path], cpus: int) -> dict[str, Any]:
+    """Return the content of docs/durations.json: seconds of each file, and of the slowest tests."""
     found = [one for report in reports for one in _cases(report)]
     files: defaultdict[str, list[float]] = defaultdict(list)
     for file, _, seconds in found:
@@ -41,14 +41,14 @@ def kept(reports: Iterable[Path], cpus: int) -> dict[str, Any]:
 
 
 def _cases(report: Path) -> Iterator[tuple[str, str, float]]:
-    """File, name and seconds of every test that ran."""
+    """Yield file, name and seconds of every test that ran."""
     for case in ElementTree.parse(report).iter("testcase"):
         file = case.attrib["classname"].replace(".", "/") + ".py"
         yield file, case.attrib["name"], float(case.attrib["time"])
 
 
 def folders() -> str:
-    """The table of all tests by their folder."""
+    """Return the table of all tests by folder."""
     found = _load()
     lines = ["| tests | number | s, one after the other |", "| --- | --- | --- |"]
     for folder in dict.fromkeys(str(Path(file).parent) for file in found["files"]):
@@ -59,14 +59,14 @@ def folders() -> str:
 
 
 def files() -> str:
-    """The table of the files whose tests take longest together."""
+    """Return the table of the files whose tests take longest together."""
     slowest = sorted(_load()["files"].items(), key=lambda item: -item[1]["seconds"])[:FILES]
     rows = [f"| `{file}` | {one['tests']} | {one['seconds']:.1f} |" for file, one in slowest]
     return "\n".join(["| file | tests | s |", "| --- | --- | --- |", *rows]) + "\n"
 
 
 def tests() -> str:
-    """The table of the slowest tests."""
+    """Return the table of the slowest tests."""
     rows = [f"| `{one['test'].replace('|', '/')}` | {one['seconds']:.1f} |" for one in _load()["slowest"]]
     return "\n".join(["| test | s |", "| --- | --- |", *rows]) + "\n"
 
@@ -77,4 +77,4 @@ def _load() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(kept(map(Path, sys.argv[1:]), len(os.sched_getaffinity(0))), indent=1) + "\n")
+    FILE.write_text(json.dumps(summary(map(Path, sys.argv[1:]), len(os.sched_getaffinity(0))), indent=1) + "\n")

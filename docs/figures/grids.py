@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of scenarios below examples/behaviour/ that need nothing but settings and values: goodput in Mbit/s."""
+"""Tables of scenarios below examples/behaviour/ that need only settings and values: goodput in Mbit/s."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GOODPUT = {"": value()}
 
 
 def _beside(head: str, row: Name) -> Grid:
-    """Of coupled-idle-*.toml: what the connection with pauses gets, and the TCP flow beside it."""
+    """Return a grid for coupled-idle-*.toml: goodput of the connection with pauses, and of the TCP flow beside it."""
     control = "hosts.server.transport.congestion_control"
     user = workload({"bursts": "MPTCP", "tcp": "TCP"})
     return Grid(
@@ -28,7 +28,7 @@ def _beside(head: str, row: Name) -> Grid:
 
 
 def _by_scheduler(result: ResultRow) -> str:
-    """Of best-path-schedulers.toml: the control on which scheduler; TCP has none."""
+    """Name the congestion control and scheduler of a result of best-path-schedulers.toml; TCP has no scheduler."""
     if result.settings[_PROTOCOL_KEY] == "tcp":
         return "TCP on link1"
     return f"`{result.settings[_CONTROL]}`, `{result.settings['transport.scheduler']}`"

@@ -21,7 +21,7 @@ _REPORT = """<?xml version="1.0" encoding="utf-8"?>
 
 def test_tables_of_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tests.xml").write_text(_REPORT)
-    kept = durations.kept([tmp_path / "tests.xml"], cpus=2)
+    kept = durations.summary([tmp_path / "tests.xml"], cpus=2)
     (tmp_path / "durations.json").write_text(json.dumps(kept))
     monkeypatch.setattr(durations, "FILE", tmp_path / "durations.json")
     assert kept["cpus"] == 2

@@ -199,7 +199,7 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
     head = "| protocol | goodput Mbit/s | gap s | restored s | share of link1 % |\n| --- | ---: | --- | --- | --- |\n"
     made = rows.filled(f"{head}| tcp | 1 | 2 | 3 | 4 |\n", tmp_path)
     assert made == f"{head}| tcp | 94.57 | 1.50 ± 0.25 |  | 100 |\n"
-    with pytest.raises(ValueError, match="is no column of a table"):
+    with pytest.raises(ValueError, match="is not a column of a table"):
         rows.filled("| protocol | speed |\n| --- | --- |\n", tmp_path)
 
 
