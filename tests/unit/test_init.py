@@ -78,7 +78,7 @@ def test_says_what_next_and_keeps_what_is_there(
     first = file.read_text()
     assert init(monkeypatch, file, "--paths", "2") == 2
     said = capsys.readouterr().err
-    assert said == f"mptcplab: {file}: is there already\n  hint: name another file, or replace it with --force\n"
+    assert said == f"mptcplab: {file} already exists\n  hint: name another file, or replace it with --force\n"
     assert file.read_text() == first
     assert init(monkeypatch, file, "--paths", "2", "--force") == 0
     assert "paths = 2" in file.read_text()
@@ -221,18 +221,18 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
         ("Path 1", "100 MB/s"),
         ("'MB/s' is not a unit of a rate (rates are in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
         ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
-        ("What transfers data", "torrent"),
+        ("Which kind of workload", "torrent"),
         ("is not a workload", "iperf3"),
         ("For how long", "1.5 s"),
         ("is not a whole number of seconds", "5 s"),
         ("Which protocols", ""),
         ("How many runs", ""),
-        ("What is it about", ""),
+        ("Which title", ""),
     ):
         terminal.until(question)
         terminal.until("]")
         terminal.answer(answer)
-    terminal.until("is written")
+    terminal.until("Wrote ")
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
     assert (len(experiment.points), experiment.repeats) == (2, 3)

@@ -150,9 +150,9 @@ def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) ->
     board = scoreboard(tmp_path / "r")
     assert (board["made/more"]["remark"], board["made/more"]["why"]) == (
         "not measured",
-        "none of its runs has such a value",
+        "none of its runs has the table's metric",
     )
-    with pytest.raises(LabError, match="has such a value"):
+    with pytest.raises(LabError, match="has the table's metric"):
         ended(tmp_path / "r", "made/more")
 
 

@@ -82,7 +82,7 @@ def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None
     done, rounds = _execute(tmp_path, _experiment(tmp_path), hand, jobs=1)
     assert [one.run.label for one in done] == [f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)]
     assert [run.seed for run in Rounds(_experiment(tmp_path)).first()] == [1, 1, 2, 2, 3, 3]
-    assert rounds.most == len(hand.made) == 6
+    assert rounds.max_runs == len(hand.made) == 6
     again, _ = _execute(tmp_path, _experiment(tmp_path), hand)
     assert all(one.wall_seconds is None for one in again)
     assert len(hand.made) == 6, "what is recorded was made again"
@@ -229,7 +229,7 @@ def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
     text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = _execute(tmp_path, _experiment(tmp_path, text), Hand(_noisy))
     assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
-    assert (rounds.uncertain(), rounds.most) == (1, 14)
+    assert (rounds.uncertain(), rounds.max_runs) == (1, 14)
 
 
 def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:

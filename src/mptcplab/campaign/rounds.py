@@ -40,8 +40,8 @@ class Rounds:
         return [state.point for state in self._states.values()]
 
     @property
-    def most(self) -> int:
-        """How many runs there can be."""
+    def max_runs(self) -> int:
+        """The maximum number of runs."""
         return len(self._states) * self.experiment.repeats
 
     def first(self) -> list[Run]:
