@@ -73,9 +73,9 @@ def _show_findings(report: Report, out: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     width = max(len(finding.subject) for finding in report.findings)
     for finding in report.findings:
-        said = f"{finding.says}, needed for {finding.needed_for}" if finding.needed_for else finding.says
-        table.add_row("", Text(finding.level, style=_STYLES[finding.level]), Text(finding.subject), Text(said))
+        text = f"{finding.message}, needed for {finding.needed_for}" if finding.needed_for else finding.message
+        table.add_row("", Text(finding.level, style=_STYLES[finding.level]), Text(finding.subject), Text(text))
         if not out.is_terminal:
-            out.print(f"  {finding.level:7}  {finding.subject:{width}}  {said}", markup=False, soft_wrap=True)
+            out.print(f"  {finding.level:7}  {finding.subject:{width}}  {text}", markup=False, soft_wrap=True)
     if out.is_terminal:
         out.print(table)

@@ -23,13 +23,13 @@ from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.selftest.prepare import SelftestTree, prepare
-from mptcplab.selftest.suite import USUAL, Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
+from mptcplab.selftest.suite import DEFAULT_SCRIPTS, Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
 _EPILOG = f"""\b
 NAME is a script in tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests.
 With --patch, it can be a script in tools/testing/selftests/net that a patch adds or changes.
-Default: {", ".join(USUAL)}.
+Default: {", ".join(DEFAULT_SCRIPTS)}.
 
 \b
 Examples:
