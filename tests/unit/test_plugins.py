@@ -73,8 +73,8 @@ def test_one_that_cannot_be_had_is_a_mistake(tmp_path: Path, content: str | None
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("links.link1.discipline=cake",), "cannot do to packets what the scenario asks for: cake"),
-        (("routers.r1.nat=['link1']",), "cannot do to packets what the scenario asks for: nft"),
+        (("links.link1.discipline=cake",), "does not support what the scenario does to packets: cake"),
+        (("routers.r1.nat=['link1']",), "does not support what the scenario does to packets: nft"),
     ],
 )
 def test_an_engine_is_not_asked_for_what_it_cannot(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:

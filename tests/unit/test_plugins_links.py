@@ -113,7 +113,7 @@ def test_an_engine_is_not_asked_for_what_it_cannot() -> None:
     """Filters are features as disciplines are."""
     done = run("-m", "mptcplab", "run", str(SCENARIO), "--engine", "loud", plugins=f"{POLICE}:{PLUGINS / 'loud.py'}")
     assert done.returncode == 2
-    assert "cannot do to packets what the scenario asks for: police, sfq" in done.stderr
+    assert "does not support what the scenario does to packets: police, sfq" in done.stderr
 
 
 @pytest.mark.parametrize(

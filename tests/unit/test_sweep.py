@@ -178,7 +178,7 @@ def test_a_damaged_recording_is_an_error_of_its_run_only(tmp_path: Path) -> None
 def test_interrupted(tmp_path: Path) -> None:
     stop, hand = Stop(), Hand(lambda _: 1, seconds=30)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=stop, executor=hand)
-    threading.Timer(0.3, stop.ask).start()
+    threading.Timer(0.3, stop.request).start()
     started = time.monotonic()
     with pytest.raises(RunInterruptedError):
         lab.execute(_experiment(tmp_path).runs, jobs=2, progress=lambda _: None)

@@ -163,9 +163,7 @@ def check_defaults(kernel: KernelBuild, defaults: SocketDefaults, *, cpu: int) -
         result = run_session(kernel, BARE, session, streams, seed=1, cpu=cpu, stop=None)
     if result.status == _REFUSED:
         command = "sysctl net.ipv4.tcp_available_congestion_control net.mptcp.available_schedulers"
-        raise InputError(
-            f"the lab kernel has no {defaults}", hint=f"list them with `mptcplab exec -- {command}`"
-        )
+        raise InputError(f"the lab kernel has no {defaults}", hint=f"list them with `mptcplab exec -- {command}`")
 
 
 def _run(
