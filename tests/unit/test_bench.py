@@ -46,10 +46,10 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        scenarios.two_lines("flow", "60 s"),
-        scenarios.two_lines("iperf3", "60 s"),
+        scenarios.two_paths("flow", "60 s"),
+        scenarios.two_paths("iperf3", "60 s"),
         scenarios.table_4_1("iperf3", "60 s"),
-        scenarios.one_line("2 Gbit/s", "5 s", routers=16, connections=128),
+        scenarios.one_path("2 Gbit/s", "5 s", routers=16, connections=128),
         scenarios.unshaped("2 s", delay="1 ms", quantum="0 us"),
     ],
 )
