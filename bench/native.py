@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures the same packets through this machine's own kernel: namespaces for two hosts and a router, one CPU, unshaped."""
+"""Measures equal packets through this machine's own kernel: two hosts and a router as namespaces, unshaped, one CPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m fuzz --minutes N``: fuzzes every target for its share of the time. Status 1 means that there are findings.
+"""``python -m fuzz --minutes N``: fuzzes every target for its share of the time. Status 1 means findings.
 
 build/fuzz/corpus/TARGET     inputs that reach new code; the next call begins with them
            findings/TARGET   the input of each finding, and next to it the traceback

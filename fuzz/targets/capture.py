@@ -15,7 +15,7 @@ from mptcplab.capture.read import packets_of_lines
 from mptcplab.capture.summary import summarise
 from mptcplab.report.capture import connection_table, headline
 
-#: A packet of the compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
+#: A packet in compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
 _HEAD = 10
 _TEXT, _PACKETS = b"T", b"P"
 _IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"

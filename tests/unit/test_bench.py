@@ -151,12 +151,12 @@ def test_table_4_1_is_the_study_s_own_scenario(tmp_path: Path) -> None:
     assert ours == theirs
 
 
-def test_every_control_and_scheduler_of_ours_is_measured() -> None:
+def test_every_congestion_control_and_scheduler_of_ours_is_measured() -> None:
     named = re.compile(r'^\t\.name\s*= "(\w+)"', re.MULTILINE)
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for file in (Path(__file__).resolve().parents[2] / "kernel" / "net" / "mptcp").glob("*.c"):
         found[file.name.startswith("sched_")].update(named.findall(file.read_text()))
-    assert found == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONTROLS)}
+    assert found == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONGESTION_CONTROLS)}
 
 
 def test_ratio_is_given_as_the_range_over_machines() -> None:
