@@ -96,7 +96,7 @@ def test_stages_of_the_overhead_add_up() -> None:
     assert table.rows[-1][3].endswith("yes")
 
 
-def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
+def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
     level = [1.0, 1.0, 1.0]
     costs = [
         algorithms.Cost("cheap", one=level, two=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]),

@@ -152,7 +152,7 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
     assert not (tmp_path / "failed.sh").exists()
 
 
-def test_a_hundred_failures_are_told_shortly(tmp_path: Path) -> None:
+def test_a_hundred_failures_are_reported_briefly(tmp_path: Path) -> None:
     run = _experiment(tmp_path).runs[0]
     done = [CompletedRun(run, error=LabError("no\nluck"))] * 100
     with pytest.raises(LabError) as raised:

@@ -56,8 +56,20 @@ Examples:
     help="Source of the lab kernel, if it was not Debian's package.",
 )
 @patch_option("Patch to apply to the selftests. Repeatable. The kernel does not change.")
-@click.option("--congestion-control", default="", metavar="NAME", help="Default congestion control of TCP sockets.")
-@click.option("--scheduler", default="", metavar="NAME", help="Default scheduler of MPTCP sockets.")
+@click.option(
+    "--congestion-control",
+    default="",
+    metavar="NAME",
+    show_default=False,
+    help="Congestion control of sockets that choose none. Default: the kernel's.",
+)
+@click.option(
+    "--scheduler",
+    default="",
+    metavar="NAME",
+    show_default=False,
+    help="Scheduler of MPTCP sockets that choose none. Default: the kernel's.",
+)
 @click.option(
     "--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Seed of all random numbers."
 )
