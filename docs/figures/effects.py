@@ -16,7 +16,7 @@ from docs.making.pages import table_of as markdown
 
 from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.cli.common import default_jobs
-from mptcplab.kernel.build import build_kernel
+from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
@@ -213,7 +213,7 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
 def table_of_hz(work: Path) -> str:
     """Return the table of cases by the timers' frequency, on kernels built for it. ``work`` keeps the runs."""
     for hz in _FREQUENCIES:
-        build_kernel(hz=hz)
+        build_kernel(options=BuildOptions(hz=hz))
     body = []
     for case in OF_HZ:
         cells = [_cell(measure(case, settings, work / _FOLDER)) for settings in HZ.values()]

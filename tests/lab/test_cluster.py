@@ -189,7 +189,7 @@ def test_the_scheduler_dies_and_what_is_recorded_stays(bench: Bench, cluster: Cl
     assert "the cluster lost this run" in text
     assert "Traceback" not in text, text
     done = mptcplab("run", file, "--out", out)
-    assert (done.returncode, done.stderr.count("there ")) == (0, recorded), done.stderr
+    assert (done.returncode, done.stderr.count("recorded  ")) == (0, recorded), done.stderr
     assert_nothing_left(out)
 
 

@@ -127,7 +127,7 @@ def test_small_shared_memory(bench: Bench) -> None:
     TMPDIR=/var/tmp run run "$1" --out "$2" --repeats 1 --fresh"""
     done = with_mounts(script, bench.write(RUNS), bench.folder / "results", env={"TMPDIR": "/tmp"})
     assert done.returncode == 3, done.stderr
-    assert "done    run, seed 1" in done.stderr, done.stderr
+    assert "done      run, seed 1" in done.stderr, done.stderr
     assert "no temporary folder has room for the 1024 MiB of memory of a lab, at most" in sentence(done.stderr)
     assert len(recorded(bench.folder / "results")) == 1, "the recording that was to be made again is still there"
     assert_nothing_left(bench.folder / "results")
@@ -142,7 +142,7 @@ def test_memory_that_runs_out_in_the_middle(bench: Bench) -> None:
     script = f'mount -t tmpfs -o size=20m none /dev/shm\nexec {sys.executable} -c \'{code}\' run "$1" --out "$2"'
     done = with_mounts(script, bench.write(RUNS.replace("repeats = 4", "")), bench.folder / "results")
     assert done.returncode == 1, done.stderr
-    assert "no room left for the memory of the lab" in sentence(done.stderr), done.stderr
+    assert "no space left for the lab's memory" in sentence(done.stderr), done.stderr
     assert_nothing_left(bench.folder / "results")
 
 
@@ -320,7 +320,7 @@ def test_a_killed_lab_kernel(bench: Bench, started: Callable[..., Command]) -> N
     assert len(recorded(out)) == 1
     again = mptcplab("run", file, "--out", out)
     assert again.returncode == 0, again.stderr
-    assert (again.stderr.count("there "), len(recorded(out))) == (1, 2), again.stderr
+    assert (again.stderr.count("recorded  "), len(recorded(out))) == (1, 2), again.stderr
     assert not (out / "failed.sh").exists()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``--cluster``: what can be wrong with it, and how a worker's difference is told. No cluster is started."""
+"""``--cluster``: its errors, and the report of a differing worker. No cluster is started."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What engines say that they can, held against what plans ask for."""
+"""The capabilities of engines, checked against plans."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _plan(name: str, *overrides: str) -> Plan:
     return compile_plan(load(EXAMPLES / f"{name}.toml", overrides=overrides).points[0].scenario, seed=1)
 
 
-def test_plans_say_what_they_do_to_packets() -> None:
+def test_plans_list_their_effects_on_packets() -> None:
     assert _plan("two-paths").features == ("netem", "tbf")
     assert _plan("two-paths", "links.link1.discipline=cake").features == ("cake", "netem", "tbf")
     assert "nft" in _plan("middlebox", "routers.r*.middlebox.strip=['mp_join']").features
@@ -30,18 +30,18 @@ def test_plans_say_what_they_do_to_packets() -> None:
     assert "netem" in rate_later.features
 
 
-def test_the_lab_can_do_everything() -> None:
+def test_the_lab_has_no_limits() -> None:
     assert not Virtual.capabilities.has_limits
     Virtual.capabilities.check(_plan("two-paths", "links.link1.discipline=cake"), kernel="6.12", name="virtual")
 
 
-def test_what_shapes_nothing_takes_no_shaped_links() -> None:
-    with pytest.raises(InputError, match=r"the engine 'real' cannot do to packets what .*: netem, tbf"):
+def test_an_engine_without_shaping_refuses_shaped_links() -> None:
+    with pytest.raises(InputError, match=r"the engine 'real' does not support what .* packets: netem, tbf"):
         REAL.check(_plan("two-paths"), kernel=None, name="real")
 
 
-def test_a_kernel_that_is_there_is_not_chosen() -> None:
+def test_an_engine_with_a_fixed_kernel_refuses_a_chosen_one() -> None:
     plan = replace(_plan("two-paths"), setup=())
     REAL.check(plan, kernel=None, name="real")
-    with pytest.raises(InputError, match=r"runs the kernel that is there, and the scenario asks for 6\.12"):
+    with pytest.raises(InputError, match=r"runs the machine's kernel, and the scenario requires 6\.12"):
         REAL.check(plan, kernel="6.12", name="real")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest's codec of netlink, against bytes as the kernel lays them out."""
+"""The guest's codec of netlink, compared with the kernel's layout of bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def packet(*messages: tuple[int, bytes]) -> bytes:
 
 
 class Kernel:
-    """Stands for all sockets: gives prepared packets, and keeps what it is sent."""
+    """Replaces all sockets: returns prepared packets, and keeps the data sent to it."""
 
     def __init__(self, *packets: bytes) -> None:
         self.packets, self.sent, self.is_bound = list(packets), bytearray(), False
@@ -52,7 +52,7 @@ Answers = Callable[..., Kernel]
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    """Return what makes a kernel that answers with the given packets."""
+    """Return a function that makes a kernel which answers with the given packets."""
 
     def prepared(*packets: bytes) -> Kernel:
         kernel = Kernel(*packets)
@@ -141,6 +141,6 @@ def test_a_queue_is_sampled(answers: Answers, monkeypatch: pytest.MonkeyPatch) -
     )
 
 
-def test_nothing_else_in_the_guest_speaks_netlink_by_itself() -> None:
+def test_no_other_module_of_the_guest_opens_netlink_sockets() -> None:
     folder = Path(mptcplab.guest.__file__).parent
     assert [file.name for file in folder.glob("*.py") if "AF_NETLINK" in file.read_text()] == ["netlink.py"]

@@ -46,12 +46,12 @@ def init(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 @pytest.mark.parametrize("name", CASES)
 def test_golden_file(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(monkeypatch, "-", *CASES[name]) == 0
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     file = GOLDEN / f"{name}.toml"
     if os.environ.get("WRITE_GOLDEN"):
-        file.write_text(said.out)
-    assert said.out == file.read_text(), f"if this is wanted: WRITE_GOLDEN=1 pytest {__file__}"
-    assert said.err == ""
+        file.write_text(output.out)
+    assert output.out == file.read_text(), f"if this is wanted: WRITE_GOLDEN=1 pytest {__file__}"
+    assert output.err == ""
     for point in load(file).points:
         assert compile_plan(point.scenario, seed=1).programs
 
@@ -77,8 +77,8 @@ def test_says_what_next_and_keeps_what_is_there(
     assert f"mptcplab run {file}" in capsys.readouterr().out
     first = file.read_text()
     assert init(monkeypatch, file, "--paths", "2") == 2
-    said = capsys.readouterr().err
-    assert said == f"mptcplab: {file}: is there already\n  hint: name another file, or replace it with --force\n"
+    output = capsys.readouterr().err
+    assert output == f"mptcplab: {file} already exists\n  hint: name another file, or replace it with --force\n"
     assert file.read_text() == first
     assert init(monkeypatch, file, "--paths", "2", "--force") == 0
     assert "paths = 2" in file.read_text()
@@ -108,10 +108,10 @@ def test_bad_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     assert init(monkeypatch, "-", *arguments) == 2
-    said = capsys.readouterr()
-    assert sentence in said.err
-    assert "hint: " in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert sentence in output.err
+    assert "hint: " in output.err
+    assert output.out == ""
 
 
 @pytest.mark.parametrize("place", ["no/such/s.toml", "folder"])
@@ -221,18 +221,18 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
         ("Path 1", "100 MB/s"),
         ("'MB/s' is not a unit of a rate (write rates in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
         ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
-        ("What transfers data", "torrent"),
+        ("Which kind of workload", "torrent"),
         ("is not a workload", "iperf3"),
         ("For how long", "1.5 s"),
         ("is not a whole number of seconds", "5 s"),
         ("Which protocols", ""),
         ("How many runs", ""),
-        ("What is it about", ""),
+        ("Which title", ""),
     ):
         terminal.until(question)
         terminal.until("]")
         terminal.answer(answer)
-    terminal.until("is written")
+    terminal.until("Wrote ")
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
     assert (len(experiment.points), experiment.repeats) == (2, 3)
@@ -246,9 +246,9 @@ def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
     # readline prints the prompt before it waits for keys, and Python misses a signal in between.
     time.sleep(0.5)
     terminal.answer("", end=end)
-    said = terminal.until("interrupted\n")
+    output = terminal.until("interrupted\n")
     assert terminal.status() == 130
-    assert said.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
+    assert output.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
     assert "Traceback" not in terminal.text
     assert list(tmp_path.iterdir()) == []
 

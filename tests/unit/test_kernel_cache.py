@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel cache: what is found, what is refused, and that nothing half-made is left."""
+"""The kernel cache: which kernels are found and refused, and that no partial entry remains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOON = "2026-01-01T12:00:00+00:00"
 def fill(
     directory: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1", **more: str | int
 ) -> Path:
-    """Write an entry as a build leaves it."""
+    """Write an entry in the form of a finished build."""
     directory.mkdir(parents=True)
     (directory / "linux").write_bytes(b"ELF")
     manifest = {
@@ -79,7 +79,7 @@ def test_find_prefers_the_source_that_build_would_take(tmp_path: Path) -> None:
     assert find_kernel(cache=tmp_path, inputs=INPUTS).key == "a" * 64
 
 
-def test_find_without_any_says_what_to_run(tmp_path: Path) -> None:
+def test_find_without_a_kernel_hints_at_the_build(tmp_path: Path) -> None:
     with pytest.raises(MissingError) as caught:
         find_kernel(cache=tmp_path, inputs=INPUTS)
     assert caught.value.hint == "mptcplab kernel build"
@@ -105,7 +105,7 @@ def test_find_knows_variants_by_name(tmp_path: Path, name: str, command: str) ->
 
 
 def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
-    """The default frequency may be named, so that a sweep can list all three."""
+    """A name can include the default frequency, so that a sweep can list all three."""
     add(tmp_path, key="a" * 64)
     add(tmp_path, key="b" * 64, variant="hz100", hz=100)
     assert find_kernel("7.2-hz1000", tmp_path, inputs=INPUTS).key == "a" * 64

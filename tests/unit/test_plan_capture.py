@@ -90,8 +90,8 @@ def test_captures_become_files(tmp_path: Path) -> None:
     ("stderr", "message"),
     [
         (SAID % (90, 100, 10), "the capture client-access1 lost 10 of 100 packets"),
-        ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end as it should"),
-        ("", "the capture client-access1 did not end as it should"),
+        ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end properly"),
+        ("", "the capture client-access1 did not end properly"),
     ],
 )
 def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:

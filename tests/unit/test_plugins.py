@@ -73,8 +73,8 @@ def test_a_plugin_that_cannot_be_imported_is_an_error(tmp_path: Path, content: s
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("links.link1.discipline=cake",), "cannot do to packets what the scenario asks for: cake"),
-        (("routers.r1.nat=['link1']",), "cannot do to packets what the scenario asks for: nft"),
+        (("links.link1.discipline=cake",), "does not support what the scenario does to packets: cake"),
+        (("routers.r1.nat=['link1']",), "does not support what the scenario does to packets: nft"),
     ],
 )
 def test_an_engine_without_a_capability_is_refused(tmp_path: Path, settings: tuple[str, ...], message: str) -> None:

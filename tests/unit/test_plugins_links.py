@@ -126,7 +126,7 @@ def test_an_engine_without_a_capability_is_refused() -> None:
     """Filters are features, like disciplines."""
     done = run("-m", "mptcplab", "run", str(SCENARIO), "--engine", "loud", plugins=f"{POLICE}:{PLUGINS / 'loud.py'}")
     assert done.returncode == 2
-    assert "cannot do to packets what the scenario asks for: police, sfq" in done.stderr
+    assert "does not support what the scenario does to packets: police, sfq" in done.stderr
 
 
 @pytest.mark.parametrize(

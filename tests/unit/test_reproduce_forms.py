@@ -65,18 +65,18 @@ def test_a_grid_beside_the_full_form(tmp_path: Path) -> None:
     document["measured"] = [one for one in document["measured"] if one["column"] == "mptcp"]
     document["measured"][0]["mean"] += 1
     (out / "made" / "table-more.json").write_text(json.dumps(document))
-    said = ended(out, "made/more", "--quick").stdout
+    output = ended(out, "made/more", "--quick").stdout
     (row,) = csv.DictReader((out / "made" / "table-more.quick.csv").read_text().splitlines())
     assert row["MPTCP"] == "60.10 (full: 61.20 ± 0.25)"
     assert row["outside the full form"] == "1 of 1"
-    assert "1 of 1 values lie outside the full form's 95 % interval (measured in this folder); 1 more" in said
+    assert "1 of 1 values lie outside the full form's 95 % interval (measured in this folder); 1 more" in output
 
 
 @pytest.mark.usefixtures("labs")
 def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     ended(tmp_path / "full", "--all")
-    said = reference.write(tmp_path / "full")
-    assert [line.partition(" in ")[0] for line in said] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
+    output = reference.write(tmp_path / "full")
+    assert [line.partition(" in ")[0] for line in output] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
     text = (studies / "made" / REFERENCE).read_text()
     assert '"mptcp": [60.2, 0.2484138, 3]' in text, "a line for every cell"
     result = ended(tmp_path / "elsewhere", "made/1", "--quick")
@@ -104,9 +104,9 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
     reference.write(tmp_path / "full")
     before = (studies / "made" / REFERENCE).read_text()
     ended(tmp_path / "again", "made/more")
-    said = reference.write(tmp_path / "again")
-    assert said[0].startswith("made: 2 of 2 tables")
-    assert said[1].startswith("other: nothing in ")
+    output = reference.write(tmp_path / "again")
+    assert output[0].startswith("made: 2 of 2 tables")
+    assert output[1].startswith("other: nothing in ")
     assert (studies / "made" / REFERENCE).read_text() == before
     labs.fate = second_fails
     call(tmp_path / "broken", "made/more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mptcplab selftest --patch`: which scripts there are with patches, and that each set of patches is prepared anew."""
+"""`mptcplab selftest --patch`: the scripts that exist with patches, prepared separately for each set of patches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOURCE = Source(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256
 
 @pytest.fixture
 def prepared(tmp_path: Path) -> SelftestTree:
-    """One script of MPTCP's, and one beside them that a patch brought."""
+    """Prepare one script of MPTCP's, and one next to them that a patch added."""
     for name in ("net/lib.sh", "net/tcp_new.sh", "net/mptcp/mptcp_lib.sh", "net/mptcp/diag.sh"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -47,7 +47,7 @@ def test_only_scripts_that_a_patch_names_are_kept_beside_mptcps() -> None:
     assert prepare._PATCHED.findall(patch) == ["net/tcp_new.sh"]
 
 
-def test_selftests_with_patches_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selftests_with_patches_are_separate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "compiler_version", lambda: "gcc 12")
     first, second = NamedFile("given/01-a.patch", b"a"), NamedFile("given/01-a.patch", b"b")
     keys = {prepare._key(SOURCE, patches) for patches in ((), (first,), (second,), (first, second))}

@@ -82,7 +82,7 @@ def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None
     done, rounds = execute(tmp_path, experiment_of(tmp_path), hand, jobs=1)
     assert [one.run.label for one in done] == [f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)]
     assert [run.seed for run in Rounds(experiment_of(tmp_path)).first()] == [1, 1, 2, 2, 3, 3]
-    assert rounds.most == len(hand.made) == 6
+    assert rounds.max_runs == len(hand.made) == 6
     again, _ = execute(tmp_path, experiment_of(tmp_path), hand)
     assert all(one.wall_seconds is None for one in again)
     assert len(hand.made) == 6, "what is recorded was made again"
@@ -152,7 +152,7 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
     assert not (tmp_path / "failed.sh").exists()
 
 
-def test_a_hundred_failures_are_told_shortly(tmp_path: Path) -> None:
+def test_a_hundred_failures_are_reported_briefly(tmp_path: Path) -> None:
     run = experiment_of(tmp_path).runs[0]
     done = [CompletedRun(run, error=LabError("no\nluck"))] * 100
     with pytest.raises(LabError) as raised:
@@ -178,7 +178,7 @@ def test_a_damaged_recording_is_an_error_of_its_run_only(tmp_path: Path) -> None
 def test_interrupted(tmp_path: Path) -> None:
     stop, hand = Stop(), Hand(lambda _: 1, seconds=30)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=stop, executor=hand)
-    threading.Timer(0.3, stop.ask).start()
+    threading.Timer(0.3, stop.request).start()
     started = time.monotonic()
     with pytest.raises(RunInterruptedError):
         lab.execute(experiment_of(tmp_path).runs, jobs=2, progress=lambda _: None)
@@ -229,7 +229,7 @@ def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
     text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = execute(tmp_path, experiment_of(tmp_path, text), Hand(_noisy))
     assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
-    assert (rounds.uncertain(), rounds.most) == (1, 14)
+    assert (rounds.uncertain(), rounds.max_runs) == (1, 14)
 
 
 def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:

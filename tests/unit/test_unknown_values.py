@@ -157,7 +157,7 @@ def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
 
 
 def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:
-    with pytest.raises(LabError, match="did not end as it should"):
+    with pytest.raises(LabError, match="did not end properly"):
         captures._check("client-link1", "12 packets captured\n")
     captures._check("client-link1", "12 packets captured\n0 packets dropped by kernel\n")
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Which runs are made, what they are called, and where they are kept. How a plan is carried out is up to engines."""
+"""Selects the runs of an experiment, identifies them and stores their recordings. Engines execute the plans."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The executor for more than one machine: runs are tasks of dask.distributed, recordings come back as bytes.
+"""The executor for several machines: runs are tasks of dask.distributed, and recordings return as bytes.
 
-A worker needs mptcplab, the lab kernel and, to be of use, a CPU of its own. It works out the identity of a run by
-itself and executes it only if that is the client's: then its kernel and programs are the same, and so are the bytes of
-the recording. Nothing is shared but the connection to the scheduler. A worker that dies loses its runs to the others;
-a run that takes several workers with it fails.
+A worker needs mptcplab, the lab kernel and, for speed, its own CPU. It computes the identity of a run itself and
+executes the run only if that equals the client's identity: then its kernel and programs are the same, and so are the
+bytes of the recording. Only the connection to the scheduler is shared. The runs of a worker that dies move to other
+workers; a run with which several workers die fails.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _CONNECT_SECONDS = 15
-_LOOK_SECONDS = 0.25
-#: Workers that may die with a run before it is the run that is suspected.
-_DEATHS = 3
+_POLL_SECONDS = 0.25
+#: Number of workers that may die with a run before the run itself is suspected.
+_MAX_DEATHS = 3
 _LOCAL = "local"
 
 
 @dataclass(frozen=True)
 class WorkerReply:
-    """What a worker answers: the files of the recording by name, or why there is none and what the run left."""
+    """A worker's reply: the files of the recording by name, or the error and the files of the failed run."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    took: RunDuration | None = None
+    duration: RunDuration | None = None
     error: LabError | None = None
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[tuple[Executor, int]]:
-    """An executor for the cluster at ``address``, and how many runs to give it at a time.
+    """Yield an executor for the cluster at ``address``, and the number of runs to submit at a time.
 
     ``local`` and ``local:N`` start workers on this machine, which end with the block.
-    :raises MissingError: without dask.distributed. :raises InputError: when there is no cluster.
+    :raises MissingError: without dask.distributed. :raises InputError: if there is no cluster.
     """
     try:
         import distributed
@@ -67,19 +67,19 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             hint = "start one with `dask scheduler`, then name its address, like tcp://192.0.2.1:8786"
             raise InputError(f"--cluster {address}: there is no scheduler", hint=hint) from error
         except AssertionError as error:
-            # That is how distributed says that its event loop did not begin within 10 s.
-            hint = "the machine may be too busy; try it again"
+            # distributed reports in this way that its event loop did not start within 10 s.
+            hint = "the machine may be too busy; try again"
             raise LabError(f"--cluster {address}: dask.distributed did not start", hint=hint) from error
         threads = sum(client.nthreads().values())
         if not threads:
             raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
-        # Some more than can work, so that a worker that becomes free finds the next run waiting.
+        # More than can run at once, so that a worker that becomes free finds the next run waiting.
         yield ClusterExecutor(client), threads + max(1, threads // 4)
 
 
 @contextlib.contextmanager
 def _local(address: str) -> Iterator[Any]:
-    """Worker processes on this machine, one run each, reachable from this machine only."""
+    """Start worker processes on this machine, one run each, which only this machine can reach."""
     import distributed
 
     _, _, count = address.partition(":")
@@ -93,57 +93,57 @@ def _local(address: str) -> Iterator[Any]:
 
 
 class ClusterExecutor:
-    """Sends jobs to workers. See :class:`mptcplab.campaign.record.Executor`."""
+    """Submits jobs to workers. See :class:`mptcplab.campaign.record.Executor`."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
-        """See :class:`mptcplab.campaign.record.Executor`. :raises LabError: when workers died with this run as well."""
+        """See :class:`mptcplab.campaign.record.Executor`. :raises LabError: also if workers died with this run."""
         key = f"mptcplab-{job.identity.name}-{time.monotonic_ns()}"
         try:
             future = self._client.submit(execute, job.run, job.identity.facts, pure=False, key=key)
             try:
-                sent = self._wait(future, stop)
+                reply = self._wait(future, stop)
             finally:
                 future.cancel()
         except LabError:
             raise
-        except Exception as error:  # What is raised when a connection or a scheduler ends has no base in common.
+        except Exception as error:  # The errors of a lost connection or scheduler have no common base class.
             text = " ".join(str(error).split()) or type(error).__name__
-            raise LabError(f"the cluster lost this run: {text}", hint="see that the scheduler still runs") from error
-        _write(sent.files, folder)
-        if sent.error is not None:
-            raise sent.error
-        assert sent.took is not None
-        return sent.took
+            raise LabError(f"the cluster lost this run: {text}", hint="check that the scheduler still runs") from error
+        _write(reply.files, folder)
+        if reply.error is not None:
+            raise reply.error
+        assert reply.duration is not None
+        return reply.duration
 
     def _wait(self, future: Future[Any], stop: Stop) -> WorkerReply:
         from distributed import KilledWorker
 
-        over = threading.Event()
-        future.add_done_callback(lambda _: over.set())
-        while not over.wait(_LOOK_SECONDS):
-            if stop.asked:
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        while not done.wait(_POLL_SECONDS):
+            if stop.requested:
                 raise RunInterruptedError("interrupted")
-            # A task that was submitted just as the connection broke is never heard of again.
-            if self._client.status == "closed" and not over.is_set():
+            # A task that was submitted just as the connection broke never reports back.
+            if self._client.status == "closed" and not done.is_set():
                 raise ConnectionError("the connection to the scheduler is closed")
         try:
-            sent = future.result()
+            reply = future.result()
         except KilledWorker as error:
             hint = "see the workers' logs: this run may need more memory than they have"
-            raise LabError(f"{_DEATHS + 1} workers died with this run", hint=hint) from error
+            raise LabError(f"{_MAX_DEATHS + 1} workers died with this run", hint=hint) from error
         except ImportError as error:
             hint = "install the same mptcplab on every worker"
             raise LabError(f"a worker cannot execute runs: {error}", hint=hint) from error
-        if not isinstance(sent, WorkerReply):
-            raise LabError("a worker answered what is no recording", hint="install the same mptcplab on every worker")
-        return sent
+        if not isinstance(reply, WorkerReply):
+            raise LabError("a worker's reply is not a recording", hint="install the same mptcplab on every worker")
+        return reply
 
 
 def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
-    """On a worker: make the recording of ``run``, whose identity has to consist of ``facts``."""
+    """Record ``run`` on this worker, if its identity consists of the client's ``facts``."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -156,23 +156,23 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
             folder = place / "run"
             folder.mkdir()
             try:
-                took = LocalExecutor(engines).record(job, folder, stop)
+                duration = LocalExecutor(engines).record(job, folder, stop)
             except (RunInterruptedError, MissingError):
                 raise
             except LabError as error:
                 return WorkerReply(_read(folder), error=error)
-            return WorkerReply(_read(folder), RunDuration(took.virtual_ns, took.wall_seconds, worker.address))
+            return WorkerReply(_read(folder), RunDuration(duration.virtual_ns, duration.wall_seconds, worker.address))
     except MissingError as error:
         return WorkerReply(error=MissingError(f"worker {worker.address}: {error.message}", hint=error.hint))
     except LabError as error:
         return WorkerReply(error=error)
     except OSError as error:
         text = reason(error)
-        return WorkerReply(error=LabError(f"worker {worker.address} cannot work: {text}", hint="see `df` there"))
+        return WorkerReply(error=LabError(f"worker {worker.address} failed: {text}", hint="see `df` there"))
 
 
 def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> LabError:
-    """One sentence: in what the worker differs from the client."""
+    """Return an error that names the differences between the worker and the client."""
     names = []
     for key in sorted(here.keys() | there.keys()):
         mine, other = here.get(key), there.get(key)
@@ -181,23 +181,23 @@ def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> La
         elif mine != other:
             names.append({"recorder": "mptcplab", "plan_sha256": "mptcplab"}.get(key, key))
     text = ", ".join(dict.fromkeys(names))
-    hint = "runs on it would not be the same runs: install the same versions there, and the same kernel"
+    hint = "its runs would have another identity: install the same versions and the same kernel there"
     return LabError(f"worker {address} has another {text} than this machine", hint=hint)
 
 
 @contextlib.contextmanager
 def _until_cancelled() -> Iterator[Stop]:
-    """A wish to end that comes true when the client cancels the task that calls this, or goes away."""
+    """Yield a stop that is requested when the client cancels the task that calls this, or disconnects."""
     from distributed import get_worker
 
-    worker, stop, over = get_worker(), Stop(), threading.Event()
+    worker, stop, done = get_worker(), Stop(), threading.Event()
     key = worker.get_current_task()
 
     def watch() -> None:
-        while not over.wait(_LOOK_SECONDS):
+        while not done.wait(_POLL_SECONDS):
             task = worker.state.tasks.get(key)
             if task is None or task.state != "executing":
-                stop.ask()
+                stop.request()
                 return
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -205,18 +205,18 @@ def _until_cancelled() -> Iterator[Stop]:
     try:
         yield stop
     finally:
-        over.set()
+        done.set()
         watcher.join()
         stop.close()
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """All files below ``folder``, by their names in it."""
+    """Return the contents of all files below ``folder`` by their relative names."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
 
 def _write(files: dict[str, bytes], folder: Path) -> None:
-    """:raises LabError: when a name leads out of ``folder``."""
+    """Write files below ``folder``. :raises LabError: if a name leads out of it."""
     for name, data in files.items():
         path = Path(name)
         if path.is_absolute() or ".." in path.parts:

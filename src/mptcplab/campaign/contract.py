@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What a recording's manifest says of the scenario, for everything that reads recordings.
+"""The description of the scenario in a recording's manifest, for everything that reads recordings.
 
-Readers know nothing else of it: not the scenario's model, and not how plans are made. Lists are in the order of the
-scenario.
+Readers know the scenario only from it: they use neither the scenario's model nor the compiler of plans. Lists are in
+the order of the scenario.
 
-nodes      name, kind, and what the kind says: see NodeBase.told
-links      name, between, mtu; forward and backward as resolved, with the payload that TCP can carry at most, the node
-           and the device whose disciplines shape it (None: nothing does), and the chances of random loss, of which
-           each behaviour has its say (see Behaviour.chances)
-workloads  name, all that the scenario says of it, and its ends (see WorkloadBase.ends)
-paths      by workload: the steps (link, direction) from each link of its sender to each one of its receiver
+nodes      name, kind, and the description by the kind: see NodeBase.description
+links      name, between, mtu; forward and backward as resolved, with the maximum payload rate of TCP, the node and the
+           device whose disciplines shape it (None: not shaped), and the probabilities of random loss, to which each
+           behaviour contributes (see Behaviour.chances)
+workloads  name, all keys of the scenario, and its ends (see WorkloadBase.ends)
+paths      by workload: the steps (link, direction) from each link of its sender to each link of its receiver
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _IP_HEADERS = {"ipv4": 20, "ipv6": 40}
 
 
 def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
-    """Return it for one run. ``ports`` are what the servers of the workloads listen on."""
+    """Return the description for one run. ``ports`` are those on which the servers of the workloads listen."""
     return {
         "nodes": list(_nodes(network)),
         "links": [_link(network, name) for name in network.scenario.links],
@@ -61,36 +61,36 @@ def _link(network: Network, name: str) -> dict[str, Any]:
     mtu = int(link.mtu)
     changed = changing(network)
     sides = {
-        way: {
+        direction: {
             **_dumped(one),
             "payload_bps": _payload_bps(network, one, mtu),
-            "shaped_at": shaper_of(network, name, way, changed),
-            "chances": asdict(_chances(network, name, way, one)),
+            "shaped_at": shaper_of(network, name, direction, changed),
+            "chances": asdict(_chances(network, name, direction, one)),
         }
-        for way, one in zip(DIRECTIONS, (link.forward, link.backward), strict=True)
+        for direction, one in zip(DIRECTIONS, (link.forward, link.backward), strict=True)
     }
     return {"name": name, "between": list(link.between), "mtu": mtu, **sides}
 
 
 def _payload_bps(network: Network, direction: DirectionSettings, mtu: int) -> float | None:
-    """The payload that TCP can carry at most, in full frames; None if nothing limits it."""
+    """Return the maximum payload rate of TCP, in full frames; None if nothing limits it."""
     payload = mtu - _IP_HEADERS[network.scenario.family] - _TCP_HEADER
     limits = (one.payload_bps(direction, payload, full_frame(mtu)) for one in BEHAVIOURS)
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _chances(network: Network, name: str, way: str, direction: DirectionSettings) -> LossChances:
-    """What all behaviours of links together make of a direction."""
-    values: dict[str, Sequence[Any]] = {key: [getattr(direction, key)] for key in VARIABLE_KEYS}
-    if direction.traced is not None:
-        read = direction.traced.read
+def _chances(network: Network, name: str, direction: str, shaping: DirectionSettings) -> LossChances:
+    """Return the probabilities of loss of a direction with all behaviours of links."""
+    values: dict[str, Sequence[Any]] = {key: [getattr(shaping, key)] for key in VARIABLE_KEYS}
+    if shaping.traced is not None:
+        read = shaping.traced.read
         values |= {
             key: [VARIABLE_KEYS[key].quantity(dict(step.values)[key]) for step in read.steps] for key in read.keys
         }
     for event in network.scenario.events:
-        if event.link == name and way in event.directions:
+        if event.link == name and direction in event.directions:
             values |= {key: [*values[key], value] for key, value in event.new.items()}
-    return reduce(lambda before, one: one.chances(direction, values, before), BEHAVIOURS, LossChances())
+    return reduce(lambda before, one: one.chances(shaping, values, before), BEHAVIOURS, LossChances())
 
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
@@ -100,7 +100,7 @@ def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, An
 
 
 def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
-    """From the side that sends, by the name that subflows have there: ``access1>link1``."""
+    """Yield the paths from the side that sends, by the names that subflows have there: ``access1>link1``."""
     workload = network.scenario.workloads[name]
     ends = (workload.sender, workload.receiver)
     sender, receiver = reversed(ends) if type(workload).sends_to_client(_dumped(workload)) else ends
@@ -112,7 +112,7 @@ def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
 
 
 def _steps(network: Network, first: Port, last: Port) -> list[Step] | None:
-    """The directions of links from one port to the other; None if there is no way that begins there."""
+    """Return the directions of links from one port to the other; None if no path begins there."""
     steps: list[Step] = []
     node, link = first.node, first.link
     for _ in network.scenario.links:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run is: everything that can change its result, and the hash of it that names its recording."""
+"""The identity of a run: everything that can change its result, and the hash that names its recording."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from mptcplab.recording.record import FORMAT
 from mptcplab.scenario.load import Run
 
 _LENGTH = 16
-#: Words for people: correcting them does not make another run. The kernel's is one of several names of the same
-#: build, whose hash is a fact of its own.
-_WORDS = {"title", "question", "kernel"}
-#: What executes plans in the lab, turns what it leaves into a recording, and says in the manifest what that is of.
+#: Keys that do not change the run: texts for readers, and the kernel's name, which is one of several names of the same
+#: build. The hash of that build is a separate fact.
+_EXCLUDED_KEYS = {"title", "question", "kernel"}
+#: The code that executes plans in the lab, turns the results into a recording, and describes it in the manifest.
 _RECORDER = ("guest/*.py", "recording/*.py", "campaign/contract.py")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The facts that determine a run, and their hash."""
+    """The facts that determine a run."""
 
     facts: dict[str, Any]
 
     @property
     def name(self) -> str:
-        """Short hash; the name of the recording's folder."""
+        """The short hash of the facts, which is the name of the recording's folder."""
         text = json.dumps(self.facts, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
 def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], tools: Mapping[str, Path]) -> Identity:
-    """The identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
+    """Return the identity of ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
     paths = {**find_programs(plan.uses, tools), "python": Path(sys.executable)}
     return Identity(
         {
@@ -52,7 +52,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
-            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_WORDS)),
+            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS)),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
         }
@@ -61,7 +61,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
 
 @cache
 def _recorder_digest() -> str:
-    """Hash of the code that measures and writes: a change there may change what is recorded."""
+    """Return the hash of the code that measures and records: a change of it may change recordings."""
     digest = hashlib.sha256()
     package = Path(mptcplab.__file__).parent
     for file in sorted(file for pattern in _RECORDER for file in package.glob(pattern)):

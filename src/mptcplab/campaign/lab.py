@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Run an experiment: every run once, several at a time, nothing twice, nothing lost.
+"""Executes the runs of an experiment, several at a time and each once.
 
-Several commands may work in one results folder at the same time: a run that another one is making is put off, and is
-there when its turn comes again. Of every finished run only what its table needs stays in memory.
+Several commands can use one results folder at the same time: a run that another command is recording is postponed, and
+is recorded when its turn comes again. Of every finished run, only the data for its table stays in memory.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from mptcplab.scenario.load import Run
 
 __all__ = ["CompletedRun", "Lab", "Stop", "prepare_engines"]
 
-_LOOK_SECONDS = 0.5
-#: How long to leave a run alone that another command is making.
-_PUT_OFF_SECONDS = 0.2
+_POLL_SECONDS = 0.5
+#: Delay before the next attempt at a run that another command is recording.
+_POSTPONE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
 class CompletedRun:
-    """One run with its recording and what was measured, or why there is none.
+    """One run with its recording and result, or its error.
 
-    ``wall_seconds`` is from its beginning to the end of its measurement, and None when the recording was there
-    already; ``virtual_ns`` counts from the plan's time zero.
+    ``wall_seconds`` includes the computation of the result; None if the run was already recorded. ``virtual_ns`` counts
+    from the plan's time zero.
     """
 
     run: Run
@@ -48,14 +48,14 @@ class CompletedRun:
 
     @property
     def recording(self) -> Recording | None:
-        """Read anew with every use: thousands of open recordings would fill the memory."""
+        """The recording, which is read again at every use: thousands of open recordings would fill the memory."""
         return Recording(self.folder) if self.folder is not None else None
 
 
 class Lab:
-    """Executes runs into one results folder. ``engines`` are all that the runs ask for.
+    """Executes runs into one results folder, with the ``engines`` that the runs need.
 
-    With ``fresh``, recordings that are there already are made again. ``executor`` is where; None is this machine.
+    With ``fresh``, recorded runs are executed again. Without an ``executor``, runs are executed on this machine.
     """
 
     def __init__(
@@ -71,8 +71,8 @@ class Lab:
         engines.check_folder(out.resolve())
         self._store = Store(out)
         self._executor = executor or LocalExecutor(self._engines)
-        self._met: set[str] = set()
-        self._met_lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._seen_lock = threading.Lock()
 
     def execute(
         self,
@@ -82,22 +82,22 @@ class Lab:
         progress: Callable[[CompletedRun], None],
         more: Callable[[CompletedRun], Sequence[Run]] = lambda _: (),
     ) -> list[CompletedRun]:
-        """All ``runs``, in their order, and after them what ``more`` asks for when a run is done.
+        """Execute all ``runs`` in order, and then those that ``more`` returns for a finished run.
 
-        Failed runs have an error; the others are not affected.
-        :raises RunInterruptedError: when the end was asked for; finished runs are kept.
+        Failed runs have an error and do not affect others.
+        :raises RunInterruptedError: if a stop was requested; finished runs are kept.
         """
         with ThreadPoolExecutor(max_workers=jobs) as pool:
             try:
-                results = self._work_off(pool, deque(runs), jobs, progress, more)
+                results = self._execute_all(pool, deque(runs), jobs, progress, more)
             except BaseException:
-                self._stop.ask()  # or the pool would first carry out what was given to it
+                self._stop.request()  # otherwise the pool would first execute all submitted runs
                 raise
-        if self._stop.asked:
-            raise RunInterruptedError("interrupted", hint="the same command goes on where this one ended")
+        if self._stop.requested:
+            raise RunInterruptedError("interrupted", hint="the same command continues where this one stopped")
         return results
 
-    def _work_off(
+    def _execute_all(
         self,
         pool: ThreadPoolExecutor,
         todo: deque[Run],
@@ -106,32 +106,32 @@ class Lab:
         more: Callable[[CompletedRun], Sequence[Run]],
     ) -> list[CompletedRun]:
         results: list[CompletedRun] = []
-        put_off: deque[Run] = deque()
+        postponed: deque[Run] = deque()
         pending: dict[Future[CompletedRun | None], Run] = {}
-        while (todo or put_off or pending) and not self._stop.asked:
-            # Twice as many as can work, so that a thread that becomes free does not wait for this one.
+        while (todo or postponed or pending) and not self._stop.requested:
+            # Submit twice as many as can run, so that a thread that becomes free does not wait for this one.
             while todo and len(pending) < 2 * jobs:
                 run = todo.popleft()
                 pending[pool.submit(self._one, run)] = run
-            seconds = _PUT_OFF_SECONDS if put_off else _LOOK_SECONDS
+            seconds = _POSTPONE_SECONDS if postponed else _POLL_SECONDS
             finished, _ = wait(pending, return_when=FIRST_COMPLETED, timeout=seconds)
             for future in finished:
                 run, done = pending.pop(future), future.result()
                 if done is None:
-                    put_off.append(run)
-                elif not self._stop.asked:
+                    postponed.append(run)
+                elif not self._stop.requested:
                     results.append(done)
                     progress(done)
                     todo.extend(more(done))
-            if put_off and not todo and not finished:
+            if postponed and not todo and not finished:
                 if not pending:
-                    self._stop.wait(_PUT_OFF_SECONDS)
-                todo, put_off = put_off, todo
+                    self._stop.wait(_POSTPONE_SECONDS)
+                todo, postponed = postponed, todo
         return results
 
     def _one(self, run: Run) -> CompletedRun | None:
-        """None when another thread or command is making this recording."""
-        if self._stop.asked:
+        """Execute one run; None if another thread or command is recording it."""
+        if self._stop.requested:
             return CompletedRun(run)
         started = time.monotonic()
         try:
@@ -156,19 +156,21 @@ class Lab:
                     relabelled(Recording(target), labels(run))
                 return CompletedRun(run, target, _measured(target, run))
             with self._store.new_folder(identity) as folder:
-                took: RunDuration = self._executor.record(job, folder, self._stop)
-        self._store.note(identity, wall_seconds=took.wall_seconds, virtual_ns=took.virtual_ns, where=took.where)
+                duration: RunDuration = self._executor.record(job, folder, self._stop)
+        self._store.note(
+            identity, wall_seconds=duration.wall_seconds, virtual_ns=duration.virtual_ns, worker=duration.worker
+        )
         result = _measured(target, run)
-        return CompletedRun(run, target, result, None, time.monotonic() - started, took.virtual_ns)
+        return CompletedRun(run, target, result, None, time.monotonic() - started, duration.virtual_ns)
 
     def _is_first(self, identity: str) -> bool:
-        """Whether this command meets the recording for the first time: two points of a sweep may be the same run."""
-        with self._met_lock:
-            first = identity not in self._met
-            self._met.add(identity)
+        """Return whether this command uses the recording for the first time: two points of a sweep can share a run."""
+        with self._seen_lock:
+            first = identity not in self._seen
+            self._seen.add(identity)
             return first
 
 
 def _measured(folder: Path, run: Run) -> RunResult:
-    """What rows need, by the names of this experiment. :raises LabError: when the recording is damaged."""
+    """Return the result of a recording under the settings of ``run``. :raises LabError: if the recording is damaged."""
     return run_result(Recording(folder), tuple(run.point.settings.items()))

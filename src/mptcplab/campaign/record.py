@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One run, from its plan to its recording: what every executor does, here or on another machine."""
+"""One run from its plan to its recording: the steps of every executor, on this or another machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mptcplab.workload.context import FLOW
 
 @dataclass(frozen=True)
 class Job:
-    """A run with all that it needs to be executed, and its identity on this machine."""
+    """A run with its plan and its identity on this machine."""
 
     run: Run
     plan: Plan
@@ -35,46 +35,46 @@ class Job:
 
 @dataclass(frozen=True)
 class RunDuration:
-    """What an executed run took: virtual time from time zero, wall time, and the worker that did it, if not we."""
+    """The duration of an executed run in virtual time from time zero and in wall time, and the worker, if any."""
 
     virtual_ns: int
     wall_seconds: float
-    where: str = ""
+    worker: str = ""
 
 
 class Executor(Protocol):
-    """Carries out jobs: in this process, or on other machines."""
+    """Executes jobs in this process or on other machines."""
 
     def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
-        """Make the recording of ``job`` in ``folder``, an empty one.
+        """Record ``job`` in ``folder``, which is empty.
 
-        :raises LabError: when the run failed. :raises RunInterruptedError: when ``stop`` was asked for.
+        :raises LabError: if the run fails. :raises RunInterruptedError: if ``stop`` is requested.
         """
 
 
 @dataclass(frozen=True)
 class Engines:
-    """Engines of one kind, by the version of the kernel that scenarios ask for."""
+    """Engines of one kind, by the kernel version in the scenarios."""
 
     name: str
     by_version: Mapping[str, Engine]
 
     def of(self, run: Run) -> Engine:
-        """Return the one for ``run``."""
+        """Return the engine for ``run``."""
         return self.by_version[run.point.scenario.kernel]
 
     def check_folder(self, folder: Path) -> None:
-        """:raises InputError: when they cannot have their files in ``folder``."""
+        """Check that the engines can use ``folder`` for their files. :raises InputError: if they cannot."""
         engine_kinds()[self.name].check_folder(folder)
 
 
 def prepare_engines(
     runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
 ) -> Engines:
-    """An engine for every kernel version that ``runs`` ask for.
+    """Return an engine for every kernel version of ``runs``.
 
-    :raises InputError: when they ask for what engines of this kind cannot do.
-    :raises MissingError: when a kernel is not built.
+    :raises InputError: if a run needs something that engines of this kind cannot do.
+    :raises MissingError: if a kernel is not built.
     """
     runs = list(runs)
     kind = engine_kinds()[name]
@@ -90,7 +90,7 @@ def prepare_engines(
 
 
 def prepare_job(run: Run, engines: Engines) -> Job:
-    """Plan and identity of ``run``. :raises MissingError: when the plan uses a program that this machine lacks."""
+    """Compile and identify ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
     plan = compile_plan(run.point.scenario, seed=run.seed)
     engine = engines.of(run)
     facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools)
@@ -99,7 +99,7 @@ def prepare_job(run: Run, engines: Engines) -> Job:
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Runs labs on this machine, each pinned to a CPU of its own as long as there are enough."""
+    """Runs labs on this machine, each pinned to a separate CPU while there are enough."""
 
     engines: Engines
 
@@ -108,20 +108,20 @@ class LocalExecutor:
         engine = self.engines.of(job.run)
         with leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
-        # As the guest had it, it names the places of this machine's tools, which are no part of a recording.
+        # The guest's version has the paths of this machine's tools, which must not be part of a recording.
         (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 
 
 def labels(run: Run) -> dict[str, Any]:
-    """What a run is called in its experiment. It does not change the result: another sweep may have the same run."""
+    """Return the names of a run in its experiment, which do not change the result: two sweeps can share a run."""
     return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
 
 
 def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    itself = {program.name for program in job.plan.programs if program.argv[0] == FLOW}
+    self_sampling = {program.name for program in job.plan.programs if program.argv[0] == FLOW}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,
@@ -132,5 +132,5 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         **contract(network, ports(run.point.scenario)),
-        "programs": [{**program, "samples_itself": program["name"] in itself} for program in outcome.programs],
+        "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

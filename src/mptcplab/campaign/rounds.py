@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which runs a sweep makes, and which more when a point's result is not yet certain enough.
+"""Selects the runs of a sweep, and further runs of points whose results are not yet certain enough.
 
-Every point goes on by itself, in rounds: when the last run of a round is done, its interval decides whether there is
-another one. That depends on results only, not on the order in which runs end, so the same file makes the same runs with
-any number of jobs, and after any interruption.
+Every point has its own rounds: after the last run of a round, the point's interval decides whether another round
+follows. That depends only on results, not on the order in which runs end. Therefore a file gives the same runs with any
+number of jobs, and after any interruption.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from mptcplab.scenario.load import Experiment, Point, Run
 
 @dataclass
 class _State:
-    """One point: how many runs were asked for, and what came of those that are done, by repeat."""
+    """One point: the number of runs requested so far, and the results of those that are done, by repeat."""
 
     point: Point
-    asked: int = 0
+    requested: int = 0
     results: dict[int, RunResult | None] = field(default_factory=dict)
 
 
 class Rounds:
-    """The runs of ``points``, all of ``experiment``'s by default."""
+    """The runs of ``points``, by default of all points of ``experiment``."""
 
     def __init__(self, experiment: Experiment, points: Sequence[Point] | None = None) -> None:
         self.experiment = experiment
@@ -36,57 +36,64 @@ class Rounds:
 
     @property
     def points(self) -> list[Point]:
-        """In the order of the sweep."""
+        """The points in the order of the sweep."""
         return [state.point for state in self._states.values()]
 
     @property
-    def most(self) -> int:
-        """How many runs there can be."""
+    def max_runs(self) -> int:
+        """The maximum number of runs."""
         return len(self._states) * self.experiment.repeats
 
     def first(self) -> list[Run]:
-        """What every point begins with: all points with the first seed, then with the next.
+        """Return the first round of every point: all points with the first seed, then with the next.
 
-        So what is there so far is about the whole sweep, and it is soon known what the runs of each point cost.
+        Thus partial results cover the whole sweep, and the cost of each point's runs is soon known.
         """
-        return [run for seed in zip_longest(*map(self._ask, self._states.values())) for run in seed if run is not None]
+        return [
+            run
+            for seed in zip_longest(*map(self._next_round, self._states.values()))
+            for run in seed
+            if run is not None
+        ]
 
     def after(self, done: CompletedRun) -> list[Run]:
-        """The next round of a point, when ``done`` was the last of a round and the result is not certain enough.
+        """Return the next round of a point if ``done`` ended a round and the result is not certain enough.
 
-        A point with a failed run gets no more.
+        A point with a failed run gets no further round.
         """
         state = self._states[id(done.run.point)]
         state.results[done.run.repeat] = done.result
-        if self.experiment.until is None or len(state.results) < state.asked:
+        if self.experiment.until is None or len(state.results) < state.requested:
             return []
-        results = [state.results[repeat] for repeat in range(state.asked)]
+        results = [state.results[repeat] for repeat in range(state.requested)]
         good = [result for result in results if result is not None]
-        return [] if len(good) < len(results) or self._is_certain(good) else self._ask(state)
+        return [] if len(good) < len(results) or self._is_certain(good) else self._next_round(state)
 
     def ordered(self, done: Iterable[CompletedRun]) -> list[CompletedRun]:
-        """By point, and by seed within each: as if one run had been made after the other."""
+        """Return the runs by point, and by seed within each, as if they had been executed one after the other."""
         order = {place: number for number, place in enumerate(self._states)}
         return sorted(done, key=lambda one: (order[id(one.run.point)], one.run.repeat))
 
     def uncertain(self) -> int:
-        """How many points ended because the cap was reached."""
+        """Return how many points reached the maximum number of runs without being certain enough."""
         if self.experiment.until is None:
             return 0
         full = [
-            list(state.results.values()) for state in self._states.values() if state.asked == self.experiment.repeats
+            list(state.results.values())
+            for state in self._states.values()
+            if state.requested == self.experiment.repeats
         ]
         return sum(not self._is_certain([one for one in results if one is not None]) for results in full)
 
-    def _ask(self, state: _State) -> list[Run]:
-        until, before = self.experiment.until, state.asked
-        state.asked = self.experiment.repeats if until is None else until.next_total(before)
-        return self.experiment.runs_of(state.point, before, state.asked)
+    def _next_round(self, state: _State) -> list[Run]:
+        until, before = self.experiment.until, state.requested
+        state.requested = self.experiment.repeats if until is None else until.next_total(before)
+        return self.experiment.runs_of(state.point, before, state.requested)
 
     def _is_certain(self, results: Iterable[RunResult]) -> bool:
-        """Whether the interval of every workload is narrow enough."""
+        """Return whether the interval of every workload is narrow enough."""
         until = self.experiment.until
         assert until is not None
         intervals = [row.metrics.get(until.metric) for row in rows_of(results)]
-        # A workload that has no such metric, as UDP has no retransmissions, does not get it from more runs.
+        # More runs do not help a workload that lacks the metric, such as UDP, which has no retransmissions.
         return all(one.is_within(until.share) for one in intervals if one is not None)

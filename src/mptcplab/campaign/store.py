@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A results folder: recordings under the names of their identities, and what is under way.
+"""A results folder: recordings by their identities, and runs in progress.
 
-OUT/runs/IDENTITY/   one recording each; it appears whole, by one rename, or not at all
-    failed/IDENTITY/ what a run left that failed, until it succeeds
-    log.jsonl        when, where and how fast each run was executed: all that is not part of its identity
-    .work/           runs under way; what a killed process left there goes when the next command begins
-    .work/lock       held at the place that an identity names by whoever makes that recording
+OUT/runs/IDENTITY/   one recording each, added complete by one rename
+    failed/IDENTITY/ the files of a failed run, until it succeeds
+    log.jsonl        when, where and how fast each run was executed, which is not part of its identity
+    .work/           runs in progress; the next command removes the files of a killed process
+    .work/lock       locked at the byte of an identity by the process that records it
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PLACES = 1 << 62
 
 
 class Store:
-    """One results folder, made if need be. :raises InputError: when nothing can be written there."""
+    """One results folder, created if it is missing. :raises InputError: if it cannot be written."""
 
     def __init__(self, out: Path) -> None:
         self.out = out.resolve()
@@ -40,7 +40,7 @@ class Store:
         self._log_lock = threading.Lock()
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
-            # Removes leftovers, and finds out now whether anything can be written here.
+            # This removes leftovers, and shows early whether the folder can be written.
             with work_dir("start", self._work), self._log.open("a"):
                 pass
         except OSError as error:
@@ -48,19 +48,19 @@ class Store:
             raise InputError(f"{out}: {reason(error)}", hint=hint) from error
 
     def place(self, identity: str) -> Path:
-        """The folder of a recording, there or not."""
+        """Return the folder of a recording, which need not exist."""
         return self._runs / identity
 
     def claimed(self, identity: str) -> AbstractContextManager[bool]:
-        """Hold the right to make or rename this recording; False when someone else, in any process, has it."""
+        """Hold the lock to create or rename this recording; yield False if another thread or process has it."""
         return locked_place(self._work / "lock", int(identity, 16) % _PLACES)
 
     @contextlib.contextmanager
     def new_folder(self, identity: str) -> Iterator[Path]:
-        """An empty folder to record in; becomes the recording when the block ends well.
+        """Yield an empty folder to record in, which becomes the recording if the block succeeds.
 
-        What a failed run left moves to ``failed/``, which is said in the hint of its error; what an interrupted one
-        left goes, as does all where the disk is full.
+        The files of a failed run move to ``failed/``, which the hint of its error names. Those of an interrupted run,
+        and of a run for which the disk was full, are removed.
         """
         target, failed = self.place(identity), self.out / "failed" / identity
         with work_dir(identity, self._work) as place:
@@ -74,29 +74,30 @@ class Store:
                 if any(folder.iterdir()):
                     finish_failed(folder, error.message)
                     _replace(failed, folder, place / "replaced")
-                    error.hint = f"{error.hint}\n  what it left: {failed}" if error.hint else f"what it left: {failed}"
+                    files = f"files of the failed run: {failed}"
+                    error.hint = f"{error.hint}\n  {files}" if error.hint else files
                 raise
             _replace(target, folder, place / "replaced")
             with contextlib.suppress(OSError):
                 failed.rename(place / "failed")
                 failed.parent.rmdir()
 
-    def note(self, identity: str, *, wall_seconds: float, virtual_ns: int, where: str = "") -> None:
-        """Append a line about an executed run to the log. ``where`` names another machine."""
+    def note(self, identity: str, *, wall_seconds: float, virtual_ns: int, worker: str = "") -> None:
+        """Append a line about an executed run to the log. ``worker`` names the worker that executed it."""
         host = {"kernel": platform.release(), "machine": platform.machine(), "cpus": os.cpu_count()}
         line = {
             "run": identity,
             "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "wall_seconds": round(wall_seconds, 3),
             "virtual_seconds": virtual_ns / 1e9,
-            "host": {"worker": where} if where else host,
+            "host": {"worker": worker} if worker else host,
         }
         with self._log_lock, self._log.open("a") as log:
             log.write(json.dumps(line, sort_keys=True) + "\n")
 
 
 def _replace(target: Path, folder: Path, old: Path) -> None:
-    """Let ``folder`` stand at ``target``, and what stood there at ``old``."""
+    """Move ``folder`` to ``target``, and the previous one to ``old``."""
     with contextlib.suppress(FileNotFoundError):
         target.rename(old)
     target.parent.mkdir(exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What shells complete: scenario files, keys of ``--set``, nodes, studies, kernels.
+"""Shell completion of values: scenario files, keys of ``--set``, nodes, studies, kernels.
 
-Each function here stands as ``shell_complete`` with the parameters that it is for; click calls it when a shell asks.
-Whatever cannot be read meanwhile (a scenario half written) completes to nothing.
+The parameters name these functions as their ``shell_complete``, and click calls them when a shell asks. A file that
+cannot be read, such as a half-written scenario, gives no completions.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from mptcplab.errors import LabError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-_MOST_FILES = 200
-_DEEPEST = 3
-_NOT_LOOKED_INTO = ("results", "node_modules", "__pycache__", "build", "dist")
+_MAX_FILES = 200
+_MAX_DEPTH = 3
+_SKIPPED_FOLDERS = ("results", "node_modules", "__pycache__", "build", "dist")
 
 _Choices = Callable[[click.Context, str], Iterable[str]]
 _Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def _completing(choices: _Choices) -> _Complete:
-    """Make what click calls of a function that returns everything that may stand there."""
+    """Turn a function that returns all valid values into a completion function for click."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         with contextlib.suppress(LabError, OSError):
@@ -43,35 +43,35 @@ def _completing(choices: _Choices) -> _Complete:
 
 @_completing
 def scenario_files(_ctx: click.Context, incomplete: str) -> Iterable[str]:
-    """Scenario files in the folder that was begun, and some folders below; else whatever the shell finds."""
-    begun = Path(incomplete).expanduser() if incomplete.endswith("/") else Path(incomplete).expanduser().parent
+    """Return the scenario files in the folder typed so far and a few levels below it."""
+    typed = Path(incomplete).expanduser() if incomplete.endswith("/") else Path(incomplete).expanduser().parent
     prefix = incomplete[: incomplete.rfind("/") + 1]
     files: list[str] = []
-    for file in _toml_files(begun, _DEEPEST):
-        files.append(prefix + str(file.relative_to(begun)))
-        if len(files) == _MOST_FILES:
+    for file in _toml_files(typed, _MAX_DEPTH):
+        files.append(prefix + str(file.relative_to(typed)))
+        if len(files) == _MAX_FILES:
             break
     return sorted(files)
 
 
 def _toml_files(folder: Path, depth: int) -> Iterator[Path]:
-    """TOML files, those of ``folder`` first; hidden and large folders are not looked into."""
-    below: list[Path] = []
+    """Yield TOML files, those of ``folder`` first; hidden and large folders are skipped."""
+    subfolders: list[Path] = []
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in _NOT_LOOKED_INTO:
+        if path.name.startswith(".") or path.name in _SKIPPED_FOLDERS:
             continue
         if path.suffix == ".toml" and path.name != "pyproject.toml":
             yield path
         elif depth and path.is_dir() and not path.is_symlink():
-            below.append(path)
-    for path in below:
+            subfolders.append(path)
+    for path in subfolders:
         with contextlib.suppress(OSError):
             yield from _toml_files(path, depth - 1)
 
 
 @_completing
 def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
-    """``KEY=`` for every key of the scenario that is named before, and the values of keys that have a choice."""
+    """Return ``KEY=`` for every key of the scenario on the command line, and the values of keys that have choices."""
     file = _scenario_of(ctx)
     if file is None:
         return []
@@ -81,15 +81,15 @@ def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
 
 
 def _scenario_of(ctx: click.Context) -> Path | None:
-    """The scenario that the command line names before."""
+    """Return the scenario file that the command line names."""
     named = ctx.params.get("file") or ctx.params.get("scenario")
-    # An option that still awaits its value has kept click from sorting the other words.
+    # While an option still lacks its value, click has not assigned the other words to parameters.
     named = named or next((word for word in ctx.args if word.endswith(".toml")), None)
     return Path(named) if named else None
 
 
 def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Keys that may be set, with the values that one of them may take when these are few."""
+    """Yield the keys that can be set, with the valid values of those that have choices."""
     from mptcplab.node.transport import Transport
     from mptcplab.scenario.load import load
 
@@ -117,7 +117,7 @@ def _below(part: BaseModel, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]
 
 @_completing
 def nodes(ctx: click.Context, _incomplete: str) -> Iterable[str]:
-    """Nodes of the scenario that is named before."""
+    """Return the nodes of the scenario on the command line."""
     from mptcplab.scenario.load import load
 
     file = _scenario_of(ctx)
@@ -128,7 +128,7 @@ def nodes(ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 @_completing
 def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
-    """``STUDY`` and ``STUDY/TABLE``."""
+    """Return every ``STUDY`` and ``STUDY/TABLE``."""
     from mptcplab.study.load import select, study_names
 
     return [*study_names(), *(selected.name for selected in select(None))]
@@ -136,7 +136,7 @@ def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 @_completing
 def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
-    """Versions of lab kernels: the usual one, and those that are built."""
+    """Return versions of lab kernels: the default one, and those that are built."""
     from mptcplab.kernel.cache import list_kernels
     from mptcplab.kernel.data import DEFAULT_VERSION
 

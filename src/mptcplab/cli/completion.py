@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab completion``, and how bash asks. What may stand for a parameter, :mod:`mptcplab.cli.complete` says."""
+"""``mptcplab completion`` and the completion protocol for bash. :mod:`mptcplab.cli.complete` provides the values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import os
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, get_completion_class
 
-from mptcplab.cli.help import VARIABLE
+from mptcplab.cli.help import COMPLETION_VARIABLE
 
 _PROGRAM = "mptcplab"
 _PLACES = {
     "bash": "~/.local/share/bash-completion/completions/mptcplab",
-    "zsh": "a folder of your $fpath, as _mptcplab",
+    "zsh": "_mptcplab in a folder of your $fpath",
     "fish": "~/.config/fish/completions/mptcplab.fish",
 }
 _EPILOG = """\b
@@ -25,7 +25,7 @@ Examples:
 
 \b
 Files:
-  ~/.local/share/bash-completion/completions/mptcplab    bash (make the folder first)
+  ~/.local/share/bash-completion/completions/mptcplab    bash (create the folder first)
   ~/.zfunc/_mptcplab                                     zsh
   ~/.config/fish/completions/mptcplab.fish               fish
 """
@@ -35,18 +35,18 @@ Files:
 @click.argument("shell", type=click.Choice(list(_PLACES)))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script that makes SHELL complete mptcplab's commands, options and their values.
+    """Print the script with which SHELL completes mptcplab's commands, options and values.
 
-    Scenario files, keys of --set, studies and their tables, and kernels are completed as well.
+    Values are scenario files, keys of --set, nodes, studies and their tables, and kernels.
     """
-    made = get_completion_class(shell)
-    assert made is not None
-    click.echo(f"# Completion of mptcplab for {shell}. It belongs into {_PLACES[shell]}.")
-    click.echo(made(ctx.find_root().command, {}, _PROGRAM, VARIABLE).source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(f"# Completion of mptcplab for {shell}. Save it as {_PLACES[shell]}.")
+    click.echo(completion_class(ctx.find_root().command, {}, _PROGRAM, COMPLETION_VARIABLE).source())
 
 
 class _Bash(BashComplete):
-    """bash cuts words at ``=`` and completes only what follows; and a key that awaits its value wants no blank."""
+    """bash splits words at ``=`` and completes only the part behind it. A key without its value gets no blank."""
 
     source_template = """\
 %(complete_func)s() {
@@ -68,7 +68,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
     def get_completion_args(self) -> tuple[list[str], str]:
         words = os.environ["COMP_WORDS"].split("\n")
         at = int(os.environ["COMP_CWORD"])
-        words += [""] * (at + 1 - len(words))  # the shell takes empty lines off the end
+        words += [""] * (at + 1 - len(words))  # the shell strips empty lines from the end
         whole = _rejoined(words[: at + 1])
         self._shown_from = len(whole[-1]) - len(words[at]) if words[at] != "=" else len(whole[-1])
         return [_unquoted(word) for word in whole[1:-1]], _unquoted(whole[-1])
@@ -79,7 +79,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 def _rejoined(words: list[str]) -> list[str]:
-    """``a``, ``=``, ``b`` as ``a=b``: bash has taken the word apart."""
+    """Join ``a``, ``=``, ``b`` to ``a=b``, which bash has split."""
     whole: list[str] = []
     for index, word in enumerate(words):
         if whole and index > 1 and (word == "=" or words[index - 1] == "="):
@@ -90,7 +90,7 @@ def _rejoined(words: list[str]) -> list[str]:
 
 
 def _unquoted(word: str) -> str:
-    """A word as the command would get it, also while its quotes are open."""
+    """Return a word as the command would receive it, even if a quotation mark is still unclosed."""
     return word.replace("\\", "").replace("'", "").replace('"', "")
 
 

@@ -16,7 +16,15 @@ import click
 from mptcplab.cache import locked
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import RunOptions, check_failures, console, print_table, repeating, running_options, writing
+from mptcplab.cli.common import (
+    RunOptions,
+    check_failures,
+    console,
+    print_table,
+    repeat_command,
+    running_options,
+    writing,
+)
 from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
 from mptcplab.metrics.compare import paired_rows
@@ -46,7 +54,7 @@ Examples:
 @seed_option()
 @repeats_option
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
-@click.option("--links", is_flag=True, help="Show also what every link carried, lost and held.")
+@click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
 @running_options
 def run(
     file: Path,
@@ -63,51 +71,51 @@ def run(
 ) -> None:
     """Run the experiment in FILE and show its table.
 
-    Every point of its sweep runs with every seed. Recordings, table (Markdown, CSV), results.json and figure stay in
-    the results folder; a run that is recorded there is not executed again. While it works, and when it is interrupted,
-    partial.md has what there is so far.
+    Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
+    CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
+    partial.md holds the results so far.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder)
     done = execute(sweep.rounds, folder, RunOptions(jobs, fresh, cluster, engine), partial=sweep.write_partial)
-    # Table and document of two commands that end at the same time must not be mixed.
+    # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done, as_json=as_json, links=links)
-    check_failures(done, partial(repeating, file, overrides), folder)
+    check_failures(done, partial(repeat_command, file, overrides), folder)
 
 
 class _Sweep:
-    """What one command leaves in its results folder, besides recordings."""
+    """The files of one sweep in the results folder, besides its recordings."""
 
     def __init__(self, experiment: Experiment, folder: Path) -> None:
         self.experiment, self.folder = experiment, folder
         self.rounds = Rounds(experiment)
 
     def write_partial(self, done: Sequence[CompletedRun]) -> None:
-        """What there is so far, if it can be written: this is a service, and recordings are what counts."""
+        """Write the results so far. A failure to do so is ignored, since the recordings hold the results."""
         with contextlib.suppress(OSError):
-            self._forget()
+            self._remove_older()
             self._write_partial(done)
 
-    def _forget(self) -> None:
-        """Older results are of other runs, and must not pass for this sweep's."""
+    def _remove_older(self) -> None:
+        """Remove older results: they are of other runs and could be mistaken for this sweep's."""
         for name in ("table.md", "table.csv", "results.json", "figure.svg", "figure.png"):
             (self.folder / name).unlink(missing_ok=True)
 
     def _write_partial(self, done: Sequence[CompletedRun]) -> None:
         results = [one.result for one in done if one.result]
         if results:
-            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.most} runs"
+            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
             table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
             write_text(self.folder / "partial.md", table.to_markdown())
 
     def write(self, done: Sequence[CompletedRun], *, as_json: bool, links: bool) -> None:
-        """Table, document and figures of the finished sweep."""
+        """Write the table, document and figures of the finished sweep, and print the table or the document."""
         (self.folder / "partial.md").unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
         if not results:
-            self._forget()
+            self._remove_older()
             return
         rows = rows_of(results)
         table = self._table(rows, done)
@@ -131,7 +139,7 @@ class _Sweep:
             print_table(one)
         names = ", ".join(file.name for file in (self.folder / "table.md", self.folder / "results.json", *figures))
         console().print(f"\nIn {self.folder}: {names}", markup=False)
-        console().print(f"As one page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
+        console().print(f"For an HTML page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
 
     def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
         found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
@@ -145,11 +153,10 @@ class _Sweep:
             width = f"until the interval of {until.of} is at most ± {until.until}"
             notes.append(f"Runs per point: {until.min} to {until.max}, {width}.")
             if not any(until.metric in row.metrics for row in rows):
-                notes.append(f"[!] Warning: no workload has {until.of}, so every point ended after {until.min} runs.")
+                notes.append(f"[!] Warning: no workload has {until.of}, so every point stopped after {until.min} runs.")
         if uncertain := self.rounds.uncertain():
-            notes.append(
-                f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."
-            )
+            text = f"{uncertain} of {len(self.rounds.points)} points reached the maximum number of runs, less certain."
+            notes.append(f"[!] Warning: {text}")
         if failed := sum(one.result is None for one in done):
             notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
         return replace(table, notes=(*table.notes, *notes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an engine is: something that carries out a plan, and says what it can and what it is."""
+"""The protocol of engines: an engine executes plans, and states its capabilities and its identity."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any, Protocol
 from mptcplab.errors import InputError, LabError
 from mptcplab.plan.model import Plan
 
-#: Of wall time without progress until a run is given up. The slowest honest labs (hundreds of flows, gigabits) move
-#: every few ms.
+#: Wall time without progress after which a run is terminated. The slowest working labs (hundreds of flows, gigabits)
+#: progress every few ms.
 DEFAULT_STALL_SECONDS = 30.0
 
 
 class RunInterruptedError(LabError):
-    """The user, or the system, asked for the end."""
+    """The user or the system interrupted the run."""
 
 
 class DiskFullError(LabError):
-    """The results found no room."""
+    """The disk has no space for the results."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished lab left, besides the files in its folder.
+    """The result of a finished lab, besides the files in its folder.
 
-    ``zero_ns`` is when the plan's time zero was and ``virtual_ns`` when everything was done, both on the engine's
-    clock; times in ``programs`` count from time zero.
+    ``zero_ns`` is the plan's time zero and ``virtual_ns`` the end, both on the engine's clock. Times in ``programs``
+    count from time zero.
     """
 
     programs: list[dict[str, Any]]
@@ -40,55 +40,55 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine can, and what it needs."""
+    """The abilities and needs of an engine."""
 
     virtual_time: bool
-    """Its clock stands still while anything computes, so that a run with the same seed is the same."""
+    """Its clock stops while any process computes, so that a run with the same seed repeats exactly."""
     needs_root: bool
     one_kernel: bool
     """All nodes share one kernel, its memory and its routing cache."""
     chooses_kernel: bool
-    """It runs the kernel that a scenario names, not one that is there."""
+    """It runs the kernel that a scenario names, not that of the machine."""
     features: frozenset[str] | None
-    """What it can do to packets, see :class:`mptcplab.steps.Command`; None: all that a kernel can."""
+    """The effects on packets that it supports, see :class:`mptcplab.steps.Command`; None: all that a kernel has."""
 
     @property
     def has_limits(self) -> bool:
-        """Whether there is something that a scenario could ask for in vain."""
+        """Whether a scenario can need something that the engine lacks."""
         return not self.chooses_kernel or self.features is not None
 
     def check(self, plan: Plan, *, kernel: str | None, name: str) -> None:
-        """``kernel`` is what a scenario asks for, ``name`` what the engine is called.
+        """Check that the engine ``name`` can execute ``plan`` with the scenario's ``kernel``, if it names one.
 
-        :raises InputError: naming what this engine cannot do for ``plan``.
+        :raises InputError: naming the abilities that it lacks.
         """
-        lacking = sorted(set(plan.features) - self.features) if self.features is not None else []
-        if lacking:
-            message = f"the engine '{name}' cannot do to packets what the scenario asks for: {', '.join(lacking)}"
-            raise InputError(message, hint="use another --engine, or take this out of the links and routers")
+        missing = sorted(set(plan.features) - self.features) if self.features is not None else []
+        if missing:
+            message = f"the engine '{name}' does not support what the scenario does to packets: {', '.join(missing)}"
+            raise InputError(message, hint="use another --engine, or remove this from the links and routers")
         if kernel is not None and not self.chooses_kernel:
-            message = f"the engine '{name}' runs the kernel that is there, and the scenario asks for {kernel}"
-            raise InputError(message, hint="use another --engine, or take `kernel` out of the scenario")
+            message = f"the engine '{name}' runs the machine's kernel, and the scenario requires {kernel}"
+            raise InputError(message, hint="use another --engine, or remove `kernel` from the scenario")
 
 
 class Engine(Protocol):
-    """Carries out plans on one kernel."""
+    """Executes plans on one kernel."""
 
     @property
     def tools(self) -> Mapping[str, Path]:
-        """Where the programs of ours are that plans name."""
+        """The paths of our own programs by the names that plans use."""
 
     @property
     def kernel_facts(self) -> Mapping[str, Any]:
-        """What of its kernel is part of a run's identity: at least ``release``, ``key``, ``config_sha256``, ``hz``."""
+        """The facts of its kernel in a run's identity: at least ``release``, ``key``, ``config_sha256``, ``hz``."""
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
-        """Run ``plan``; its files end up in ``folder``, an existing empty one.
+        """Execute ``plan`` and write its files to ``folder``, which is empty.
 
-        ``cpu`` is the processor to stay on. ``stop`` is a descriptor that becomes readable when everything shall end.
-        :raises LabError: when the plan cannot be carried out to its end.
-        :raises DiskFullError: when there was no room for the files.
-        :raises RunInterruptedError: when ``stop`` became readable.
+        ``cpu`` is the processor to use. ``stop`` is a descriptor that becomes readable to request a stop.
+        :raises LabError: if the plan cannot be executed to its end.
+        :raises DiskFullError: if there is no space for the files.
+        :raises RunInterruptedError: if ``stop`` becomes readable.
         """
 
 
@@ -97,10 +97,10 @@ class EngineKind(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it can, whatever the kernel."""
+        """The capabilities of its engines with every kernel."""
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> Engine:
-        """Return an engine for the kernel that a scenario calls ``version``. :raises MissingError: without one."""
+        """Return an engine for the kernel that a scenario calls ``version``. :raises MissingError: if it is missing."""
 
     def check_folder(self, folder: Path) -> None:
-        """:raises InputError: when it cannot have its files in ``folder``."""
+        """Check that the engine can use ``folder`` for its files. :raises InputError: if it cannot."""

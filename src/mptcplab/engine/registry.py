@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of engines, by the names that ``--engine`` takes.
+"""All kinds of engines, by the names for ``--engine``.
 
-A plugin (:mod:`mptcplab.plugins`) that has one calls it ``ENGINE`` and gives its name as ``ENGINE_NAME``.
+A plugin (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,6 @@ DEFAULT_ENGINE = "virtual"
 
 
 def engine_kinds() -> dict[str, EngineKind]:
-    """Return ours and those of plugins."""
+    """Return our engines and those of plugins by name."""
     own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual()}
     return own | {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}

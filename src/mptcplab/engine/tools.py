@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that labs run: ours, compiled on first use and cached; the machine's, found and identified."""
+"""The programs that labs run: ours are compiled on first use and cached; the machine's are found and identified."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.shipped import shipped_folder
 
-#: What compiles our own program.
+#: The programs that compile our own program.
 BUILDERS = ("gcc", "make")
-#: Debian packages of programs that are not in one of their own name; kinds of nodes and workloads add theirs.
+#: Debian packages of programs whose package has another name; kinds of nodes and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
     **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
@@ -31,7 +31,7 @@ _SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def find_program(name: str) -> Path:
-    """Where the guest will find ``name``. :raises MissingError: naming the package that has it."""
+    """Return the path at which the guest finds ``name``. :raises MissingError: naming the package that has it."""
     found = shutil.which(name, path=_SEARCH)
     if found is None:
         raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {package_of(name)}")
@@ -39,17 +39,17 @@ def find_program(name: str) -> Path:
 
 
 def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, Path]:
-    """Where each program is that plans call so: ``tools`` are ours, the others the machine's.
+    """Return the path of each program that plans name: from ``tools`` if it is ours, else from the machine.
 
-    The path manager is left out, since it is a part of the guest.
-    :raises MissingError: when the machine lacks one.
+    The path manager is left out, since it is part of the guest.
+    :raises MissingError: if the machine lacks one.
     """
     return {name: tools[name] if name in tools else find_program(name) for name in names if name != PATH_MANAGER}
 
 
 def package_of(name: str) -> str:
-    """The Debian package that has the program ``name``."""
-    from mptcplab.node.registry import NODE_KINDS  # only now, because these take long
+    """Return the Debian package of the program ``name``."""
+    from mptcplab.node.registry import NODE_KINDS  # late, because these imports take long
     from mptcplab.workload.registry import KINDS
 
     of_nodes = [kind.packages for kind in NODE_KINDS.values()]
@@ -59,17 +59,17 @@ def package_of(name: str) -> str:
 
 @cache
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a program's file, shortened: enough to tell versions apart."""
+    """Return the shortened SHA-256 of a program's file, which distinguishes its versions."""
     return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
 
 
-#: Libraries that programs load without being linked to them: where they lie, from the program's own folder.
+#: Libraries that programs load without being linked to them: patterns relative to the program's folder.
 _LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": "flow-sockopt.so"}
 
 
 @cache
 def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
-    """Fingerprints of all shared libraries that the programs at ``paths`` are linked to, by file name."""
+    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
     done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
     libraries = {word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
@@ -79,9 +79,9 @@ def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
 
 
 def flow_program() -> Path:
-    """Our workload program, compiled when its source or the compiler changed.
+    """Return the path of our workload program, compiled again if its source or the compiler changed.
 
-    :raises MissingError: without a compiler. :raises LabError: when it does not compile.
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
     source = _flow_source()
     compiler = find_program("gcc")
@@ -110,6 +110,6 @@ def _compile(source: Path, program: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise LabError(f"`flow` does not compile: {last}", hint=f"try it: {' '.join(command)}")
+            raise LabError(f"`flow` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
         program.parent.parent.mkdir(parents=True, exist_ok=True)
         os.rename(work / "flow", program.parent)

@@ -17,7 +17,7 @@ _HEADER = struct.Struct("=BB2x")
 
 
 class Family:
-    """One family: commands, and the notices of one of its groups on a socket of their own."""
+    """One family: its commands, and the notices of one of its groups on a separate socket."""
 
     def __init__(self, name: str, group: str) -> None:
         self._commands = Netlink(GENERIC)
@@ -38,7 +38,7 @@ class Family:
         raise OSError(f"netlink family {name} has no group {group}")
 
     def command(self, number: int, *parts: bytes) -> int:
-        """Carry out one command; 0, or the number of the error."""
+        """Execute one command; return 0 or the number of the error."""
         try:
             self._commands.ask(self._number, _HEADER.pack(number, 1) + b"".join(parts), ACK)
         except RefusedError as error:
@@ -46,6 +46,6 @@ class Family:
         return 0
 
     def read(self) -> Iterator[tuple[int, dict[int, memoryview]]]:
-        """Return the notices of one packet: command and attributes."""
+        """Yield the command and attributes of each notice in one packet."""
         for _, body in self.notices.messages():
             yield body[0], dict(attributes(body[_HEADER.size :]))

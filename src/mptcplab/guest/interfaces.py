@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Interfaces and their addresses, as they come and go. Layouts: include/uapi/linux/{rtnetlink,if_link,if_addr}.h."""
+"""Follows interfaces and their addresses. Layouts: include/uapi/linux/{rtnetlink,if_link,if_addr}.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ADDRESS = struct.Struct("=4xi")
 
 
 class Interfaces:
-    """Which interfaces of this namespace can be used, and which addresses they have. ``notices`` is worth polling."""
+    """The usable interfaces of this namespace, and their addresses. Poll ``notices`` for changes."""
 
     def __init__(self) -> None:
         self.running: dict[str, bool] = {}
@@ -30,7 +30,7 @@ class Interfaces:
         asker.close()
 
     def read(self) -> None:
-        """Take note of the notices of one packet."""
+        """Process the notices of one packet."""
         for kind, body in self.notices.messages():
             self._note(kind, body)
 
@@ -48,5 +48,5 @@ class Interfaces:
             (held.add if kind == _NEW_ADDRESS else held.discard)(address)
 
     def usable(self, name: str, address: str) -> bool:
-        """Whether ``name`` is up, has its carrier and this address."""
+        """Return whether ``name`` is up, has a carrier and has this address."""
         return self.running.get(name, False) and address in self.addresses.get(self.index.get(name, -1), ())

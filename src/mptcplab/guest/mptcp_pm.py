@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The kernel's interface for path managers in user space: its commands and events.
 
-Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel tells events of every connection of the namespace, and takes
-commands for those that were opened with ``net.mptcp.path_manager = userspace``.
+Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel reports events of every connection of the namespace, and
+accepts commands for those that were opened with ``net.mptcp.path_manager = userspace``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ End = tuple[str, int]
 
 
 class Event:
-    """One event: its ``name``, and what the kernel tells of it. What it does not tell is 0 or empty."""
+    """One event: its ``name`` and attributes. Attributes that the kernel does not report are 0 or empty."""
 
     def __init__(self, name: str, described: dict[int, memoryview]) -> None:
         self.name = name
@@ -47,14 +47,14 @@ class Event:
 
 
 class Kernel:
-    """The kernel's side. Every command returns 0, or the number of the error."""
+    """The kernel's path manager interface. Every command returns 0 or the number of the error."""
 
     def __init__(self) -> None:
         self._family = Family("mptcp_pm", "mptcp_pm_events")
         self.notices = self._family.notices
 
     def events(self) -> Iterator[Event]:
-        """The events of one packet."""
+        """Yield the events of one packet."""
         for command, described in self._family.read():
             if command in _EVENTS:
                 yield Event(_EVENTS[command], described)
@@ -62,7 +62,7 @@ class Kernel:
     def create(
         self, token: int, local: str, number: int, interface: int, remote: End, rem_id: int, *, backup: bool
     ) -> int:
-        """Open a subflow from ``local``, whose number in the protocol is ``number``."""
+        """Open a subflow from ``local``, whose address ID is ``number``."""
         flags = _SUBFLOW | (_BACKUP if backup else 0)
         own = _address(_ADDR, (local, 0), number=number, flags=flags, interface=interface)
         return self._family.command(_CREATE, own, _token(token), _address(_ADDR_REMOTE, remote, number=rem_id))
@@ -72,16 +72,16 @@ class Kernel:
         return self._family.command(_DESTROY, _address(_ADDR, local), _token(token), _address(_ADDR_REMOTE, remote))
 
     def announce(self, token: int, address: str, number: int) -> int:
-        """Tell the other side of an address (ADD_ADDR)."""
+        """Announce an address to the peer (ADD_ADDR)."""
         own = _address(_ADDR, (address, 0), number=number, flags=_SIGNAL)
         return self._family.command(_ANNOUNCE, own, _token(token))
 
     def remove(self, token: int, number: int) -> int:
-        """Tell the other side that an address has gone (REMOVE_ADDR)."""
+        """Withdraw an address at the peer (REMOVE_ADDR)."""
         return self._family.command(_REMOVE, _token(token), integer_attribute(_LOC_ID, number, 1))
 
     def prefer(self, token: int, local: End, remote: End, *, backup: bool) -> int:
-        """Tell the other side how a subflow is to be used (MP_PRIO)."""
+        """Set the priority of a subflow at the peer (MP_PRIO)."""
         own = _address(_ADDR, local, flags=_BACKUP if backup else 0)
         return self._family.command(_SET_FLAGS, own, _token(token), _address(_ADDR_REMOTE, remote))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Netlink by hand: the sockets, and the one codec of messages and attributes. No other module of the guest has its own.
+"""Netlink: the sockets, and the codec of messages and attributes that all modules of the guest use.
 
 Layouts: include/uapi/linux/netlink.h. Numbers are in the machine's byte order, attributes are padded to 4 bytes.
 """
@@ -32,12 +32,12 @@ _NESTED, _KIND = 0x8000, 0x3FFF
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
 _LARGEST = 1 << 18
-#: A number of the kernel's choice: a socket without one is taken for the sender of notices, and gets none.
+#: Lets the kernel choose the port: a socket without a port is treated as the sender of notices, and gets none.
 _ANY = (0, 0)
 
 
 class RefusedError(OSError):
-    """The kernel's answer to a request is an error. It has no ``errno``: no system call failed."""
+    """The kernel replied to a request with an error. It has no ``errno``, since no system call failed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"the kernel refuses a request of netlink: {errno.errorcode.get(number, number)}")
@@ -45,7 +45,7 @@ class RefusedError(OSError):
 
 
 class Netlink:
-    """One socket, for requests or for the notices of ``groups``. It belongs to the namespace that it is created in."""
+    """One socket, for requests or for the notices of ``groups``. It belongs to the namespace in which it is created."""
 
     def __init__(self, protocol: int, groups: Sequence[int] = ()) -> None:
         self._socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol)
@@ -56,14 +56,14 @@ class Netlink:
             self._socket.setsockopt(_SOL_NETLINK, _ADD_MEMBERSHIP, group)
 
     def ask(self, kind: int, body: bytes, flags: int) -> memoryview:
-        """Return the body of the first answer to a request. :raises RefusedError: when that is an error."""
+        """Return the body of the first answer to a request. :raises RefusedError: if that is an error."""
         self._send(kind, body, flags)
         answer, content = next(self.messages())
         _raise_error(answer, content)
         return content
 
     def dump(self, kind: int, body: bytes) -> Iterator[tuple[int, memoryview]]:
-        """Return kind and body of all that the kernel lists. :raises RefusedError: when it does not."""
+        """Yield kind and body of all messages of a dump. :raises RefusedError: if the kernel refuses it."""
         self._send(kind, body, _DUMP)
         while True:
             for answer, content in self.messages():
@@ -73,7 +73,7 @@ class Netlink:
                 yield answer, content
 
     def messages(self) -> Iterator[tuple[int, memoryview]]:
-        """Wait for one packet, and return kind and body of each of its messages."""
+        """Wait for one packet, and yield kind and body of each of its messages."""
         data = memoryview(self._socket.recv(_LARGEST))
         start = 0
         while start < len(data):
@@ -82,7 +82,7 @@ class Netlink:
             start += _padded(length)
 
     def close(self) -> None:
-        """Give the socket up."""
+        """Close the socket."""
         self._socket.close()
 
     def _send(self, kind: int, body: bytes, flags: int) -> None:
@@ -90,7 +90,7 @@ class Netlink:
 
 
 def _raise_error(answer: int, content: memoryview) -> None:
-    """An acknowledgement is an error with the number 0."""
+    """Raise the error of an answer, if it has one: an acknowledgement is an error with the number 0."""
     if answer == _ERROR and (number := int.from_bytes(content[:4], sys.byteorder, signed=True)):
         raise RefusedError(-number)
 
@@ -115,7 +115,7 @@ def nested(kind: int, *parts: bytes) -> bytes:
 
 
 def attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Return kind and value of each attribute."""
+    """Yield kind and value of each attribute."""
     start = 0
     while start < len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, start)
@@ -124,17 +124,17 @@ def attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def integer(raw: memoryview) -> int:
-    """Return the number that an attribute has."""
+    """Return the number in an attribute."""
     return int.from_bytes(raw, sys.byteorder)
 
 
 def text(raw: memoryview) -> str:
-    """Return the name that an attribute has, which ends with a zero byte."""
+    """Return the text in an attribute, which ends with a zero byte."""
     return bytes(raw).rstrip(b"\0").decode()
 
 
 def address_text(raw: bytes | memoryview) -> str:
-    """Return an address as people write it; IPv4 inside IPv6 as IPv4."""
+    """Return the text form of an address; IPv4-mapped IPv6 addresses become IPv4."""
     if len(raw) == 16 and raw[:12] != bytes(10) + b"\xff\xff":
         return inet_ntop(AF_INET6, raw)
     return inet_ntop(AF_INET, raw[-4:])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Samples of every established TCP socket of a node, by the kernel's socket diagnosis (what ``ss -ti`` shows).
+"""Samples every established TCP socket of a node by the kernel's socket diagnosis (the data of ``ss -ti``).
 
-An MPTCP subflow is a TCP socket with an upper-layer protocol attached, whose token names its connection. Layouts:
+An MPTCP subflow is a TCP socket with an upper-layer protocol, whose token identifies its connection. Layouts:
 include/uapi/linux/inet_diag.h, tcp.h (struct tcp_info), mptcp.h (MPTCP_SUBFLOW_ATTR_*).
 """
 
@@ -18,13 +18,13 @@ _SOCK_DIAG_BY_FAMILY = 20
 _INFO, _CONG, _ULP_INFO = 2, 4, 19
 _ULP_MPTCP = 3
 _SUBFLOW = {2: "token", 8: "flags", 9: "id_remote", 10: "id_local"}
-#: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: all that may carry or have carried data.
+#: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: all states in which data was or can be carried.
 _STATES = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11
 
 _REQUEST = struct.Struct("=BBBBI48x")
 _MESSAGE = struct.Struct("=BBBB2s2s16s16sI8xIIIII")
 
-#: Offsets of struct tcp_info: the fields that are recorded. All have been there since Linux 5.5.
+#: Offsets of the recorded fields in struct tcp_info. All exist since Linux 5.5.
 _TCP_INFO: dict[str, tuple[int, str]] = {
     "rto_us": (8, "I"),
     "snd_mss": (16, "I"),
@@ -53,22 +53,22 @@ _TCP_INFO: dict[str, tuple[int, str]] = {
 
 
 class SocketSampler:
-    """Asks one node. Create it inside the node's namespace: a socket stays where it was opened."""
+    """Samples one node. Create it inside the node's namespace, to which its socket then belongs."""
 
     def __init__(self, node: str) -> None:
         self.node = node
         self._netlink = Netlink(SOCK_DIAG)
 
     def sample(self, time_ns: int) -> Iterator[dict[str, Any]]:
-        """One row per socket, in an order that does not depend on addresses in memory."""
+        """Yield one row per socket, in an order that does not depend on addresses in memory."""
         rows = [row for family in (AF_INET, AF_INET6) for row in self._dump(family)]
         rows.sort(key=lambda row: (row["local"], row["remote"]))
         for row in rows:
             yield {"time_ns": time_ns, "node": self.node, **row}
 
     def _dump(self, family: int) -> Iterator[dict[str, Any]]:
-        wanted = 1 << (_INFO - 1) | 1 << (_CONG - 1)  # the kernel tells of MPTCP only with the first
-        body = _REQUEST.pack(family, IPPROTO_TCP, wanted, 0, _STATES)
+        extensions = 1 << (_INFO - 1) | 1 << (_CONG - 1)  # the kernel reports MPTCP only with the first
+        body = _REQUEST.pack(family, IPPROTO_TCP, extensions, 0, _STATES)
         for _, answer in self._netlink.dump(_SOCK_DIAG_BY_FAMILY, body):
             yield _row(answer)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Start programs at fixed addresses: User-Mode Linux makes its memory larger by a gap that is random otherwise."""
+"""Starts programs at fixed addresses: the memory of User-Mode Linux includes a gap that would otherwise be random."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _QUERY = 0xFFFFFFFF
 
 @contextlib.contextmanager
 def fixed_addresses() -> Iterator[None]:
-    """Have no addresses randomised in programs that this thread starts meanwhile, where that is allowed.
+    """Disable address randomisation in programs that this thread starts while inside, if that is allowed.
 
-    Up to Linux 6.12, linux_main() of arch/um adds the gap before the heap, up to 32 MB, to the lab's memory, and limits
-    that follow memory, such as tcp_mem, differ from boot to boot. Later kernels do this by themselves. Containers may
-    forbid it; then these limits vary with 6.12.
+    Up to Linux 6.12, linux_main() of arch/um adds the gap before the heap, up to 32 MB, to the lab's memory. Limits
+    that depend on memory, such as tcp_mem, then differ from boot to boot. Later kernels disable it themselves.
+    Containers may forbid it; then these limits vary with 6.12.
     """
     before = _libc.personality(_QUERY)
     changed = before >= 0 and _libc.personality(before | _NOT_RANDOM) >= 0

@@ -21,14 +21,14 @@ from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
 
-_LOOK_SECONDS = 0.25
+_POLL_SECONDS = 0.25
 _SHOWN_LINES = 12
-_FULL = "no space left on device"
-_MORE_ROOM = "see `df`: results need more room; the same command goes on with what is recorded"
-#: Of what fails in a run, or while the network of one is set up.
+_DISK_FULL = "no space left on device"
+_DISK_FULL_HINT = "see `df`: results need more space; the same command continues and keeps the recorded runs"
+#: For an error in a run, or while its network is set up.
 PLAN_HINT = "see the plan: `mptcplab plan FILE`"
-#: On the console, by the guest's first process, when it cannot write a report.
-_GUEST_SAYS = "mptcplab: "
+#: The prefix of a message on the console by the guest's first process, if it cannot write a report.
+_GUEST_PREFIX = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
 
 
@@ -51,12 +51,12 @@ class VirtualEngine:
         }
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
-        """Run ``plan``; the guest's files end up in ``folder``, an existing empty one, as does what the kernel printed.
+        """Execute ``plan``; write the guest's files and the kernel's messages to ``folder``, which is empty.
 
-        ``stop`` is a descriptor that becomes readable when everything shall end.
-        :raises LabError: when the lab cannot be run to its end, with the end of the console; the files are there still.
-        :raises DiskFullError: when there was no room for them.
-        :raises RunInterruptedError: when ``stop`` became readable.
+        ``stop`` is a descriptor that becomes readable to request a stop.
+        :raises LabError: if the lab does not run to its end; it has the end of the console, and the files remain.
+        :raises DiskFullError: if there is no space for the files.
+        :raises RunInterruptedError: if ``stop`` becomes readable.
         """
         self._write_plan(plan, folder)
         boot = Boot(
@@ -69,7 +69,7 @@ class VirtualEngine:
         )
         started = time.monotonic()
         with Machine(boot) as machine:
-            verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _LOOK_SECONDS, stop)
+            verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
         report = read_report(folder, machine, verdict, hint=PLAN_HINT)
         return Outcome(
@@ -86,7 +86,7 @@ class VirtualEngine:
 
 
 class Virtual:
-    """The kind of engine that this is."""
+    """The kind of engine that runs the lab kernel in virtual time."""
 
     capabilities = Capabilities(
         virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=True, features=None
@@ -102,20 +102,20 @@ class Virtual:
 
 
 def package_folder() -> Path:
-    """Where the guest finds its program: the folder with our package in it."""
+    """Return the folder that contains our package, where the guest finds its program."""
     return Path(mptcplab.__file__).resolve().parent.parent
 
 
 def exposed_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
-    """Those of our own folders, and of ``needed``, that the guest's private /tmp and /run would hide."""
+    """Return our own folders and those of ``needed`` that the guest's private /tmp and /run would hide."""
     folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
 
 
 def read_report(folder: Path, machine: Machine, verdict: str | None, *, hint: str | None) -> dict[str, Any]:
-    """The guest's own report. :raises LabError: in one sentence, when there is none or it is bad news.
+    """Return the guest's report. :raises LabError: if there is none, or if it reports an error.
 
-    ``hint`` is that of bad news without a hint of its own.
+    ``hint`` is for errors that have no hint of their own.
     """
     if verdict is None:
         try:
@@ -125,38 +125,39 @@ def read_report(folder: Path, machine: Machine, verdict: str | None, *, hint: st
         else:
             if "error" not in report:
                 return report
-            raise _described(report, hint)
-    if _FULL in verdict:
-        raise DiskFullError(verdict, hint=_MORE_ROOM)
+            raise _reported_error(report, hint)
+    if _DISK_FULL in verdict:
+        raise DiskFullError(verdict, hint=_DISK_FULL_HINT)
     raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
 
 
-def _described(report: dict[str, Any], hint: str | None) -> LabError:
+def _reported_error(report: dict[str, Any], hint: str | None) -> LabError:
     message = str(report["error"])
     if "traceback" in report:
-        return LabError(message, hint=f"report this, with the lines below\n{report['traceback']}")
-    if _FULL in message.lower():
-        return DiskFullError(message, hint=_MORE_ROOM)
+        return LabError(message, hint=f"report this with the lines below\n{report['traceback']}")
+    if _DISK_FULL in message.lower():
+        return DiskFullError(message, hint=_DISK_FULL_HINT)
     return LabError(message, hint=report.get("hint") or hint)
 
 
 def _death(machine: Machine) -> str:
+    """Return why the lab ended without a report."""
     for line in machine.console.text.splitlines():
-        if line.startswith(_GUEST_SAYS):
-            return line.removeprefix(_GUEST_SAYS)
+        if line.startswith(_GUEST_PREFIX):
+            return line.removeprefix(_GUEST_PREFIX)
         if "Kernel mode signal 7" in line:  # SIGBUS
-            return "there was no room left for the memory of the lab, which lies in /dev/shm or TMPDIR"
+            return "there was no space left for the lab's memory, which is in /dev/shm or TMPDIR"
         if "Kernel panic" in line:
             return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
         if "out of memory" in line.lower():
             return "the lab ran out of memory"
     status = machine.status
     if status is None:
-        return "the lab kernel ended without a result (its exit status is not known)"
+        return "the lab kernel ended without a result (its exit status is unknown)"
     if status == -signal.SIGKILL:
-        return "the lab kernel was killed (SIGKILL), by hand or since this machine ran out of memory"
-    how = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
-    return f"the lab kernel ended without a result ({how})"
+        return "the lab kernel was killed (SIGKILL), by a user or because this machine ran out of memory"
+    cause = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    return f"the lab kernel ended without a result ({cause})"
 
 
 def _indented(console: Console) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The lab kernel as a process of this machine: its command line, its virtual clock, its end.
+"""The lab kernel as a process of this machine: its command line, its virtual clock, its exit.
 
-The kernel runs pinned to one CPU (its processes take turns, and moving between CPUs makes every turn several times
-slower), in a session of its own, without core dumps, and is killed by the host kernel should this process die.
+The kernel runs pinned to one CPU (its processes take turns, and every turn is several times slower if they move between
+CPUs), in its own session and without core dumps. The host kernel kills it if this process dies.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from mptcplab.kernel import KernelBuild
 #: 2025-01-01 00:00:00 UTC: the wall clock of every lab at boot.
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
 _MEMORY = "1G"
-_LONGEST_CONSOLE = 1 << 20
-#: hostfs takes names of up to 4096 bytes, and those of recordings come on top.
-_LONGEST_FOLDER = 3000
-#: A script's first line, see BINPRM_BUF_SIZE.
-_LONGEST_PYTHON = 240
-#: Stands for our process in _LAUNCHERS.
+_MAX_CONSOLE_BYTES = 1 << 20
+#: hostfs accepts names of up to 4096 bytes, which include the names of files in the recording.
+_MAX_FOLDER_BYTES = 3000
+#: A script's first line is limited, see BINPRM_BUF_SIZE.
+_MAX_PYTHON_BYTES = 240
+#: The placeholder for our process id in _LAUNCHERS.
 _PARENT = "PARENT"
-#: The signal at our death only comes to who has asked for it: a shell sees that we had not died before that.
+#: A process gets the signal at our death only after it has asked for it. The shell checks that we were alive then.
 _GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', _PARENT)
 _LAUNCHERS = (*_GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
 
 
 @dataclass(frozen=True)
 class Boot:
-    """What a lab kernel is started with.
+    """The parameters of a lab kernel's start.
 
-    ``folder`` is the only host folder that the guest may write; ``source`` is where our package lies; ``exposed`` are
-    folders that the guest must see although they are below /tmp or /run; ``terminal`` is a socket that the guest has
-    as /dev/tty1.
+    ``folder`` is the only host folder that the guest can write. ``source`` is the folder of our package. ``exposed``
+    are folders that the guest must see although they are below /tmp or /run. ``terminal`` is a socket that becomes the
+    guest's /dev/tty1.
     """
 
     kernel: KernelBuild
@@ -59,28 +59,28 @@ class Boot:
 
 @dataclass
 class Console:
-    """What the guest printed; of a flood, the beginning and the end."""
+    """The guest's console output. If it is very long, only the beginning and the end are kept."""
 
     _kept: bytearray = field(default_factory=bytearray)
 
     def add(self, data: bytes) -> None:
-        """Append, forgetting the middle when it grows too long."""
+        """Append output, and drop the middle if there is too much."""
         self._kept += data
-        if len(self._kept) > 2 * _LONGEST_CONSOLE:
-            del self._kept[_LONGEST_CONSOLE // 2 : -_LONGEST_CONSOLE // 2]
+        if len(self._kept) > 2 * _MAX_CONSOLE_BYTES:
+            del self._kept[_MAX_CONSOLE_BYTES // 2 : -_MAX_CONSOLE_BYTES // 2]
 
     @property
     def text(self) -> str:
-        """Everything kept, with plain line ends."""
+        """The output that was kept, with plain line ends."""
         return self._kept.decode("utf-8", errors="replace").replace("\r\n", "\n")
 
     def tail(self, lines: int) -> str:
-        """The last lines that say something."""
+        """Return the last lines that are not blank."""
         return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
 
 
 class Machine:
-    """A running lab kernel. Use as a context manager: leaving it ends everything."""
+    """A running lab kernel. Use it as a context manager, which kills the kernel at its end."""
 
     def __init__(self, boot: Boot) -> None:
         self.console = Console()
@@ -117,10 +117,10 @@ class Machine:
         os.close(self._pidfd)
 
     def wait(self, seconds: float, *, stop: int | None = None, also: Sequence[int] = ()) -> bool:
-        """Wait until the machine is off; False after ``seconds``, or when ``stop`` or one of ``also`` is readable."""
+        """Wait until the machine is off; return False after ``seconds``, or if ``stop`` or ``also`` is readable."""
         watched = [self._pidfd, self._output, *([stop] if stop is not None else []), *also]
         ready, _, _ = select.select(watched, [], [], seconds)
-        if self._pidfd in ready:  # first, because the pipe of an ended process is readable for ever
+        if self._pidfd in ready:  # first, because the pipe of an exited process stays readable
             self._process.wait()
             self._drain()
             return True
@@ -130,11 +130,11 @@ class Machine:
 
     @property
     def status(self) -> int | None:
-        """Exit status of the process, negative for a signal; None while it runs."""
+        """The exit status of the process, negative for a signal; None while it runs."""
         return self._process.returncode
 
     def virtual_ns(self) -> int | None:
-        """The virtual clock, read from the kernel's memory: no help of the guest is needed. None if it has ended."""
+        """Return the virtual clock, read from the kernel's memory without help of the guest; None after its exit."""
         try:
             with open(f"/proc/{self._process.pid}/mem", "rb", buffering=0) as memory:
                 memory.seek(self._clock_address)
@@ -143,7 +143,7 @@ class Machine:
             return None
 
     def is_stopped(self) -> bool:
-        """Whether somebody has stopped it, by SIGSTOP or by a debugger: its time stands still without its fault."""
+        """Return whether SIGSTOP or a debugger has stopped the process, which also stops its virtual time."""
         try:
             stat = Path(f"/proc/{self._process.pid}/stat").read_text()
         except OSError:
@@ -151,15 +151,15 @@ class Machine:
         return stat.rpartition(")")[2].split()[0] in ("T", "t")
 
     def pause(self) -> None:
-        """Stop the machine where it is. It does not notice: its time is its own."""
+        """Stop the process. The guest does not notice, since its clock is virtual."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on after `pause`."""
+        """Continue the process after `pause`."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """End every process of the machine at once."""
+        """Kill every process of the machine."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -178,17 +178,18 @@ def _launchers() -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """UML keeps the guest's memory in an unlinked file, which must be mapped executable: not every /dev/shm can be."""
+    """Return the kernel's environment. TMPDIR is where UML maps the guest's memory from an unlinked file."""
     return {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "TMPDIR": str(memory_folder())}
 
 
 def memory_folder() -> Path:
-    """Where the guest's memory file goes: /dev/shm, or a disk when that is too small (Docker's) or mounted noexec.
+    """Return the folder for the guest's memory file, which is mapped executable.
 
-    The file grows as the guest uses its memory. Where it cannot grow the lab dies in the middle, so there has to be
-    room for all of it. :raises MissingError: when there is no such folder.
+    It is /dev/shm, or a disk if that is too small (as in Docker) or mounted noexec. The file grows as the guest uses
+    its memory. If it cannot grow, the lab dies, so there must be space for all of it.
+    :raises MissingError: if there is no such folder.
     """
-    room = 0
+    most_free = 0
     for folder in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/var/tmp")):
         with contextlib.suppress(OSError):
             place = os.statvfs(folder)
@@ -197,13 +198,13 @@ def memory_folder() -> Path:
             free = place.f_bavail * place.f_frsize
             if free >= _memory_bytes():
                 return folder
-            room = max(room, free)
-    if room:
-        needs = f"{_memory_bytes() >> 20} MiB of memory of a lab, at most {room >> 20} MiB are free"
-        hint = "make /dev/shm larger (docker run --shm-size=2g), or set TMPDIR"
-        raise MissingError(f"no temporary folder has room for the {needs}", hint=hint)
+            most_free = max(most_free, free)
+    if most_free:
+        needs = f"{_memory_bytes() >> 20} MiB of a lab's memory; at most {most_free >> 20} MiB are free"
+        hint = "enlarge /dev/shm (docker run --shm-size=2g), or set TMPDIR"
+        raise MissingError(f"no temporary folder has space for the {needs}", hint=hint)
     hint = "mount /dev/shm or /tmp without noexec, or set TMPDIR"
-    raise MissingError("no temporary folder lets a program map its memory executable", hint=hint)
+    raise MissingError("no temporary folder allows executable memory mappings", hint=hint)
 
 
 def _memory_bytes() -> int:
@@ -211,12 +212,12 @@ def _memory_bytes() -> int:
 
 
 def virtual_clock_address(kernel: KernelBuild) -> int:
-    """Address of ``time_travel_time`` (arch/um/kernel/time.c) in the kernel's own, fixed, address space."""
+    """Return the address of ``time_travel_time`` (arch/um/kernel/time.c) in the kernel's fixed address space."""
     try:
         symbols = kernel.system_map.read_text()
     except OSError as error:
         raise MissingError(f"kernel {kernel.release} has no System.map", hint="mptcplab kernel build") from error
-    # A regular expression alone takes ten times as long, with every run, for 60,000 lines.
+    # A regular expression over all 60,000 lines would take ten times as long, in every run.
     line = symbols.partition(" time_travel_time\n")[0].rpartition("\n")[2]
     found = re.fullmatch(r"([0-9a-f]+) .", line)
     if found is None:
@@ -226,25 +227,28 @@ def virtual_clock_address(kernel: KernelBuild) -> int:
 
 
 def check_folder(folder: Path) -> None:
-    """:raises InputError: when a lab cannot have its files in ``folder``."""
+    """Check that a lab can use ``folder`` for its files. :raises InputError: if it cannot."""
     name = str(folder)
     if "," in name or not name.isprintable():
-        # The guest mounts it with its name as an option, and a comma is between options.
+        # The guest mounts the folder with its name as a mount option, and commas separate options.
         hint = "use a folder without commas and control characters in its name"
-        raise InputError(f"the lab kernel cannot be given the folder {name!r}", hint=hint)
-    if len(os.fsencode(name)) > _LONGEST_FOLDER:
-        raise InputError(f"the lab kernel cannot be given so long a path as '{name}'", hint="use a shorter one")
+        raise InputError(f"the lab kernel cannot use the folder {name!r}", hint=hint)
+    if len(os.fsencode(name)) > _MAX_FOLDER_BYTES:
+        raise InputError(f"the path '{name}' is too long for the lab kernel", hint="use a shorter one")
 
 
 def _arguments(boot: Boot) -> list[str]:
-    """The same for every run of one kernel and seed: Linux stirs its command line into its random numbers."""
+    """Return the kernel's command line, which is the same for every run of a kernel and seed.
+
+    Linux mixes its command line into its random numbers.
+    """
     return [
         f"mem={_MEMORY}",
         "root=none",
         "rootfstype=hostfs",
         "hostfs=/",
         "ro",
-        # By the kernel's own working directory: what that link holds is read on the host.
+        # Relative to the kernel's working directory, since the host resolves that link.
         "init=/proc/self/cwd/init",
         "time-travel=inf-cpu",
         f"time-travel-start={WALL_CLOCK_NS}",
@@ -262,15 +266,15 @@ def _arguments(boot: Boot) -> list[str]:
 
 
 def _has_seccomp(kernel: KernelBuild) -> bool:
-    """Fast system calls came with Linux 6.16."""
+    """Return whether the kernel has fast system calls by seccomp, which Linux 6.16 introduced."""
     major, minor = (int(part) for part in kernel.version.split(".")[:2])
     return (major, minor) >= (6, 16)
 
 
 def _write_init(boot: Boot) -> None:
-    """Process 1: this Python, isolated, with our package in reach. It is told here where things are."""
+    """Write the script of process 1: it runs this Python, isolated, with our package and the lab's folders."""
     python = Path(sys.executable).resolve()
-    if any(letter.isspace() for letter in str(python)) or len(os.fsencode(python)) > _LONGEST_PYTHON:
+    if any(letter.isspace() for letter in str(python)) or len(os.fsencode(python)) > _MAX_PYTHON_BYTES:
         hint = "install mptcplab with a Python whose path is short and has no blanks"
         raise InputError(f"the lab kernel cannot start the Python at '{python}'", hint=hint)
     lines = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One program of anybody's in a lab of its own: started, supplied with its streams, watched, ended."""
+"""Runs a user's program in a separate lab: starts it, connects its streams, watches it and stops the lab."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command
 
 HOUR_NS = 3600 * 10**9
-#: How often files of output are looked at. Virtual time does not depend on it.
-_LOOK_SECONDS = 0.01
+#: Interval at which files of output are polled. Virtual time does not depend on it.
+_POLL_SECONDS = 0.01
 #: A lab without nodes: only the loopback interface, as on any machine.
 BARE = Plan((), (Command(None, ("ip", "link", "set", "dev", "lo", "up")),), (), (), (), 10**9)
 
 
 @dataclass(frozen=True)
 class Session:
-    """What to run, and where.
+    """A program to run, and its environment.
 
-    ``node`` None is outside of all nodes; ``cwd`` is a folder of this machine; ``environment`` comes on top of the
-    lab's own; ``out`` is a folder that the program may write, as /run/out; ``exposed`` are folders below /tmp and /run
-    that it shall see; ``timeout_ns`` is of virtual time.
+    Without a ``node`` it runs outside all nodes. ``cwd`` is a folder of this machine. ``environment`` adds to the lab's
+    own variables. ``out`` is a folder that the program can write as /run/out. ``exposed`` are folders below /tmp and
+    /run that it can read. ``timeout_ns`` is virtual time.
     """
 
     argv: tuple[str, ...]
@@ -54,14 +54,14 @@ class Session:
 
 @dataclass(frozen=True)
 class ProgramExit:
-    """How a program ended: its exit status, or 128 + n for signal n, and how long it took in virtual time."""
+    """The exit of a program: its status, or 128 + n for signal n, and its duration in virtual time."""
 
     status: int
     virtual_ns: int
 
 
 class Pipes:
-    """The attendant of a program between pipes."""
+    """Carries the streams of a program whose standard streams are pipes."""
 
     def __init__(self, streams: Streams, folder: Path) -> None:
         self._input = Input(streams.stdin, folder)
@@ -71,18 +71,18 @@ class Pipes:
 
     @property
     def watched(self) -> list[int]:
-        """Standard input, as long as there is room for more of it."""
+        """Standard input, while there is space for more of it."""
         return self._input.watched
 
     def step(self) -> bool:
-        """Both ways."""
+        """Carry input and output; return True if the lab must wait."""
         self._input.step()
         for output in self._outputs:
             output.step()
         return self._input.starved or any(output.behind for output in self._outputs)
 
     def finish(self) -> None:
-        """Wait for the readers."""
+        """Pass on the remaining output, and wait for its readers."""
         for output in self._outputs:
             while not output.step():
                 pass
@@ -92,30 +92,30 @@ class Pipes:
 def run_session(
     kernel: KernelBuild, plan: Plan, session: Session, streams: Streams, *, seed: int, cpu: int, stop: int | None = None
 ) -> ProgramExit:
-    """Run ``session`` in the network of ``plan``, whose workloads are not started.
+    """Run ``session`` in the network of ``plan``, without starting its workloads.
 
-    :raises InputError: when there is no such program. :raises LabError: when it did not end, or the lab failed.
-    :raises RunInterruptedError: when ``stop`` became readable.
+    :raises InputError: if the program does not exist. :raises LabError: if it does not end, or the lab fails.
+    :raises RunInterruptedError: if ``stop`` becomes readable.
     """
     with _folder() as folder:
         _write_work(folder, plan, session, terminal=None, stdin=streams.stdin is not None, merged=streams.merged)
-        attendant = Pipes(streams, folder / "streams")
-        return _attended(_boot(kernel, session, folder, seed=seed, cpu=cpu), attendant, session, stop, limited=True)
+        pump = Pipes(streams, folder / "streams")
+        return _run_lab(_boot(kernel, session, folder, seed=seed, cpu=cpu), pump, session, stop, limited=True)
 
 
 def run_terminal(
     kernel: KernelBuild, plan: Plan, session: Session, *, prompt: bool, seed: int, cpu: int, stop: int | None = None
 ) -> ProgramExit:
-    """Run ``session`` like `run_session`, but on a terminal, for the person at this process's standard input.
+    """Run ``session`` like `run_session`, but on a terminal that is connected to this process's terminal.
 
-    With ``prompt`` it is a shell, and time stands still while it waits for a command. There is no limit of time.
+    With ``prompt`` it is a shell, and virtual time stops while it waits for a command. There is no timeout.
     """
     ours, guests = socket.socketpair()
     with ours, guests, _folder() as folder, raw_mode(0):
         _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
-        attendant = Terminal(ours, folder / "streams", keyboard=0, screen=1)
+        pump = Terminal(ours, folder / "streams", keyboard=0, screen=1)
         boot = _boot(kernel, session, folder, seed=seed, cpu=cpu, terminal=guests.fileno())
-        return _attended(boot, attendant, session, stop, limited=False)
+        return _run_lab(boot, pump, session, stop, limited=False)
 
 
 @contextlib.contextmanager
@@ -126,11 +126,11 @@ def _folder() -> Iterator[Path]:
         yield folder
 
 
-def _attended(boot: Boot, attendant: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
+def _run_lab(boot: Boot, pump: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
     with Machine(boot) as machine:
         watchdog = Watchdog(session.timeout_ns, session.stall_seconds) if limited else None
-        verdict = watch(machine, watchdog, _LOOK_SECONDS, stop, attendant)
-    attendant.finish()
+        verdict = watch(machine, watchdog, _POLL_SECONDS, stop, pump)
+    pump.finish()
     report = read_report(boot.folder, machine, verdict, hint=PLAN_HINT if session.node else None)
     return ProgramExit(report["status"], report["virtual_ns"] - report["zero_ns"])
 
@@ -150,14 +150,14 @@ def _boot(
 
 
 def _exposed(session: Session) -> tuple[Path, ...]:
-    """The folders that the guest's private /tmp and /run would hide from the program, and its own."""
+    """Return the folders of the session, including the program's, that the guest's /tmp and /run would hide."""
     return exposed_folders([session.cwd, *session.exposed, Path(find(session)).parent])
 
 
 def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None:
     for place in (folder, *([session.out] if session.out else []), *_exposed(session)):
         check_folder(place)
-    described = {
+    parameters = {
         "node": session.node,
         "argv": session.argv,
         "program": find(session),
@@ -167,16 +167,16 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "timeout_ns": session.timeout_ns,
     }
     programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
-    work = {"plan": asdict(plan), "programs": programs, "session": described | more}
+    work = {"plan": asdict(plan), "programs": programs, "session": parameters | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
 
 
 def find(session: Session) -> str:
-    """Where the program is, found as the lab would. :raises InputError: when it is nowhere."""
+    """Return the path of the program, searched as in the lab. :raises InputError: if it does not exist."""
     name = session.argv[0]
     search = {**ENVIRONMENT, **session.environment}["PATH"]
     found = shutil.which(session.cwd / name if "/" in name else name, path=search)
     if found is None:
-        hint = f"programs are looked for in {search}; those in /tmp and /run need --expose"
+        hint = f"the search path is {search}; programs in /tmp and /run need --expose"
         raise InputError(f"there is no program '{name}'", hint=hint)
     return found

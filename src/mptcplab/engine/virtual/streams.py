@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Standard streams between a program in the lab and this process: the host's half.
 
-They pass through files in a folder that both sides see, because that is exact and needs no time. A console of
-User-Mode Linux would lose bytes when it is not read, and the guest would go on in virtual time meanwhile.
+They pass through files in a folder that both sides share, which is exact and takes no virtual time. A console of
+User-Mode Linux would lose bytes while nobody reads it, and the guest's virtual time would advance.
 
-    in.0, in.1, ...    standard input in pieces of `_PIECE`, the last one empty; the guest removes what it has read
-    out.0, out.1, ...  standard output, and err.0, ... standard error; this side removes what it has passed on
+    in.0, in.1, ...    standard input in pieces of `_PIECE`, the last one empty; the guest removes those it has read
+    out.0, out.1, ...  standard output, and err.0, ... standard error; this side removes those it has passed on
 
-The guest writes without waiting, so a reader that is slow costs no virtual time. Whoever uses these classes has to
-stop the lab's process while an `Output` is `behind`, and while an `Input` is `starved`.
+The guest writes without waiting, so a slow reader takes no virtual time. Users of these classes must stop the lab's
+process while an `Output` is `behind` or an `Input` is `starved`.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import select
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Pieces of input are of this size whatever the sender does: the guest must not see how fast it is.
+#: The fixed size of input pieces: the guest must not notice the speed of the sender.
 _PIECE = 1 << 16
-#: So many pieces lie ready at most.
-_PIECES = 64
+#: The maximum number of pieces that wait for the guest.
+_MAX_PIECES = 64
 _READ_BYTES = 1 << 16
-#: A pipe that is writable takes this much without waiting (PIPE_BUF).
+#: A writable pipe accepts this much without blocking (PIPE_BUF).
 _WRITE_BYTES = 1 << 12
-#: How much output may lie in files before the lab has to wait for its reader.
-_BEHIND_BYTES = 1 << 26
-_PATIENCE_S = 0.01
+#: The maximum output in files before the lab must wait for its reader.
+_MAX_BEHIND_BYTES = 1 << 26
+_WRITE_TIMEOUT_S = 0.01
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Descriptors of this process. With ``merged`` both outputs go to ``stdout``, in the order of their writes."""
+    """Descriptors of this process. If ``merged``, both outputs go to ``stdout`` in the order of their writes."""
 
     stdin: int | None
     stdout: int
@@ -50,16 +50,16 @@ class Input:
 
     @property
     def watched(self) -> list[int]:
-        """Descriptors worth waiting for."""
+        """The descriptors to poll."""
         return [self._source] if self._source is not None and not self._full else []
 
     @property
     def starved(self) -> bool:
-        """Whether the guest has, or soon will have, read everything that came, and the end has not come yet."""
+        """Whether the guest has or soon will have read all input so far, before the end of input."""
         return self._source is not None and self._waiting == 0
 
     def step(self) -> None:
-        """Take what is there now."""
+        """Read the available input."""
         while self._source is not None and not self._full and select.select([self._source], [], [], 0)[0]:
             data = os.read(self._source, _PIECE - len(self._piece))
             self._piece += data
@@ -75,7 +75,7 @@ class Input:
 
     @property
     def _full(self) -> bool:
-        return self._waiting >= _PIECES
+        return self._waiting >= _MAX_PIECES
 
     def _put(self) -> None:
         new = self._folder / "new"
@@ -95,16 +95,16 @@ class Output:
 
     @property
     def behind(self) -> bool:
-        """Whether so much waits for the reader that the lab should wait, too."""
-        return self._pending() > _BEHIND_BYTES
+        """Whether the reader is so far behind that the lab should wait."""
+        return self._pending() > _MAX_BEHIND_BYTES
 
     def step(self) -> bool:
-        """Pass on what is there, as long as the reader takes it. False when something is left.
+        """Pass on the available output while the reader accepts it; return False if some is left.
 
-        :raises BrokenPipeError: when nobody reads any longer.
+        :raises BrokenPipeError: if the reader has closed the stream.
         """
         while self._fill():
-            if not select.select([], [self._target], [], _PATIENCE_S)[1]:
+            if not select.select([], [self._target], [], _WRITE_TIMEOUT_S)[1]:
                 return False
             self._held = self._held[os.write(self._target, self._held[:_WRITE_BYTES]) :]
         return True
@@ -116,7 +116,7 @@ class Output:
                     self._file = os.open(self._path(self._number), os.O_RDONLY | os.O_CLOEXEC)
                 except FileNotFoundError:
                     return False
-            # Looked up before reading: when the next file is there, this one has all it will ever have.
+            # Checked before reading: if the next file exists, this one is complete.
             complete = os.path.exists(self._path(self._number + 1))
             self._held = memoryview(os.read(self._file, _READ_BYTES))
             if self._held:
@@ -141,7 +141,7 @@ class Output:
         return self._folder / f"{self._name}.{number}"
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the current file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""When to give a lab up: its virtual clock stands still, or has run far past the end of the plan.
+"""Detects labs to terminate: the virtual clock has stopped, or has run far past the end of the plan.
 
-In virtual time a program that polls without sleeping stops the clock for ever, and a guest whose process 1 waits for
-something that never comes lets it race ahead. Both are seen from outside, by looking at the clock now and then.
+In virtual time, a program that polls without sleeping stops the clock forever, and a guest whose process 1 waits for
+an event that never happens lets it race ahead. Reading the clock from outside from time to time reveals both.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Protocol
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.virtual.machine import Machine
 
-#: Longer between two looks does not count in full: the watching process may have been stopped, and the lab with it.
-LONGEST_LOOK_SECONDS = 1.0
-#: Virtual time that a guest may use for set-up, and for counters after the last deadline.
+#: A longer interval between two checks counts only this much: the watching process and the lab may have been stopped.
+MAX_CHECK_SECONDS = 1.0
+#: Virtual time that a guest can use for set-up, and for counters after the last deadline.
 ALLOWANCE_NS = 120 * 10**9
 
 
 @dataclass
 class Watchdog:
-    """Feed it pairs of wall and virtual time; it says what is wrong, or nothing.
+    """Judges a lab by pairs of wall and virtual time.
 
-    Wall time is that of a clock that nobody sets, in which the lab could run.
+    Wall time is monotonic and counts only while the lab could run.
     """
 
     deadline_ns: int
@@ -33,61 +33,61 @@ class Watchdog:
     _last_ns: int = field(default=-1, init=False)
     _moved_at: float = field(default=0.0, init=False)
 
-    def look(self, *, wall_seconds: float, virtual_ns: int) -> str | None:
-        """One sentence when the lab has to be ended, else None."""
+    def check(self, *, wall_seconds: float, virtual_ns: int) -> str | None:
+        """Return the reason to terminate the lab, else None."""
         if virtual_ns != self._last_ns:
             self._last_ns, self._moved_at = virtual_ns, wall_seconds
         if virtual_ns > self.deadline_ns + ALLOWANCE_NS:
-            return f"the guest still ran at {virtual_ns / 1e9:.0f} s of virtual time, long after the plan's end"
+            return f"the guest was still running at {virtual_ns / 1e9:.0f} s of virtual time, long after the plan's end"
         if wall_seconds - self._moved_at > self.stall_seconds:
             return (
-                f"virtual time has stood still at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: "
-                "a program in the guest polls without ever sleeping, or the kernel hangs"
+                f"virtual time has stopped at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: "
+                "a program in the guest polls without sleeping, or the kernel hangs"
             )
         return None
 
 
 class StreamPump(Protocol):
-    """What carries a program's streams while its lab runs."""
+    """Carries a program's streams while its lab runs."""
 
     @property
     def watched(self) -> list[int]:
-        """Descriptors worth waiting for."""
+        """The descriptors to poll."""
         ...
 
     def step(self) -> bool:
-        """Carry what is there now. True when the lab has to wait for this side."""
+        """Carry the available data; return True if the lab must wait for this side."""
         ...
 
     def finish(self) -> None:
-        """Carry the rest; the lab has ended."""
+        """Carry the remaining data after the end of the lab."""
         ...
 
 
 def watch(
     machine: Machine,
     watchdog: Watchdog | None,
-    look_seconds: float,
+    poll_seconds: float,
     stop: int | None,
-    attendant: StreamPump | None = None,
+    pump: StreamPump | None = None,
 ) -> str | None:
-    """Look at a machine until it is off. Returns what was wrong when it had to be ended.
+    """Watch a machine until it is off; return the reason if it must be terminated.
 
-    :raises RunInterruptedError: when ``stop`` became readable.
+    :raises RunInterruptedError: if ``stop`` becomes readable.
     """
-    looked, running, paused = time.monotonic(), 0.0, False
-    while not machine.wait(look_seconds, stop=stop, also=attendant.watched if attendant else ()):
+    checked, running, paused = time.monotonic(), 0.0, False
+    while not machine.wait(poll_seconds, stop=stop, also=pump.watched if pump else ()):
         if stop is not None and select.select([stop], [], [], 0)[0]:
             raise RunInterruptedError("interrupted")
-        waits = attendant.step() if attendant else False
+        waits = pump.step() if pump else False
         if waits != paused:
             paused = waits
             (machine.pause if paused else machine.resume)()
         now = time.monotonic()
-        # Between two looks this process may have been stopped, and the lab with it.
-        running += 0.0 if paused or machine.is_stopped() else min(now - looked, LONGEST_LOOK_SECONDS)
-        looked, virtual_ns = now, machine.virtual_ns()
-        wrong = watchdog and virtual_ns is not None and watchdog.look(wall_seconds=running, virtual_ns=virtual_ns)
-        if wrong:
-            return wrong
+        # Between two checks this process may have been stopped, and the lab with it.
+        running += 0.0 if paused or machine.is_stopped() else min(now - checked, MAX_CHECK_SECONDS)
+        checked, virtual_ns = now, machine.virtual_ns()
+        problem = watchdog and virtual_ns is not None and watchdog.check(wall_seconds=running, virtual_ns=virtual_ns)
+        if problem:
+            return problem
     return None
