@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, box_rows, endpoint_rows, link_rows
+from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, endpoint_rows, link_rows, middlebox_rows
 from mptcplab.metrics.rows import RunResult
 from mptcplab.report.link_words import direction_words
 from mptcplab.report.table import Table, interval_text, number, short_names
@@ -57,7 +57,7 @@ def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, .
     found = (
         link_table(link_rows(results), words),
         _endpoint_table(endpoint_rows(results)),
-        _box_table(box_rows(results)),
+        _middlebox_table(middlebox_rows(results)),
     )
     return tuple(table for table in found if table.rows)
 
@@ -106,12 +106,12 @@ def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
         one = row.endpoints
         described = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
         cells.append((*row.settings.values(), one.host, *described, str(len(row.seeds))))
-        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.strange else []
+        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.unexpected else []
     note = "When the run ended. The kernel makes implicit ones by itself, of addresses that subflows use."
     return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
 
 
-def _box_table(rows: Sequence[MiddleboxRow]) -> Table:
+def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
     keys = list(rows[0].settings) if rows else []
     titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
     cells = tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aggregation benefit: what several paths gave against the best of them (0) and all of them together (1).
+"""Aggregation benefit: goodput over several paths against the best of them (0) and all of them together (1).
 
 The definition is that of Kaspar (thesis, University of Oslo, 2012), in the form of Paasch, Khalili and Bonaventure, On
 the Benefits of Applying Experimental Design to Improve Multipath TCP, CoNEXT 2013, section 3.
@@ -15,9 +15,9 @@ from mptcplab.metrics.metric import Metric, Subject
 
 
 def aggregation_benefit(goodput_bps: float, capacities_bps: Sequence[float]) -> float | None:
-    """From -1 (nothing arrived) by 0 (as much as the best path alone) to 1 (the sum of all paths).
+    """Return the benefit: -1 (nothing arrived), 0 (as much as the best path alone), up to 1 (the sum of all paths).
 
-    None for fewer than two paths, or when the others add nothing.
+    None for fewer than two paths, or if the other paths have no capacity.
     """
     best, whole = max(capacities_bps, default=0.0), sum(capacities_bps)
     if len(capacities_bps) < 2 or best <= 0 or whole <= best:
@@ -27,14 +27,14 @@ def aggregation_benefit(goodput_bps: float, capacities_bps: Sequence[float]) -> 
 
 
 def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[str]) -> list[float] | None:
-    """What each bottleneck of ``paths`` (``access1>link1``, named from the sender's side) can carry, in bit/s.
+    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender's side), in bit/s.
 
-    None when it cannot be told: a path without a rate or behind a translation of addresses, or two paths that share a
-    link which is the bottleneck of only one of them.
+    None if that is unknown: a path has no rate or is behind a NAT, or two paths share a link that is the bottleneck of
+    only one of them.
     """
     known = manifest["paths"][workload]
     if not all(path in known for path in paths):
-        return None  # behind a router that translates addresses, the receiver sees that router's link
+        return None  # behind a NAT, the receiver sees the link of the router
     links = {link["name"]: link for link in manifest["links"]}
     found: dict[tuple[str, str], float] = {}
     used: dict[tuple[str, str], int] = {}
@@ -52,7 +52,7 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
 
 
 def _benefit(subject: Subject) -> float | None:
-    """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
+    """Return the benefit of a bulk transfer that was alone in a network with constant rates."""
     recording, ends, sockets = subject.recording, subject.ends, subject.sockets
     if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
         return None
@@ -66,7 +66,7 @@ AGGREGATION_BENEFIT = Metric(
     name="aggregation_benefit",
     noun="aggregation benefit",
     unit="",
-    definition="-1 to 1. 0: as much as the best path alone; 1: the sum of all; below 0: less than the best",
+    definition="-1 to 1. 0: as much as the best path alone; 1: the sum of all paths; below 0: less than the best path",
     source="Paasch et al. 2013",
     value=_benefit,
     section="paths",
