@@ -360,8 +360,7 @@ def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
         (None, ()),
         (0, ()),
         (1, ("the kernel had no memory to couple the congestion control of 1 subflow of client: uncoupled, like TCP",)),
-        (3, ("the kernel had no memory to couple the congestion control of 3 subflows of client: uncoupled, "
-         "like TCP",)),
+        (
             3,
             ("the kernel had no memory to couple the congestion control of 3 subflows of client: uncoupled, like TCP",),
         ),
