@@ -81,7 +81,7 @@ def beside_note(selected: SelectedTable, measured: TableValues, full: FullResult
         return f"There are no values of the full form to compare with (measure it: mptcplab reproduce {selected.name})."
     count, of = outside(measured, full)
     unknown = f"; {len(measured) - of} more have no full value" if of < len(measured) else ""
-    return f"{count} of {of} values are outside the full form's 95 % interval ({full.origin}){unknown}." + (
+    return f"{count} of {of} values lie outside the full form's 95 % interval ({full.origin}){unknown}." + (
         f" A possible reason: {_shorter(selected, measured, full)}." if count else ""
     )
 

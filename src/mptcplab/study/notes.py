@@ -207,7 +207,7 @@ def _rows_left_out(judged: JudgedTable) -> Iterator[str]:
     """Yield the published rows of which nothing was measured."""
     rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
     if rows:
-        yield f"Published, but not measured here: {', '.join(rows)}."
+        yield f"Published, and not measured here: {', '.join(rows)}."
 
 
 def _quoted(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
