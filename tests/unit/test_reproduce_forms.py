@@ -87,7 +87,7 @@ def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO.replace('"made"', '"other words"').replace("repeats = 3", "repeats = 2"))
     assert "0 of 2 values" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     scenario.write_text(SCENARIO.replace("50 Mbit/s", "40 Mbit/s"))
-    assert "No full value" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
+    assert "no values of the full form" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     found = json.loads(text)
     assert found["missing"] == {}
     assert found["tables"]["1"]["without"] == []
