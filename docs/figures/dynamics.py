@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a ``flow`` workload did over time: the rate of each path, when it had moved, and how long packets waited.
+"""A ``flow`` workload over time: the rate of each path, when it reached a level, and the queueing delay of packets.
 
 A path is named by the links of the sender's and the receiver's address, as in tables: ``access1>link1``. Connections of
-one workload on the same path are taken together. Times are in seconds from the plan's time zero.
+one workload on the same path are added up. Times are in seconds from the plan's time zero.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _BITS = 8
 
 @dataclass(frozen=True)
 class Rates:
-    """Payload that arrived on each path, in bit/s: means over consecutive steps of ``step_s``, from time zero on."""
+    """Payload received on each path, in bit/s: means over consecutive steps of ``step_s``, from time zero on."""
 
     step_s: float
     by_path: dict[str, Numbers]
 
     def mean(self, path: str, begin_s: float, end_s: float) -> float:
-        """Mean over the steps from ``begin_s`` to ``end_s``."""
+        """Return the mean over the steps from ``begin_s`` to ``end_s``."""
         return float(self.by_path[path][self._step(begin_s) : self._step(end_s)].mean())
 
     def until(self, path: str, begin_s: float, level_bps: float, *, falling: bool = False) -> float | None:
-        """Time from ``begin_s`` to the end of the first step with at least ``level_bps``; ``falling``: with at most.
+        """Return the time from ``begin_s`` to the end of the first step with at least ``level_bps``, None without one.
 
-        None when there is no such step.
+        If ``falling``, it is the first step with at most ``level_bps``.
         """
         later = self.by_path[path][self._step(begin_s) :]
         reached = np.flatnonzero(later <= level_bps if falling else later >= level_bps)
@@ -50,10 +50,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class QueueingSummary:
-    """What the samples of a path say of its queues in a stretch of time.
+    """Queueing on a path in a span of time.
 
-    ``delay_s`` is the mean smoothed round trip time less the least one of the whole run. ``packets`` are those that
-    arrive in this time: Little's law makes them the mean number of the path's packets that wait.
+    ``delay_s`` is the mean smoothed round-trip time minus the minimum of the whole run. ``packets`` is the number of
+    packets that arrive in this time, which is the mean number of the path's packets in queues, by Little's law.
     """
 
     delay_s: float
@@ -61,7 +61,7 @@ class QueueingSummary:
 
 
 def path_rates(recording: Recording, workload: str, *, step_s: float = 1.0) -> Rates:
-    """The rates of a workload up to the end of its last whole step. Samples are interpolated."""
+    """Return the rates of a workload up to the end of its last whole step. Samples are interpolated."""
     found: dict[str, list[tuple[Numbers, Numbers]]] = {}
     for path, rows in _subflows(recording, workload, sending=False):
         arrived = rows["bytes_received"].to_numpy().astype(float) * _BITS
@@ -78,9 +78,9 @@ def path_rates(recording: Recording, workload: str, *, step_s: float = 1.0) -> R
 
 
 def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: float) -> dict[str, QueueingSummary]:
-    """How long the packets of each path waited between two times, one connection per path.
+    """Return the queueing on each path between two times, with one connection per path.
 
-    The times are of the sender's samples, which have to be much more frequent than the window moves.
+    It uses the sender's samples, which have to be much more frequent than changes of the window.
     """
     found = {}
     for path, rows in _subflows(recording, workload, sending=True):
@@ -93,27 +93,27 @@ def path_waiting(recording: Recording, workload: str, begin_s: float, end_s: flo
 
 
 def path_base_s(recording: Recording, workload: str) -> float:
-    """The least round-trip time in s that the sender of a workload with one path has ever measured."""
+    """Return the minimum round-trip time in s that the sender of a workload with one path measured."""
     ((_, rows),) = _subflows(recording, workload, sending=True)
     return _base_us(rows) / _US_PER_S
 
 
 def _base_us(rows: pl.DataFrame) -> float:
-    """The least round-trip time of all samples; 0 stands for none yet."""
+    """Return the minimum round-trip time of all samples; a sample of 0 means that none was measured yet."""
     return float(rows.filter(pl.col("min_rtt_us") > 0)["min_rtt_us"].to_numpy().min())
 
 
 def path_windows(recording: Recording, workload: str, path: str) -> tuple[Numbers, Numbers]:
-    """The instants of the sender's samples of a path, in s, and the congestion windows then, in segments.
+    """Return the times of the sender's samples of a path, in s, and its congestion windows, in segments.
 
-    One connection per path.
+    There has to be one connection per path.
     """
     (rows,) = (rows for name, rows in _subflows(recording, workload, sending=True) if name == path)
     return rows["time_ns"].to_numpy() / _NS_PER_S, rows["snd_cwnd"].to_numpy().astype(float)
 
 
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
-    """The samples of one side's subflows, each with its path and in the order of time."""
+    """Yield the path and the samples, in time order, of each subflow of one side."""
     ends = ends_of_workload(described(recording, workload))
     program = ends.sending if sending else ends.receiving
     rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page about a results folder, whatever it holds: an experiment, a study, or several studies."""
+"""The HTML report of a results folder, which holds an experiment, a study, or several studies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from mptcplab.study.page_study import study_report
 
 
 def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """What there is to say of a results folder. ``known`` are runs that were measured already, by identity.
+    """Return the report of a results folder. ``known`` has runs that were measured already, by identity.
 
-    :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
+    :raises InputError: if it has no recordings. :raises LabError: if a file in it is damaged.
     """
-    with reporting_damage(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
+    with reporting_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
         if study_folders(folder):
             return scoreboard_report(folder, known=known)
         page = study_report(folder, known=known)
         if page is not None:
             return page
     results = open_every(folder)
-    with reporting_damage(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
+    with reporting_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
         one = experiment(results.of_experiment())
         return Report(one.title, (one,))
 

@@ -8,8 +8,8 @@
     results.subflows      # every sample of every subflow, with the settings of its run as columns
     results.table         # the rows of the experiment's table: means and their intervals
 
-Nothing is run, and nothing is written. Frames are polars'; :func:`to_pandas` makes pandas' of them. Units stand in the
-columns' names; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
+Nothing is run, and nothing is written. The data frames are polars'; :func:`to_pandas` converts them to pandas. Names of
+columns contain the units; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from mptcplab.recording.record import Recording
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What to do when files of a results folder say what none of ours would.
+#: The hint if files of a results folder have contents that mptcplab does not write.
 DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
 _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A recording, and what was measured from it."""
+    """A recording and the values measured from it."""
 
     recording: Recording
     result: RunResult
@@ -60,14 +60,14 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class Results:
-    """What a results folder holds. Open one with :func:`open_results`.
+    """The contents of a results folder. Open one with :func:`open_results`.
 
-    ``recorded`` are the runs of the experiment that was written last, by point and seed. ``document`` is its
-    results.json, empty when there is none. ``log`` has a line per execution.
+    ``recorded`` has the runs of the experiment that was written last, by point and seed. ``document`` is its
+    results.json, empty if there is none. ``log`` has a line per execution.
 
-    ``damaged`` says what could not be read. ``others`` counts recordings that do not belong to the experiment,
-    ``older`` those with settings and seed of another that is shown (made with another kernel, another program or other
-    keys), ``absent`` the runs that results.json names and that are not there.
+    ``damaged`` names recordings that could not be read, with the error. ``others`` counts recordings that do not belong
+    to the experiment, ``older`` those with settings and seed of another that is shown (made with another kernel,
+    another program or other keys), and ``absent`` the runs that results.json names and that are missing.
     """
 
     folder: Path
@@ -81,17 +81,17 @@ class Results:
 
     @property
     def recordings(self) -> tuple[Recording, ...]:
-        """The runs as they lie on disk."""
+        """The recordings of the runs."""
         return tuple(run.recording for run in self.recorded)
 
     @property
     def title(self) -> str:
-        """The experiment's title; the folder's name when nothing tells."""
+        """The experiment's title; the folder's name if it is unknown."""
         return str(self.document.get("title") or self.folder.resolve().name)
 
     @property
     def question(self) -> str:
-        """What the experiment is to answer; may be empty."""
+        """The question that the experiment should answer; may be empty."""
         return str(self.document.get("question") or "")
 
     @cached_property
@@ -120,7 +120,7 @@ class Results:
         return self._samples("connections")
 
     def of_experiment(self) -> Results:
-        """The runs that results.json is about, in its order; of several with the same settings and seed the newest."""
+        """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
         with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
             return _chosen(self)
 
@@ -144,13 +144,13 @@ class Results:
 def open_results(folder: str | Path) -> Results:
     """Open the folder that ``mptcplab run`` wrote.
 
-    :raises InputError: when there are no runs in it. :raises LabError: when its results.json is damaged.
+    :raises InputError: if there are no runs in it. :raises LabError: if its results.json is damaged.
     """
     return open_every(Path(folder)).of_experiment()
 
 
 def open_every(folder: Path) -> Results:
-    """All recordings of a folder, whatever they belong to. :raises InputError: when there are none."""
+    """Open all recordings of a folder, of any experiment. :raises InputError: if there are none."""
     found, damaged = _recorded(folder)
     if not found and not damaged:
         raise InputError(f"{folder} has no recorded runs", hint=_RUN_HINT)
@@ -163,7 +163,7 @@ def open_every(folder: Path) -> Results:
 
 
 def _chosen(results: Results) -> Results:
-    """The runs that results.json names, in its order, or of each point and seed the one that was executed last."""
+    """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
     by_name = {run.result.identity: run for run in results.recorded}
     named = list(dict.fromkeys(name for row in results.document.get("rows", ()) for name in row["runs"]))
     if named:
@@ -179,7 +179,7 @@ def _chosen(results: Results) -> Results:
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
-    """The same as a pandas data frame. :raises MissingError: when pandas is not installed."""
+    """Return the frame as a pandas data frame. :raises MissingError: if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -187,8 +187,8 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
 
 
-def way_name(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
-    """A subflow's path as tables name it, the sender's link first, from a sample of either side."""
+def subflow_path(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
+    """Return a subflow's path as tables name it, the sender's link first, from a sample of either side."""
     return path_name({"local": row["remote"], "remote": row["local"]} if sends else row, addresses)
 
 
@@ -197,13 +197,13 @@ def _paths(recording: Recording, subflows: pl.DataFrame) -> list[str]:
     senders = {(one.sender, one.sending) for one in ends}
     columns = [name for name in ("node", "program", "local", "remote") if name in subflows.columns]
     return [
-        way_name(row, addresses, sends=(row["node"], row.get("program")) in senders)
+        subflow_path(row, addresses, sends=(row["node"], row.get("program")) in senders)
         for row in subflows.select(columns).iter_rows(named=True)
     ]
 
 
 def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
-    """Every run that can be read and measured, and what is wrong with the others."""
+    """Return every run that can be read and measured, and the errors of the others."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
     found, damaged = [], []
@@ -217,7 +217,7 @@ def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
 
 
 def _document(file: Path) -> dict[str, Any]:
-    """results.json, or nothing when a sweep was interrupted before it was written."""
+    """Read results.json; empty if a sweep was interrupted before it was written."""
     try:
         document = json.loads(file.read_text())
     except (OSError, ValueError):
@@ -226,7 +226,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def log_lines(file: Path) -> Iterable[dict[str, Any]]:
-    """When and where runs were executed; a line that a killed process left unfinished is passed over."""
+    """Yield when and where runs were executed; a line that a killed process left incomplete is skipped."""
     for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
         try:
             found = json.loads(line)
@@ -237,7 +237,7 @@ def log_lines(file: Path) -> Iterable[dict[str, Any]]:
 
 
 def _is_logged(line: dict[str, Any]) -> bool:
-    """Whether it has what readers use, in types that they take."""
+    """Return whether a line has the keys that readers use, with the right types."""
     seconds = [line[key] for key in ("wall_seconds", "virtual_seconds") if key in line]
     texts = [line.get("run"), line.get("when", "")]
     return (
@@ -289,7 +289,7 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
 
 
 def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Rows as a frame; a row that lacks a column has nothing there."""
+    """Return rows as a frame; missing columns of a row are null."""
     rows = list(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever packets and files hold, an analysis ends with a summary or with a sentence."""
+"""An analysis of any packets and files ends with a summary or an error message."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ def test_any_damage_to_a_file(tmp_path: Path, changes: list[tuple[int, int]], le
         text[place] = value
     file = tmp_path / "damaged.pcap"
     file.write_bytes(text[:length])
-    said = None
+    found = None
     try:
         _check(list(read_packets([file])))
     except InputError as error:
-        said = error
-    assert said is None or (said.message.startswith(f"{file}: ") and said.hint)
+        found = error
+    assert found is None or (found.message.startswith(f"{file}: ") and found.hint)

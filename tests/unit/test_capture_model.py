@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Any schedule of data over subflows, analysed, against a model that counts what was put in."""
+"""The analysis of any schedule of data over subflows agrees with a model that counts the input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHUNKS = st.lists(
 def test_against_a_model(
     chunks: list[Any], sequence: int, data: int, twice: bool, begins_later: bool, bits: int
 ) -> None:
-    """Any schedule over three subflows from any sequence numbers, in one file or two, whole or without handshakes."""
+    """Test any schedule over three subflows from any sequence numbers, in one or two files, with or without SYNs."""
     packets: list[Packet] = []
     vantages = (HERE, VantagePoint(0, "1")) if twice else (HERE,)
     ends = [(Endpoint(f"10.0.{n}.1", 40000 + n), Endpoint(f"10.0.{n}.2", 5001)) for n in range(3)]

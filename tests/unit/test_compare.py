@@ -86,7 +86,7 @@ def test_rows_are_matched_and_distinguished(
     status, out, _ = _output(capsys, monkeypatch, a, b)
     assert status == 0
     assert "Only in A: links.link1.delay = 3 ms, bulk." in out
-    assert "Identical: different runs, equal values with every seed." in out
+    assert "Identical: different runs with equal values for every seed." in out
 
 
 def test_a_small_difference_is_not_shown_as_zero(
@@ -236,7 +236,7 @@ def test_what_could_have_been_shown(
     assert found["percent"] < 1.5 < found["percent_detectable"], found
     assert found["percent_detectable"] == pytest.approx(100 * found["detectable"] / found["mean_a"])
     _, out, _ = _output(capsys, monkeypatch, a, b)
-    assert "show in 80 of 100 repetitions" in out, out
+    assert "shows in 80 of 100 repetitions" in out, out
     least = found["percent_detectable"]
     for size, status in ((0.99 * least, 1), (1.01 * least, 0)):
         assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--at-least", size)[0] == status

@@ -211,8 +211,8 @@ def test_rows_reduce_seeds_and_keep_points_apart(tmp_path: Path) -> None:
 def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
     recordings = [Made(tmp_path / f"{n}", (1_000_000, 1_000_000), seed=n).write() for n in range(3)]
     described = [
-        ("10 of 90 connections fell back to TCP", "the subflow by access1>link1 carried less than 1 % of the data"),
-        ("8 of 112 connections fell back to TCP", "the subflow by access2>link2 carried less than 1 % of the data"),
+        ("10 of 90 connections fell back to TCP", "the subflow on access1>link1 carried less than 1 % of the data"),
+        ("8 of 112 connections fell back to TCP", "the subflow on access2>link2 carried less than 1 % of the data"),
         ("10 of 90 connections fell back to TCP",),
     ]
     results = [
@@ -221,9 +221,9 @@ def test_warnings_that_differ_in_numbers_are_told_once(tmp_path: Path) -> None:
     ]
     (row,) = rows_of(results)
     assert row.warnings == (
-        "10 of 90 connections fell back to TCP (the same with other numbers in other runs)",
-        "the subflow by access1>link1 carried less than 1 % of the data",
-        "the subflow by access2>link2 carried less than 1 % of the data",
+        "10 of 90 connections fell back to TCP (with other numbers in other runs)",
+        "the subflow on access1>link1 carried less than 1 % of the data",
+        "the subflow on access2>link2 carried less than 1 % of the data",
     )
 
 
@@ -352,7 +352,7 @@ def test_every_subflow_has_a_congestion_control(tmp_path: Path) -> None:
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted=wanted).write())
     assert measured.sockets.congestion == ("cubic", "lia")
     assert measured.scheduler == "redundant"
-    assert measured.warnings == ("lia was asked for, but the subflow by access2>link2 used cubic",)
+    assert measured.warnings == ("lia was requested, but the subflow on access2>link2 used cubic",)
 
 
 def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_another_scheduler_than_asked_for_is_told(tmp_path: Path) -> None:
         Made(tmp_path / "r", (9_000, 9_000), algorithms=found, wanted={"scheduler": "redundant"}).write()
     )
     assert measured.scheduler == "default"
-    assert measured.warnings == ("the scheduler redundant was asked for, but the connection used default",)
+    assert measured.warnings == ("the scheduler redundant was requested, but the connection used default",)
 
 
 def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
@@ -384,8 +384,11 @@ def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
     [
         (None, ()),
         (0, ()),
-        (1, ("1 subflow of client found no memory for coupled congestion control and grew like TCP, uncoupled",)),
-        (3, ("3 subflows of client found no memory for coupled congestion control and grew like TCP, uncoupled",)),
+        (1, ("the kernel had no memory to couple the congestion control of 1 subflow of client: uncoupled, like TCP",)),
+        (
+            3,
+            ("the kernel had no memory to couple the congestion control of 3 subflows of client: uncoupled, like TCP",),
+        ),
     ],
 )
 def test_uncoupled_subflows_are_a_warning(tmp_path: Path, count: int | None, warnings: tuple[str, ...]) -> None:
@@ -402,9 +405,9 @@ def test_complaints_of_the_kernel_are_warnings(tmp_path: Path) -> None:
     )
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), complaints=log).write())
     assert measured.warnings == (
-        "the kernel complained, so its results may be wrong: WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, CPU#0: "
-        "flow/3 (see kernel.txt of the recording)",
-        "the kernel complained, so its results may be wrong: INFO: possible recursive locking detected "
+        "the kernel reported an error, so the results may be wrong: WARNING: net/mptcp/protocol.c:7 at f+0x1/0x2, "
+        "CPU#0: flow/3 (see kernel.txt of the recording)",
+        "the kernel reported an error, so the results may be wrong: INFO: possible recursive locking detected "
         "(see kernel.txt of the recording)",
     )
 

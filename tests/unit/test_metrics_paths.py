@@ -14,7 +14,7 @@ from tests.unit.made_manifest import manifest
 
 from mptcplab.campaign.contract import contract
 from mptcplab.metrics.catalog.aggregation import aggregation_benefit, path_capacities
-from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
@@ -99,17 +99,17 @@ def test_what_waits_is_told_from_what_came_twice() -> None:
     on_subflows = np.array([0.0, 1000.0, 2000.0, 3100.0, 4100.0])
     in_order = np.array([0.0, 700.0, 1700.0, 3000.0, 4000.0])
     one = Reassembly(np.arange(5.0), on_subflows, in_order)
-    assert one.twice == 100
+    assert one.duplicate == 100
     # 300 B of difference at 1 s and 2 s, of which at most 100 B can have come twice by then.
     assert one.waiting.tolist() == [0, 200, 200, 0, 0]
-    figures = reassembly_figures([one], reinjected=160)
+    figures = reassembly_metrics([one], reinjected=160)
     assert figures["duplicate_percent"] == pytest.approx(100 * 100 / 4000)
     assert figures["reinjected_percent"] == pytest.approx(100 * 160 / 4000)
     assert figures["out_of_order_mean_bytes"] == pytest.approx(400 / 4)
     assert figures["out_of_order_max_bytes"] == 200
     # Little's law: 100 B wait on average, 1000 B/s arrive.
     assert figures["head_of_line_delay_ms"] == pytest.approx(100)
-    assert reassembly_figures([], reinjected=None) == {}
+    assert reassembly_metrics([], reinjected=None) == {}
 
 
 def test_reassembly_of_a_recording(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
-from mptcplab.metrics.catalog.recovery import recoveries, recovery_figures, workload_recoveries
+from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.instants import Instant
@@ -70,7 +70,7 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
     assert [one.level_bps for one in found] == pytest.approx([7200, 7200])
     assert found[0].recovery_s is None, "not back before the restoration"
     assert found[1].recovery_s == pytest.approx(2.9, abs=1e-6)
-    figures = recovery_figures(found)
+    figures = recovery_metrics(found)
     assert figures["gap_s"] == pytest.approx(4.1)
     assert "recovery_after_failure_s" not in figures
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
@@ -78,7 +78,7 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
     assert recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
-    assert recovery_figures([]) == {}
+    assert recovery_metrics([]) == {}
 
 
 @given(
@@ -175,9 +175,9 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     sent = replace(curve, sent_until_s=20.0)
     (found,) = recoveries(sent, [Instant(9.95, True)])
     assert found.gap_s == float("inf")
-    assert recovery_figures([found]) == {}
+    assert recovery_metrics([found]) == {}
     at_end = replace(curve, sent_until_s=10.0)
     (found,) = recoveries(at_end, [Instant(9.95, True)])
-    assert recovery_figures([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
+    assert recovery_metrics([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
     (unknown,) = recoveries(curve, [Instant(10.05, True)])
-    assert (unknown.gap_s, recovery_figures([unknown])) == (None, {})
+    assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})

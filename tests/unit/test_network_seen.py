@@ -158,19 +158,21 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
     assert _warnings(recording) == []
     file.write_text(json.dumps([asked | {"backup": True}]))
-    differs = "the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal and with 10.0.4.2 backup"
+    differs = (
+        "the MPTCP endpoints of server are not those configured: missing 10.0.4.2 signal; unexpected 10.0.4.2 backup"
+    )
     assert _warnings(recording) == [f"{differs} signal"]
     file.write_text("[]")
-    assert _warnings(recording) == ["the MPTCP endpoints of server are not those asked for: without 10.0.4.2 signal"]
+    assert _warnings(recording) == ["the MPTCP endpoints of server are not those configured: missing 10.0.4.2 signal"]
     _events(tmp_path, ("address-removed", "link2", ""))
     assert _warnings(recording) == [], "it went with its address"
     (file.parent / "mptcp-limits.json").write_text('[{"add_addr_accepted": 8, "subflows": 2}]')
-    assert "without at most 8 subflows and with at most 2 subflows" in _warnings(recording)[0]
+    assert "missing at most 8 subflows; unexpected at most 2 subflows" in _warnings(recording)[0]
 
 
 def test_middleboxes(tmp_path: Path) -> None:
     text = SCENARIO + 'routers.r1.middlebox = { strip = ["mp_join"], drop = ["add_addr"], damage = "1 %" }'
-    boxes = network_counters(_recording(tmp_path, text)).boxes
+    boxes = network_counters(_recording(tmp_path, text)).middleboxes
     assert [(box.router, box.verb, box.option, box.packets) for box in boxes if box.router == "r1"] == [
         ("r1", "drop", "add_addr", 7),
         ("r1", "strip", "mp_join", 7),
@@ -188,9 +190,9 @@ BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): 
 
 def test_links_that_should_have_carried_data(tmp_path: Path) -> None:
     recording = _recording(tmp_path / "a", counts=BUSY)
-    warnings = "MPTCP was in use, but no data went by access2 of client and link2 of server"
-    assert _unused(recording, ["access1>link1"]) == [warnings]
-    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "an existing subflow reports itself"
+    said = "MPTCP was in use, but no data went over access2 of client and link2 of server"
+    assert _unused(recording, ["access1>link1"]) == [said]
+    assert _unused(recording, ["access1>link1", "access2>link2"]) == [], "a subflow that is there tells by itself"
     _events(tmp_path / "a", ("down", "access2", "silent"))
     assert _unused(recording, ["access1>link1"]) == [], "the other end of the path cannot carry data either"
     second = {("access2", "forward"): {"bytes": 10**5}, ("link2", "forward"): {"bytes": 10**5}}

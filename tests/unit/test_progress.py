@@ -24,7 +24,7 @@ def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -
     rounds = Rounds(experiment_of(tmp_path))
     runs = rounds.first()
     printer = sweep._SweepProgress(rounds, runs, jobs=1)
-    with printer.progress:
+    with printer.bar:
         for run in runs[:-1]:
             printer.show(CompletedRun(run, wall_seconds=2.0, virtual_ns=10**9))
         printer.show(CompletedRun(runs[-1], error=LabError("it broke", hint="look"), wall_seconds=1.0))

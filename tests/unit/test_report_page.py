@@ -135,7 +135,7 @@ def test_selectors_change_the_figures(opened: LoadedPage) -> None:
     page.get_by_label("Horizontal axis").select_option("protocol")
     assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
     before = opened.traces("sweep")[0]["y"]
-    page.get_by_label("Value").select_option("duration, s")
+    page.get_by_label("Metric").select_option("duration, s")
     assert opened.traces("sweep")[0]["y"] == pytest.approx([2, 2])
     assert before != pytest.approx([2, 2])
 
@@ -184,7 +184,7 @@ def test_tables_sort(opened: LoadedPage) -> None:
 def test_details_open(opened: LoadedPage) -> None:
     opened.page.get_by_text("The resolved scenario").click()
     assert "[links.link2]" in opened.page.locator("details.file pre").inner_text()
-    opened.page.get_by_text("Every run on its own (18)").click()
+    opened.page.get_by_text("Every run (18)").click()
     assert opened.page.locator("details.runs tbody tr").count() == 18
 
 

@@ -140,20 +140,20 @@ def test_any_network(graph: tuple[list[str], dict[str, tuple[str, str]]], data: 
 
 
 def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:
-    """Every way joins its two nodes; in a column, nodes, labels and passing links are at least a row apart."""
+    """Every link joins its two nodes; in a column, nodes, labels and passing links are at least a row apart."""
     columns: dict[int, set[tuple[str, float]]] = {}
     for name, (column, row) in layout.nodes.items():
         assert column % 2 == 0
         columns.setdefault(column, set()).add((name, row))
     for name, (first, second) in links.items():
         ends = (second, first) if name in layout.reversed_links else (first, second)
-        way = layout.ways[name]
-        assert (way[0], way[-1]) == (layout.nodes[ends[0]], layout.nodes[ends[1]])
-        assert layout.labels[name] in way
+        course = layout.courses[name]
+        assert (course[0], course[-1]) == (layout.nodes[ends[0]], layout.nodes[ends[1]])
+        assert layout.labels[name] in course
         assert layout.labels[name][0] % 2 == 1
-        if way[0][0] < way[-1][0]:
-            assert all(right[0] - left[0] == 1 for left, right in pairwise(way)), "column by column"
-        for column, row in way[1:-1]:
+        if course[0][0] < course[-1][0]:
+            assert all(right[0] - left[0] == 1 for left, right in pairwise(course)), "column by column"
+        for column, row in course[1:-1]:
             columns.setdefault(column, set()).add((f"link {name}", row))
     for items in columns.values():
         rows = sorted(row for _, row in items)

@@ -22,7 +22,7 @@ def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     """One seed has 45.1 Mbit/s, three have 45.2 ± 0.25; then we pretend that the full form had 1 Mbit/s less."""
     out = tmp_path / "r"
     result = ended(out, "made/1", "--quick")
-    assert "No full value to compare with: the full form was not recorded" in result.stdout
+    assert "There are no values of the full form to compare with" in result.stdout
     assert "outside the full form" not in (out / "made" / "table-1.quick.csv").read_text()
     ended(out, "made")
     full = out / "made" / "table-1.json"
@@ -87,7 +87,7 @@ def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO.replace('"made"', '"other words"').replace("repeats = 3", "repeats = 2"))
     assert "0 of 2 values" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     scenario.write_text(SCENARIO.replace("50 Mbit/s", "40 Mbit/s"))
-    assert "No full value" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
+    assert "no values of the full form" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     found = json.loads(text)
     assert found["missing"] == {}
     assert found["tables"]["1"]["without"] == []

@@ -82,7 +82,7 @@ def test_recordings_that_were_deleted(tmp_path: Path) -> None:
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.absent) == (16, 2)
     (one,) = build_report(tmp_path / "r").experiments
-    assert any("2 recordings that the results name are not in the folder" in notice.text for notice in one.notices)
+    assert any("2 recordings listed in the results are not in the folder" in notice.text for notice in one.notices)
 
 
 def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:

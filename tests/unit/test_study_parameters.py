@@ -33,7 +33,7 @@ origin = "{origin}"
 def test_scenarios_have_the_values_that_the_data_names(selected: SelectedTable) -> None:
     for use in uses(selected):
         said = f"{use.parameter.name}: said {use.choice.value}, scenarios {', '.join(use.values)}"
-        assert use.as_said, said
+        assert use.as_declared, said
         assert use.values or not use.parameter.key, said
 
 
@@ -112,8 +112,8 @@ def test_a_value_that_scenarios_have(studies: Path, key: str, value: str) -> Non
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("links.link1.rate", "40 Mbit/s", "rate is said to be 40 Mbit/s, and is 50 Mbit/s"),
-        ("repeats", "4", "rate is said to be 4, and is 3"),
+        ("links.link1.rate", "40 Mbit/s", "rate should be 40 Mbit/s, but is 50 Mbit/s"),
+        ("repeats", "4", "rate should be 4, but is 3"),
         ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "and is default"),
         ("links.link9.rate", "40 Mbit/s", "has no key links.link9.rate"),
         ("links.link1.rate", "fast", "cannot be fast"),
@@ -130,13 +130,13 @@ def test_tables_with_another_value_are_named(studies: Path) -> None:
     other = '[[parameters.other]]\ntables = ["1"]\nvalue = "50 Mbit/s"\norigin = "after"\nwhy = "w"\n'
     tables = _with_parameter(studies, "links.link1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
     (first,), (more,) = (uses(one) for one in tables)
-    assert (first.as_said, first.choice.origin) == (True, "after")
-    assert (more.as_said, more.values) == (False, ("50 Mbit/s",))
+    assert (first.as_declared, first.choice.origin) == (True, "after")
+    assert (more.as_declared, more.values) == (False, ("50 Mbit/s",))
 
 
 def test_reproduce_refuses_another_value_before_it_measures(labs: Labs, studies: Path, tmp_path: Path) -> None:
     _with_parameter(studies, "links.link1.rate", "40 Mbit/s")
-    with pytest.raises(LabError, match="is said to be 40 Mbit/s"):
+    with pytest.raises(LabError, match="should be 40 Mbit/s"):
         ended(tmp_path / "r", "made/1")
     assert labs.made == 0
 

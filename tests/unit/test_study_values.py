@@ -27,7 +27,7 @@ from mptcplab.study.measured import index_results
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.source import fill
-from mptcplab.study.values import KINDS, check_value, kind_of, line_of
+from mptcplab.study.values import KINDS, check_value, kind_of, link_of
 from mptcplab.study.verdict import is_good
 
 COLUMNS: dict[str, Any] = {
@@ -103,9 +103,9 @@ def test_what_may_not(value: str, said: str) -> None:
 
 
 @given(st.text(st.characters(exclude_characters=":"), min_size=1))
-def test_the_line_of_a_share(line: str) -> None:
-    assert line_of(check_value(f"share:{line}")) == line
-    assert line_of(line) is None
+def test_the_link_of_a_share(link: str) -> None:
+    assert link_of(check_value(f"share:{link}")) == link
+    assert link_of(link) is None
 
 
 def test_the_unit_is_that_of_the_value() -> None:
@@ -228,7 +228,7 @@ def test_shares_name_links(selected: SelectedTable) -> None:
     """A line that is not there would have a share of 0 in every run."""
     links = {name for point in load(selected.scenario).points for name in point.scenario.links}
     values = {selected.table.value_of(name) for name in selected.table.columns}
-    assert {line for value in values if (line := line_of(value))} <= links
+    assert {line for value in values if (line := link_of(value))} <= links
 
 
 def test_kinds_are_of_figures() -> None:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as MplFigure
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.compare import sides
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import ends_of
@@ -132,7 +132,7 @@ def test_nothing_delivered_between_samples_has_no_delay() -> None:
     import numpy as np
 
     held = Reassembly(np.array([0.0, 1.0]), np.array([10.0, 20.0]), np.array([10.0, 10.0]))
-    assert "head_of_line_delay_ms" not in reassembly_figures([held], reinjected=None)
+    assert "head_of_line_delay_ms" not in reassembly_metrics([held], reinjected=None)
 
 
 def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""MPTCP's endpoints and limits as the kernel had them when the run ended, beside those that were asked for.
+"""MPTCP endpoints and limits that the kernel had when the run ended, compared with the configured ones.
 
-``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every host. The kernel adds endpoints of its own for addresses that
-a subflow uses and nobody named: these are *implicit*, and no difference.
+They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every host. The kernel adds *implicit* endpoints for
+addresses that a subflow uses and that are not configured. They do not count as a difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 
 @dataclass(frozen=True)
 class EndpointStates:
-    """Of one host, each in words: ``10.0.1.1 subflow``. ``asked`` are those that it should have at the end."""
+    """The endpoints and limits of one host as text: ``10.0.1.1 subflow``. ``asked`` are those configured at the end."""
 
     host: str
     asked: tuple[str, ...]
@@ -32,17 +32,17 @@ class EndpointStates:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Asked for and not there."""
+        """Those that were configured and are missing."""
         return tuple(one for one in self.asked if one not in self.seen)
 
     @property
-    def strange(self) -> tuple[str, ...]:
-        """There, and neither asked for nor the kernel's own."""
+    def unexpected(self) -> tuple[str, ...]:
+        """Those that were neither configured nor implicit."""
         return tuple(one for one in self.seen if one not in self.asked and not one.endswith(_IMPLICIT))
 
 
 def endpoint_states(recording: Recording) -> list[EndpointStates]:
-    """Every host that speaks MPTCP, in the order of the scenario."""
+    """Return the endpoints of every host that speaks MPTCP, in the order of the scenario."""
     removed = without_address(recording)
     return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
 
@@ -55,7 +55,7 @@ def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[s
     host = node["name"]
     asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
     described = recording.counter(host, "mptcp-endpoint.json")
-    # `ip -j` prints this as plain words in some versions.
+    # `ip -j` prints the limits as plain text in some versions.
     text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
     limits = {key: int(number) for key, number in _LIMIT.findall(text)}
     return EndpointStates(
@@ -88,9 +88,9 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
-    """A sentence for each host that did not have what was asked for."""
+    """Yield a warning for each host whose endpoints or limits differ from the configured ones."""
     for one in seen:
-        if one.missing or one.strange:
-            parts = [("without", one.missing), ("with", one.strange)]
-            differences = " and ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
-            yield f"the MPTCP endpoints of {one.host} are not those asked for: {differences}"
+        if one.missing or one.unexpected:
+            parts = [("missing", one.missing), ("unexpected", one.unexpected)]
+            differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+            yield f"the MPTCP endpoints of {one.host} are not those configured: {differences}"

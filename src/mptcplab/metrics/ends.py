@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who sends and who receives the payload of a workload, and which of its programs tell their own sockets."""
+"""Sender and receiver of a workload's payload, and those of its programs that report their own sockets."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from mptcplab.recording.record import Recording
 
 @dataclass(frozen=True)
 class Ends:
-    """Who sends and who receives the payload of a workload.
+    """The sender and the receiver of a workload's payload.
 
-    Programs are None when sockets are sampled from outside. ``protocol`` is what the workload itself asks for.
-    ``is_bulk``: it sends as much as the network carries, so that with several paths all of them should be in use.
+    ``sending`` and ``receiving`` are the programs that report their own sockets, None if these are sampled from
+    outside. ``protocol`` is the one that the workload itself requests. A workload that ``is_bulk`` sends as much as the
+    network carries, so it should use all paths.
     """
 
     workload: str
@@ -30,22 +31,22 @@ class Ends:
     has_control_connections: bool
 
     @property
-    def least_share(self) -> float:
-        """Of the largest connection's bytes, below which one is a control connection; see ``data_connections``."""
+    def min_share(self) -> float:
+        """The share of the largest connection's bytes below which one is a control connection: ``data_connections``."""
         return CONTROL_SHARE if self.has_control_connections else 0.0
 
 
 def described(recording: Recording, workload: str) -> Mapping[str, Any]:
-    """Return what the scenario said of a workload."""
+    """Return the entry of a workload in the manifest."""
     return next(one for one in recording.manifest["workloads"] if one["name"] == workload)
 
 
 def ends_of_workload(described: Mapping[str, Any]) -> Ends:
-    """Return the ends of one workload, as the manifest has it."""
+    """Return the ends of one workload, from its entry in the manifest."""
     ends = dict(described["ends"])
     return Ends(workload=described["name"], ports=tuple(ends.pop("ports")), **ends)
 
 
 def ends_of(recording: Recording) -> list[Ends]:
-    """The workloads of a run, in the order of the scenario."""
+    """Return the ends of a run's workloads, in the order of the scenario."""
     return [ends_of_workload(one) for one in recording.manifest["workloads"]]

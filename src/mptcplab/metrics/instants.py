@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The instants of a recording at which links failed, came back, or changed (``events.parquet``)."""
+"""The instants of a run at which links failed, came back or changed (``events.parquet``)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
 _FILE = "events.parquet"
-#: What takes a path away from its hosts, and what gives it back.
+#: Kinds of events that take a path away from its hosts, and that give it back.
 _REMOVED, _SILENT = "address-removed", "silent"
 _FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
 
 
 @dataclass(frozen=True)
 class Instant:
-    """A failure or a restoration at a time in s; ``place`` says of what, so that one follows from the other."""
+    """A failure or restoration at a time in s. ``place`` is the link: a restoration belongs to its failure there."""
 
     time_s: float
     is_failure: bool
@@ -26,7 +26,7 @@ class Instant:
 
 
 def link_instants(recording: Recording) -> list[Instant]:
-    """Failures and restorations, in the order of time. Both directions of a link count once."""
+    """Return failures and restorations in time order. Both directions of a link count as one."""
     rows = _events(recording)
     found = {
         (row["instant_ns"], row["kind"], row["link"])
@@ -36,23 +36,23 @@ def link_instants(recording: Recording) -> list[Instant]:
 
 
 def changes_rates(recording: Recording) -> bool:
-    """Whether a link had more than one rate, or none for some time."""
+    """Return whether the rate of any link may have changed during the run."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
     return bool(_events(recording).height) or any(side.get("trace") for side in sides)
 
 
 def is_emptied(recording: Recording, link: str) -> bool:
-    """Whether an interface of ``link`` lost its carrier or was set down, and so what waited in its queues."""
+    """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
     return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))
 
 
 def failed(recording: Recording, link: str) -> bool:
-    """Whether ``link`` was down for some time, or one of its ends without its address."""
+    """Return whether ``link`` was down for some time, or one of its ends lost its address."""
     return any(kind in _FAILURES for kind, _ in _of(recording, link))
 
 
 def without_address(recording: Recording) -> set[tuple[str, str]]:
-    """The links that have lost an address for good, with the host that was named for it; "" is the only one there."""
+    """Return the links that lost an address for good, each with the host that the event names; "" if it names none."""
     last: dict[tuple[str, str], str] = {}
     for row in _events(recording).iter_rows(named=True):
         if row["kind"].startswith("address"):

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Links as they were: what the kernel counted of every direction of every link, and what its queue held.
+"""Counters of every direction of every link, as the kernel recorded them, and the peaks of its queue.
 
-A direction that is shaped is a chain of queueing disciplines (``tc.json``): ``netem``, which loses packets at random,
-above what keeps the queue of the bottleneck. What a discipline drops is counted by those above it as well, so netem's
-own drops are those that the one below it does not have. Of a direction that nothing shapes, the interface at its end
-tells what arrived (``link.json``). Both count whole Ethernet frames, and all packets, ARP included.
+A direction that is shaped has a chain of queueing disciplines (``tc.json``): ``netem``, which drops packets at random,
+is the parent of the discipline that keeps the queue of the bottleneck. A discipline's drops are counted by its parents,
+too, so netem's own drops are its count minus its child's. For a direction without shaping, the counters are those of
+the interface at its end (``link.json``). Both count whole Ethernet frames of all packets, ARP included.
 
-Packets that vanish in a link that is silently down do not come as far, and are not counted here.
+Packets that vanish on a link that is silently down do not reach these counters.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from mptcplab.metrics.loss import Chances
 from mptcplab.recording.record import Recording
 
 Qdisc = Mapping[str, Any]
-#: The most bytes and packets that samples of a direction's queue have.
+#: The maximum bytes and packets in the samples of each direction's queue.
 Peaks = Mapping[tuple[str, str], tuple[int, int]]
 DIRECTIONS = ("forward", "backward")
-#: What disciplines call the packets that they have marked with "congestion experienced".
+#: Names of the disciplines' counters of packets marked with "congestion experienced".
 _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
 _EMPTIED = "its interface was down, which empties queues without counting"
-_FEW = "too few bursts to tell"
+_FEW = "too few bursts to decide"
 
 
 @dataclass(frozen=True)
 class DirectionCounters:
     """One direction of a link at the end of a run.
 
-    ``asked`` is the loss that the scenario asks for. ``packets`` and ``bytes`` have left it; ``lost`` are those that
-    chance took, ``dropped`` those that the queue had no room for or gave up, ``marked`` those with a mark of ECN,
-    ``waiting`` those still in it. The peaks of the queue are those of its samples, None if nothing was sampled.
-    ``expected`` is the number of lost ones that chance makes, in 99.9 % of all runs; None if that cannot be told, for
-    the reason ``unknown``.
+    ``asked`` is the loss that the scenario configures. ``packets`` and ``bytes`` have left the direction. ``lost``
+    counts packets lost at random, ``dropped`` those that the queue dropped, ``marked`` those with an ECN mark, and
+    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, None if nothing was
+    sampled. ``expected`` is the interval that has the number lost in 99.9 % of all runs; None if there is none, for the
+    reason ``unknown``.
     """
 
     link: str
@@ -60,22 +60,22 @@ class DirectionCounters:
 
     @property
     def offered(self) -> int:
-        """All that came, copies included."""
+        """The number of packets that entered the direction, duplicates included."""
         return self.packets + self.lost + self.dropped + self.waiting
 
     @property
     def lost_percent(self) -> float | None:
-        """Of all that came; None if nothing did."""
+        """Packets lost at random in percent of those that entered; None if none did."""
         return 100 * self.lost / self.offered if self.offered else None
 
     @property
     def is_as_asked(self) -> bool:
-        """Whether chance makes this many losses, as far as can be told."""
+        """True unless the number lost is outside the expected interval."""
         return self.expected is None or self.expected[0] <= self.lost <= self.expected[1]
 
 
 def direction_counters(recording: Recording) -> list[DirectionCounters]:
-    """Every direction of every link, in the order of the scenario."""
+    """Return the counters of every direction of every link, in the order of the scenario."""
     links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
     return [
         _direction(link, direction, read, peaks, emptied=is_emptied(recording, link["name"]))
@@ -89,7 +89,7 @@ def _direction(
 ) -> DirectionCounters:
     name, described = link["name"], link[direction]
     chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
-    # Without disciplines of its own it has one that neither queues nor drops.
+    # Without shaping there is a single discipline, which neither queues nor drops.
     first = chain[0] if chain else _arrived(read, link["between"][direction == "forward"], name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
@@ -116,7 +116,7 @@ def _direction(
 
 
 def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdisc]:
-    """The disciplines of a device from its root down; without the hooks of filters, which stand beside these."""
+    """Return the disciplines of a device from its root down, without the hooks of filters."""
     found = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
     chain = [found[""]]
     while (below := found.get(f"{chain[-1]['handle']}1")) is not None:
@@ -125,14 +125,14 @@ def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdis
 
 
 def _arrived(read: Callable[[str, str], Any], node: str, device: str) -> Qdisc:
-    """What came to the end of a direction that nothing shapes, as a discipline would tell it."""
+    """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters."""
     (port,) = (one for one in read(node, "link.json") if one["ifname"] == device)
     received = port["stats64"]["rx"]
     return {"packets": received["packets"], "bytes": received["bytes"], "drops": 0, "qlen": 0}
 
 
 def _marked(discipline: Qdisc) -> int:
-    """CAKE counts in each of its tins."""
+    """Return the number of marked packets; CAKE counts in each of its tins."""
     places = (discipline, *discipline.get("tins", ()))
     return sum(place[key] for place in places for key in _MARKS if key in place)
 
@@ -141,5 +141,5 @@ def _peaks(recording: Recording) -> Peaks:
     queues = recording.queues
     if not queues.height:
         return {}
-    most = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
-    return {(link, direction): (held, packets) for link, direction, held, packets in most.iter_rows()}
+    peaks = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
+    return {(link, direction): (size, packets) for link, direction, size, packets in peaks.iter_rows()}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Random loss as asked for: how many of a direction's packets chance may have taken.
+"""Configured random loss: the interval in which the number of lost packets of a direction is expected.
 
-Independent losses are counted by a binomial distribution, whose interval is exact. Losses in bursts come from a chain
-of two states (Gilbert 1960, Elliott 1963): their number has the chain's own mean and variance, and a normal
-distribution once there are many bursts. Of simulated counts with 50 bursts or more, 0.12 % lie outside of it.
+The number of independent losses has a binomial distribution, whose interval is exact. Losses in bursts come from a
+chain of two states (Gilbert 1960, Elliott 1963): their number has the chain's own mean and variance, and with many
+bursts a normal distribution. Of simulated counts with 50 bursts or more, 0.12 % are outside its interval.
 
-Both take the number of packets as given. A sender that slows down after a loss makes it depend on losses a little.
+Both take the number of packets as given. It depends on losses a little, because a sender slows down after a loss.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from typing import Any
 
 CONFIDENCE = 0.999
-#: Of the normal distribution, both tails together.
+#: The quantile of the normal distribution for ``CONFIDENCE``, with both tails.
 _Z = 3.2905
-_LEAST_BURSTS = 50
+_MIN_BURSTS = 50
 
 
 @dataclass(frozen=True)
 class Bursts:
-    """The chain: how likely a packet takes it from one state to the other, and how likely one is lost in each."""
+    """The chain: the probability per packet of each transition, and of a loss in each state."""
 
     to_bad: float
     to_good: float
@@ -32,12 +32,12 @@ class Bursts:
 
     @property
     def per_packet(self) -> float:
-        """How many bursts begin with a packet, on average."""
+        """The mean number of bursts that begin per packet."""
         return self.to_bad * self.to_good / (self.to_bad + self.to_good)
 
     @property
     def variance(self) -> float:
-        """Of the number lost, for each packet of very many: with neighbours' covariances, which fall geometrically."""
+        """The variance of the number lost, per packet of very many, with covariances, which decrease geometrically."""
         bad = self.to_bad / (self.to_bad + self.to_good)
         mean = bad * self.lost_in_bad + (1 - bad) * self.lost_in_good
         stays = 1 - self.to_bad - self.to_good
@@ -49,8 +49,8 @@ class Bursts:
 class Chances:
     """The probability that a packet is lost: from ``low`` to ``high``, which differ if it changes during the run.
 
-    They also differ if packets are doubled, since one of the two may be lost, or if the delay has room for a limited
-    number: what it has none for is counted as lost.
+    They also differ if packets are duplicated, since one of the two may be lost, or if the delay holds a limited number
+    of packets: those beyond it count as lost.
     """
 
     low: float
@@ -59,12 +59,12 @@ class Chances:
 
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> Chances:
-        """Return them as a manifest has them."""
+        """Return the probabilities in a manifest's entry."""
         bursts = Bursts(*described["bursts"]) if described["bursts"] is not None else None
         return cls(described["low"], described["high"], bursts)
 
     def expected(self, packets: int) -> tuple[int, int] | None:
-        """The numbers of lost ones of so many between which 99.9 % of all runs lie; None if that cannot be told."""
+        """Return the interval of the number lost, of ``packets``, that holds in 99.9 % of all runs; None if unknown."""
         if not self.high:
             return 0, 0
         if self.bursts is not None:
@@ -75,7 +75,7 @@ class Chances:
         return int(binom.ppf(tail, packets, self.low)), int(binom.ppf(1 - tail, packets, self.high))
 
     def _in_bursts(self, bursts: Bursts, packets: int) -> tuple[int, int] | None:
-        if packets * bursts.per_packet < _LEAST_BURSTS:
+        if packets * bursts.per_packet < _MIN_BURSTS:
             return None
         width = _Z * math.sqrt(packets * bursts.variance)
         low, high = packets * self.low - width, packets * self.high + width

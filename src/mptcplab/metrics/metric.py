@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a metric is: one object, from which tables, JSON, reports, comparisons, ``repeats`` and studies know of it.
+"""The class of metrics: one object defines a metric for tables, JSON, reports, comparisons, ``repeats`` and studies.
 
-A metric that a module of :mod:`mptcplab.metrics.catalog` or a plugin defines, alone or in a list, is found by
-:mod:`mptcplab.metrics.registry`.
+:mod:`mptcplab.metrics.registry` finds the metrics that modules of :mod:`mptcplab.metrics.catalog` and plugins define,
+alone or in a list.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _LAST = 1000
 
 @dataclass(frozen=True)
 class Subject:
-    """One workload of one run, which metrics are functions of.
+    """One workload of one run: the argument of the functions that compute metrics.
 
-    ``described`` is the workload's entry in the manifest, ``reading`` what its programs reported, ``sockets`` what was
-    sampled of its sockets, and ``counts`` the MPTCP counters of its hosts.
+    ``described`` is the workload's entry in the manifest, ``reading`` the results that its programs reported,
+    ``sockets`` the samples of its sockets, and ``counts`` the MPTCP counters of its hosts.
     """
 
     recording: Recording
@@ -38,7 +38,7 @@ class Subject:
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def once(self, compute: Callable[[Subject], _T]) -> _T:
-        """Return ``compute(self)``, computed the first time only: several metrics may follow from it."""
+        """Return ``compute(self)``, computed only once: several metrics may be derived from it."""
         if compute not in self._known:
             self._known[compute] = compute(self)
         found: _T = self._known[compute]
@@ -47,19 +47,20 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """A number that a workload of a run has, or has not.
+    """A number computed from a workload of a run.
 
-    ``name`` is that in JSON and ends with the unit. ``definition`` and ``source`` (where it is defined, or who tells
-    it) are for docs/metrics.md, in the table called ``section``. ``value`` computes it; without one, it is what the
-    workload's kind tells under this name. None says that it means nothing for a workload, or is not known.
+    ``name`` is the name in JSON and ends with the unit. ``definition`` and ``source`` (where it is defined, or what
+    reports it) are for docs/metrics.md, in the table ``section``. ``value`` computes it; without one, it is the number
+    that the workload's kind reports under this name. The value is None if it has no meaning for a workload, or is
+    unknown.
 
-    Every row of a table has the ``basic`` ones. The others are columns where they mean something, in the order of
-    ``place``; without ``in_table`` they are only in JSON and data frames. ``head`` heads a column, if that is not noun
-    and unit. A cell has the interval beside the mean if ``with_spread``, and as many ``digits`` behind the point as are
-    usual unless it needs others. ``of_failures``: runs with failures have it, whatever their workloads. ``is_main``: it
-    counts most for workloads that do not send as much as they can, and has a diagram of its own. ``axis`` is what such
-    a diagram says, if that is more than ``noun``; it begins at ``lowest``. ``of_rows``: it follows from runs of several
-    points and has no function, so that it cannot say when a point has enough runs.
+    Every row of a table has the ``basic`` metrics. The others have columns where they have a meaning, in the order of
+    ``place``; without ``in_table`` they are only in JSON and data frames. ``head`` is the column head, if that is not
+    noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual number of decimals unless
+    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. ``is_main``
+    marks the most important metric of workloads that do not send as much as they can; it has a figure of its own, whose
+    vertical axis is labelled ``axis``, if that is more than ``noun``, and begins at ``lowest``.
+    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats.
     """
 
     name: str
@@ -88,9 +89,9 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """What heads a column."""
+        """The column head."""
         return self.head or self.title
 
     def of(self, subject: Subject) -> float | None:
-        """Return its value for ``subject``; None if it has none."""
+        """Return the value for ``subject``; None if it has none."""
         return subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)

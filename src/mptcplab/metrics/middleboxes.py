@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What middleboxes did to packets: the counters of their rules (``nft.json``), one for each thing asked for."""
+"""Packets that middleboxes dropped or altered, by the counters of their rules (``nft.json``), one per action."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TABLE = "middlebox"
 
 @dataclass(frozen=True)
 class MiddleboxCount:
-    """How many packets a router did one thing to: ``verb`` (drop, strip, mangle, damage) their ``option``."""
+    """The number of packets to which a router applied one action: ``verb`` (drop, strip, mangle, damage) ``option``."""
 
     router: str
     verb: str
@@ -23,7 +23,7 @@ class MiddleboxCount:
 
 
 def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
-    """Every rule of every router, in the order of the scenario."""
+    """Return the counts of every rule of every router, in the order of the scenario."""
     return [
         MiddleboxCount(node["name"], verb, option, packets)
         for node in recording.manifest["nodes"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was counted of networks, by the points of a sweep: means over seeds, with the values behind them."""
+"""Counters of the network by the points of a sweep: means over seeds, and the single values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mptcplab.metrics.rows import RunResult
 from mptcplab.stats import mean_interval
 
 _Seen = TypeVar("_Seen")
-#: Numbers of a direction, by their names in JSON.
+#: Counters of a direction, by their names in JSON.
 _COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
     "packets": lambda one: one.packets,
     "bytes": lambda one: one.bytes,
@@ -32,9 +32,10 @@ _COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
 
 @dataclass(frozen=True)
 class LinkRow:
-    """One direction of a link at one point. ``values`` have no counter that no run has.
+    """One direction of a link at one point. ``values`` has the counters that any run has.
 
-    ``outside`` are the seeds whose losses are not those that chance makes, ``unknown`` why nothing is known of that.
+    ``outside`` has the seeds whose losses are outside the expected interval; ``unknown`` is the reason if there is no
+    such interval.
     """
 
     settings: Mapping[str, str]
@@ -47,7 +48,7 @@ class LinkRow:
     unknown: str
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return JSON data."""
         return {
             "settings": dict(self.settings),
             "link": self.link,
@@ -62,14 +63,14 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class EndpointRow:
-    """The endpoints of one host at one point, and the seeds with which they were so."""
+    """The endpoints of one host at one point, and the seeds that had them."""
 
     settings: Mapping[str, str]
     endpoints: EndpointStates
     seeds: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return JSON data."""
         one = self.endpoints
         described = {
             "settings": dict(self.settings),
@@ -82,7 +83,7 @@ class EndpointRow:
 
 @dataclass(frozen=True)
 class MiddleboxRow:
-    """What a middlebox did at one point, in packets."""
+    """The packets to which a middlebox applied one action at one point."""
 
     settings: Mapping[str, str]
     router: str
@@ -92,36 +93,36 @@ class MiddleboxRow:
     seeds: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return JSON data."""
         described = {"settings": dict(self.settings), "router": self.router, "verb": self.verb, "option": self.option}
         return {**described, "packets": _json(self.packets), "seeds": list(self.seeds)}
 
 
 def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
-    """Everything, as results.json has it."""
+    """Return all rows as JSON data for results.json."""
     return {
         "links": [row.to_json() for row in link_rows(results)],
         "endpoints": [row.to_json() for row in endpoint_rows(results)],
-        "middleboxes": [row.to_json() for row in box_rows(results)],
+        "middleboxes": [row.to_json() for row in middlebox_rows(results)],
     }
 
 
 def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
-    """Every direction of every link, by point."""
+    """Return the rows of every direction of every link, by point."""
     groups = _grouped(results, lambda seen: seen.directions, lambda one: (one.link, one.direction))
     return [_link_row(settings, members) for settings, members in groups]
 
 
 def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
-    """Every host's endpoints, by point; another row where seeds differ."""
+    """Return the rows of every host's endpoints, by point; several rows if seeds differ."""
     groups = _grouped(results, lambda seen: seen.endpoints, lambda one: one)
     return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
 
 
-def box_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
-    """Everything that middleboxes did, by point."""
-    groups = _grouped(results, lambda seen: seen.boxes, lambda one: (one.router, one.verb, one.option))
-    return [_box_row(settings, members) for settings, members in groups]
+def middlebox_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
+    """Return the rows of all actions of middleboxes, by point."""
+    groups = _grouped(results, lambda seen: seen.middleboxes, lambda one: (one.router, one.verb, one.option))
+    return [_middlebox_row(settings, members) for settings, members in groups]
 
 
 def _grouped(
@@ -129,7 +130,7 @@ def _grouped(
     part: Callable[[NetworkCounters], Iterable[_Seen]],
     key: Callable[[_Seen], Hashable],
 ) -> list[tuple[dict[str, str], list[tuple[int, _Seen]]]]:
-    """What was seen of equal keys at equal points, with the seeds."""
+    """Group what was counted by point and key, with the seeds."""
     groups: dict[Any, list[tuple[int, _Seen]]] = {}
     for result in results:
         for one in part(result.network):
@@ -153,7 +154,7 @@ def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, Directio
     )
 
 
-def _box_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
+def _middlebox_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
     first = members[0][1]
     packets = tuple(float(one.packets) for _, one in members)
     return MiddleboxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))

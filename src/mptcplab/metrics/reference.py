@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The tables of docs/metrics.md, made from the metrics themselves.
+"""Generate the tables of docs/metrics.md from the metrics.
 
-``python -m mptcplab.metrics.reference --write docs/metrics.md`` puts each between its two markers, and a test sees that
-they are up to date. Metrics of plugins are no part of them.
+``python -m mptcplab.metrics.reference --write docs/metrics.md`` writes each table between its two markers, and a test
+checks that they are up to date. Metrics of plugins are not included.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PLACE = re.compile(r"(<!-- metrics: (\w+) -->\n).*?(<!-- end of metrics -->)", 
 
 
 def table(section: str) -> str:
-    """Return the metrics of one section as Markdown. :raises InputError: when there are none."""
+    """Return the metrics of one section as Markdown. :raises InputError: if there are none."""
     rows = [_row(metric) for metric in METRICS.values() if metric.section == section]
     if not rows:
-        raise InputError(f"there are no metrics in a section '{section}'", hint="correct the marker")
+        raise InputError(f"no metric is in a section '{section}'", hint="correct the marker")
     return "\n".join((_HEAD, *rows))
 
 
@@ -36,19 +36,19 @@ def _row(metric: Metric) -> str:
 
 
 def replace(document: str) -> str:
-    """Return ``document`` with a table between every two markers."""
+    """Return ``document`` with the table of each pair of markers."""
     return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}\n{found[3]}", document)
 
 
 def sections(document: str) -> list[str]:
-    """Return the sections that ``document`` has a place for."""
+    """Return the sections that ``document`` has markers for."""
     return [found[2] for found in _PLACE.finditer(document)]
 
 
 def main(arguments: list[str]) -> None:
     """Write the tables into the file after ``--write``."""
     if arguments[:1] != ["--write"] or len(arguments) != 2:
-        raise InputError("nothing is said to be written", hint="--write docs/metrics.md")
+        raise InputError("no file to write is named", hint="--write docs/metrics.md")
     file = Path(arguments[1])
     file.write_text(replace(file.read_text()))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All metrics, by their names in JSON: those of :mod:`mptcplab.metrics.catalog`, and of :mod:`mptcplab.plugins`."""
+"""All metrics by their names in JSON, from :mod:`mptcplab.metrics.catalog` and :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def _all_metrics() -> dict[str, Metric]:
     return dict(sorted(found.items(), key=lambda item: (not item[1].basic, item[1].place)))
 
 
-#: In the order of columns.
+#: All metrics, in the order of columns.
 METRICS = _all_metrics()
-#: Those that every row has.
+#: The metrics that every row has.
 BASIC = [name for name, metric in METRICS.items() if metric.basic]
-#: By what people call them: the basic ones by their nouns, the others by their names in JSON.
+#: Names in JSON by the names that users type: nouns for the basic ones, names in JSON for the others.
 CALLED = {metric.noun if metric.basic else name: name for name, metric in METRICS.items()}
 
 
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
-    """The metrics beside the basic ones that some row has, in their order; ``hidden``: also those not in tables."""
+    """Return the metrics of ``rows`` beside the basic ones, in order; with ``hidden``, also those not in tables."""
     there = {name for row in rows for name in row}
     return [
         name for name, metric in METRICS.items() if name in there and not metric.basic and (metric.in_table or hidden)
@@ -45,10 +45,12 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
 
 
 def measured(subject: Subject) -> dict[str, float]:
-    """Return all that ``subject`` has. :raises InputError: when its kind tells what is no metric."""
-    strange = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
-    if strange:
-        hint = "define a Metric of this name beside it"
-        raise InputError(f"workloads of kind {subject.described['kind']} tell {strange}, which is no metric", hint=hint)
+    """Return the metrics of ``subject``. :raises InputError: if its workload kind reports an undefined metric."""
+    unknown = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
+    if unknown:
+        hint = "define a Metric of this name in the module of the kind"
+        raise InputError(
+            f"workloads of kind {subject.described['kind']} report undefined metrics: {unknown}", hint=hint
+        )
     values = ((name, metric.of(subject)) for name, metric in METRICS.items())
     return {name: value for name, value in values if value is not None}

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Rows of a result: the runs of one point and workload reduced to means with their intervals.
+"""Rows of a result: the runs of one point and workload, reduced to means with their intervals.
 
-Three steps, each pure: :func:`run_result` keeps of a recording what rows need (a sweep of thousands of runs does not
-keep their samples), :func:`group` puts together what belongs together, :func:`reduce` makes one row of it.
+This takes three pure steps. :func:`run_result` extracts what rows need from a recording, so that a sweep of thousands
+of runs does not keep their samples; :func:`group` groups runs by point and workload; :func:`reduce` makes a row of a
+group.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
 _T = TypeVar("_T")
-#: A number that is a word of its own, and no part of a name.
+#: A number that is a word, not part of a name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])")
 Settings = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run contributes to rows. ``settings`` are the swept keys and values of its point.
+    """The values of one run. ``settings`` are the swept keys and values of its point.
 
     ``jain`` is Jain's fairness index of the goodputs of its workloads, None unless several ran at the same time;
-    ``jain_1s`` the mean of the same over windows of a second, of what each got in it.
+    ``jain_1s`` is the mean of the index over windows of one second.
     """
 
     settings: Settings
@@ -49,16 +50,16 @@ class RunResult:
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
     network: NetworkCounters = field(default_factory=NetworkCounters)
-    """What was counted of links, endpoints and middleboxes."""
+    """The counters of links, endpoints and middleboxes."""
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One point of the sweep, one workload, all its repeats.
+    """One point of the sweep and one workload, over all repeats.
 
-    ``metrics`` are the metrics that mean something for the workload, over the runs that have them, whose seeds are
-    ``metric_seeds``. ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the
-    recordings, in the order of ``seeds``.
+    ``metrics`` are those that have a meaning for the workload, over the runs that have them, whose seeds are
+    ``metric_seeds``. ``samples`` has the single values of each metric, and ``runs`` the identities of the recordings,
+    in the order of ``seeds``.
     """
 
     settings: dict[str, str]
@@ -79,21 +80,21 @@ class ResultRow:
 
     @property
     def goodput_mbps(self) -> Interval:
-        """The metric that every run has."""
+        """The goodput, which every run has."""
         return self.metrics["goodput_mbps"]
 
     @property
     def n(self) -> int:
-        """How many runs there are."""
+        """The number of runs."""
         return self.goodput_mbps.n
 
     @property
     def kernel_name(self) -> str:
-        """The release with the frequency of its timers, as people read it."""
+        """The kernel's release with its timer frequency, for readers."""
         return kernel_text(self.kernel, self.hz)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with units in the names."""
+        """Return JSON data with units in the names."""
         return {
             "settings": self.settings,
             "workload": self.workload,
@@ -112,11 +113,11 @@ class ResultRow:
         }
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
-        """The seeds of the runs that have one of METRICS, in the order of their ``samples``."""
+        """Return the seeds of the runs that have a metric, in the order of its ``samples``."""
         return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
 
     def _named(self, name: str) -> dict[str, Any]:
-        """With the seeds of the runs that have it: of a basic one if these are not all."""
+        """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it."""
         seeds = self.seeds_of(name)
         described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
         return {**self._metric(name, self.metrics.get(name)), **described}
@@ -135,22 +136,22 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class FairnessRow:
-    """Jain's index over the workloads of one point that ran at the same time, and its mean over seeds."""
+    """Jain's index, mean over seeds, of the workloads of one point that ran at the same time."""
 
     settings: dict[str, str]
     jain: Interval
     jain_1s: Interval | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return JSON data."""
         document: dict[str, Any] = {"settings": self.settings, "jain_index": self.jain.to_json()}
         return document | ({"jain_index_1s": self.jain_1s.to_json()} if self.jain_1s is not None else {})
 
 
 def run_result(recording: Recording, settings: Settings | None = None) -> RunResult:
-    """Measure one run. ``settings`` None means those that its manifest names.
+    """Measure one run. ``settings`` default to those in its manifest.
 
-    :raises LabError: when the recording is damaged, or a program's output is broken.
+    :raises LabError: if the recording is damaged, or a program's output is invalid.
     """
     message = f"the recording {recording.folder} is damaged"
     try:
@@ -180,24 +181,24 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
 
 
 def _is(kind: type[_T], value: Any) -> _T:
-    """``value``, which names or sorts runs. :raises TypeError: when it is something else."""
+    """Return ``value``. :raises TypeError: if it is not of the type ``kind``."""
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return value
 
 
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:
-    """One row per point and workload, in the order in which the points first appear."""
+    """Return one row per point and workload, in the order in which the points first appear."""
     return rows_of(run_result(recording) for recording in recordings)
 
 
 def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
-    """One row per point and workload, in the order in which the points first appear."""
+    """Return one row per point and workload, in the order in which the points first appear."""
     return [reduce(members) for members in group(_with_benefits_over_tcp(list(results))).values()]
 
 
 def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
-    """``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
+    """Return ``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
     alone = [one for one in results if len(one.measured) == 1]
     benefits = benefits_over_tcp([(one.settings, one.seed, one.measured[0]) for one in alone])
     return [_with_benefit_over_tcp(one, next(benefits)) if len(one.measured) == 1 else one for one in results]
@@ -211,7 +212,7 @@ def _with_benefit_over_tcp(result: RunResult, benefit: float | None) -> RunResul
 
 
 def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:
-    """Runs by point and workload. Nothing is computed here."""
+    """Group runs by point and workload."""
     groups: dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]] = {}
     for result in results:
         for measured in result.measured:
@@ -220,7 +221,7 @@ def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple
 
 
 def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
-    """One row from all runs of one point and one workload."""
+    """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
     shown = [*BASIC, *columns((measured.metrics for measured in all_measured), hidden=True)]
     having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
@@ -245,7 +246,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
 
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
-    """One row per point whose workloads ran at the same time."""
+    """Return one row per point whose workloads ran at the same time."""
     found: dict[Settings, list[RunResult]] = {}
     for result in results:
         if result.jain is not None:
@@ -263,17 +264,17 @@ def _common(texts: Iterable[str]) -> str:
 
 
 def _without_repeats(warnings: Iterable[str]) -> Iterable[str]:
-    """Every warning once; of those that differ in numbers only, as from seed to seed, the first."""
+    """Yield every warning once; of warnings that differ only in numbers, as between seeds, the first."""
     alike: dict[str, dict[str, None]] = {}
     for warning in warnings:
         alike.setdefault(_NUMBER.sub("", warning), {})[warning] = None
     for texts in alike.values():
         first, *others = texts
-        yield f"{first} (the same with other numbers in other runs)" if others else first
+        yield f"{first} (with other numbers in other runs)" if others else first
 
 
 def _mean_shares(group: list[WorkloadMeasurement]) -> dict[str, float]:
-    """Over the runs whose shares are known. In one of these, a path that is not named has carried nothing."""
+    """Return mean shares over the runs in which they are known; a path that such a run does not name has none."""
     known = [measured.sockets.shares for measured in group if measured.sockets.shares]
     names = sorted({name for shares in known for name in shares})
     return {name: sum(shares.get(name, 0.0) for shares in known) / len(known) for name in names}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Links in a few words, for tables and for the picture of a network: all that readers of recordings ask of this room.
+"""Short texts about links, for tables and for the picture of a network: all that readers of recordings use of this room.
 
 Links are described as recordings hold them.
 """
@@ -18,7 +18,7 @@ _USUAL_MTU = str(Size(1500))
 
 
 def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
-    """One direction of a link, at all points of an experiment, in a few lines."""
+    """Return a few lines about one direction of a link, at all points of an experiment."""
     shown = DirectionCaption(directions)
     above = [part for one in BEHAVIOURS for part in one.headline(shown)]
     below = [part for one in IN_PACKET_ORDER for part in one.details(shown)]
@@ -26,11 +26,11 @@ def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
     if traces:
         lines.append(f"means of {several(list(traces))}")
-    return (*lines, *_beside(directions)) or ("no limits",)
+    return (*lines, *_impairments(directions)) or ("no limits",)
 
 
-def _beside(directions: Sequence[Table]) -> Iterator[str]:
-    """What else happens to packets; where that differs between points, all of it."""
+def _impairments(directions: Sequence[Table]) -> Iterator[str]:
+    """Yield the other effects on packets; if points differ, those of each."""
     rest = dict.fromkeys(impairment_words(direction) for direction in directions)
     if list(rest) != [""]:
         acting = [one for one in IN_PACKET_ORDER if any(any(one.caption(direction)) for direction in directions)]
@@ -38,11 +38,11 @@ def _beside(directions: Sequence[Table]) -> Iterator[str]:
 
 
 def impairment_words(direction: Table) -> str:
-    """What the behaviours say of one direction; nothing for a plain one."""
+    """Return the captions of the behaviours of one direction; empty if it has none."""
     return " · ".join(words for one in IN_PACKET_ORDER for words in one.caption(direction))
 
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:
-    """The MTUs that a link has at the points of an experiment, if one is unusual."""
+    """Return the MTUs of a link at the points of an experiment, if any is not the usual one."""
     mtus = dict.fromkeys(str(link["mtu"]) for link in links)
     return () if list(mtus) == [_USUAL_MTU] else (f"MTU {', '.join(mtus)}",)

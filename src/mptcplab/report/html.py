@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One self-contained HTML file: it opens without a network, and asks for nothing.
+"""Render a :class:`~mptcplab.report.html_model.Report` as one self-contained HTML file, which loads nothing.
 
-:class:`~mptcplab.report.html_model.Report` -> HTML. The figures are drawn by plotly.js when they come
-into view; until then it and their data are inert text, so that a page with thousands of numbers opens at once. The
-page's own content security policy names the hashes of our two scripts: nothing else in it can run or load.
+plotly.js draws a figure when it comes into view. Until then the library and the data are inert text, so that a page
+with thousands of numbers opens at once. The page's content security policy has the hashes of its two scripts: nothing
+else can run or load.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from mptcplab.report.table import Table
 
 #: The beginning of docs/limitations.md, shortened.
 LIMITATIONS = (
-    ("CPU cost", "Computing takes no virtual time: nothing here says how many cycles MPTCP needs."),
+    ("CPU cost", "Computation takes no virtual time, so the results do not include the CPU cost of MPTCP."),
     ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
     ("Network cards", "TSO, GSO and GRO are off; there are no driver queues and no byte queue limits."),
-    ("Radios", "A link called lte or wifi is a line with rate, delay, jitter and loss."),
+    ("Radios", "A link called lte or wifi is a cable with rate, delay, jitter and loss."),
     ("Other traffic", "Only the workloads of the scenario use the network."),
     ("Middleboxes", "Routers only forward, unless the scenario gives them a NAT or a middlebox."),
-    ("Loss comes before the bottleneck", "At random or in bursts; drops by the queue come on top."),
+    ("Loss comes before the bottleneck", "It is random or in bursts; drops by the queue are additional."),
     (
         "Nothing is irregular by itself",
-        "Without jitter or loss, senders at a full queue can fall into step, and the phase decides who loses.",
+        "Without jitter or loss, senders at a full queue can synchronise, and their phase decides whose packets drop.",
     ),
     (
         "Coupled congestion controls are the lab's own",
-        "LIA, OLIA, BALIA and wVegas are not in mainline Linux; their names, and those of schedulers other than "
-        "default, mean the lab's implementations.",
+        "LIA, OLIA, BALIA and wVegas are not in mainline Linux. These names, and those of schedulers other than "
+        "default, refer to the lab's implementations.",
     ),
 )
 #: Colours of a table's cells on a terminal, as classes of the style sheet.
@@ -48,7 +48,7 @@ _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 
 def to_html(report: Report) -> str:
-    """The page."""
+    """Return the page."""
     import jinja2  # late: only a report needs it
 
     loader = jinja2.PackageLoader("mptcplab.report")
@@ -72,7 +72,7 @@ def to_html(report: Report) -> str:
 
 
 def _inert_json(data: Any) -> str:
-    """JSON that cannot end the script element that it stands in."""
+    """Return JSON that cannot end the script element around it."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
@@ -81,7 +81,7 @@ def _own(name: str) -> str:
 
 
 def _breakable(text: str) -> Markup:
-    """Text whose long names may be broken over lines where their parts end."""
+    """Return text whose long names may be broken over lines between their parts."""
     return Markup("<wbr>").join(_PART_END.split(text))
 
 
@@ -95,7 +95,7 @@ def _links_of(table: Table) -> dict[tuple[int, int], str]:
 
 @cache
 def _plotly() -> str:
-    """plotly.js, as a script element can hold it."""
+    """Return plotly.js, escaped for a script element."""
     text = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A resolved scenario, as recordings hold it, written as a file that runs."""
+"""Write the resolved scenario of a recording as a scenario file that runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mptcplab.scenario.schema import Scenario
 
 
 def to_toml(recording: Recording, *, title: str) -> str:
-    """The run's point and seed as a scenario file: defaults are left out, and no preset is needed."""
-    said = {"title": title.strip() or "untitled", **_without_none(scenario_of(recording))}
+    """Return the run's point and seed as a scenario file, without defaults and presets."""
+    scenario = {"title": title.strip() or "untitled", **_without_none(scenario_of(recording))}
     try:
-        tables = known_tables(Scenario.model_validate(said))
-    except ValidationError:  # recorded by a version whose language was another: as it stands
-        tables = said
+        tables = known_tables(Scenario.model_validate(scenario))
+    except ValidationError:  # recorded by a version with other keys: unchanged
+        tables = scenario
     events = _plan(recording).get("events", ())
     leave_to_traces(tables, ((e["link"], e["direction"], e["value"]) for e in events if e["kind"] == "trace"))
     return scenario_toml(tables, first={"title": tables.pop("title"), "seed": recording.manifest["seed"]})
@@ -35,7 +35,7 @@ def _plan(recording: Recording) -> dict[str, Any]:
 
 
 def scenario_of(recording: Recording) -> dict[str, Any]:
-    """The resolved scenario in the order of its file, which decides addresses and routes; manifests sort by name."""
+    """Return the resolved scenario in the order of its file, which determines addresses; manifests sort by name."""
     scenario: dict[str, Any] = recording.manifest["facts"]["scenario"]
     described = recording.manifest
     names: dict[str, list[str]] = {
@@ -48,7 +48,7 @@ def scenario_of(recording: Recording) -> dict[str, Any]:
 
 
 def _without_none(value: Any) -> Any:
-    """TOML has no null; keys that say nothing are left out."""
+    """Return ``value`` without keys that are None: TOML has no null."""
     if isinstance(value, dict):
         return {key: _without_none(below) for key, below in value.items() if below is not None}
     if isinstance(value, (list, tuple)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sweep curves: every row by its place on the axes, for a figure whose horizontal axis the reader chooses."""
+"""Sweep curves: every row by its position on the axes, for a figure whose horizontal axis the reader chooses."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from mptcplab.report.table import short_names, swept_values
 from mptcplab.stats import Interval
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
-#: Labels closer than this part of an axis would overlap.
+#: Labels closer than one part in this many of an axis would overlap.
 _CLOSEST = 14
 _DIGITS = 6
-#: Quantities by the factor from their smallest unit to a readable one.
+#: Readers of quantities, each in a readable unit.
 _READERS: tuple[Callable[[str], float], ...] = (
     lambda text: Rate.parse(text) / 1e6,
     lambda text: Duration.parse(text) / 1e6,
@@ -31,7 +31,7 @@ _READERS: tuple[Callable[[str], float], ...] = (
 
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
-    """The swept keys that have more than one value, in the order of the sweep."""
+    """Return the axes of swept keys that have more than one value, in the order of the sweep."""
     labels = swept_values(rows)
     names = short_names(list(labels))
     return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
@@ -50,7 +50,7 @@ def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
 
 
 def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
-    """The labels as quantities of one kind, or None when they are words."""
+    """Return the labels as quantities of one kind, or None if they are words."""
     for read in _READERS:
         with contextlib.suppress(UnitError, ValueError):
             return tuple(read(label) for label in labels)
@@ -58,16 +58,16 @@ def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _readable(numbers: Sequence[float]) -> bool:
-    """Whether all labels have room on a linear axis."""
+    """Return whether all labels have room on a linear axis."""
     ordered = sorted(numbers)
     closest = min((right - left for left, right in pairwise(ordered)), default=math.inf)
     return closest * _CLOSEST >= ordered[-1] - ordered[0]
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
-    """Goodput and all other figures along any axis, a line per combination of the others."""
+    """Return the figure of goodput and all other metrics along any axis, with a line per combination of the others."""
     workloads = list(dict.fromkeys(row.workload for row in rows))
-    # A curve needs numbers; among these, and else, the longest axis shows most.
+    # A curve needs an axis of numbers. Among several of these, or none, the longest shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
     shown = [*BASIC, *columns(row.metrics for row in rows)]
@@ -80,7 +80,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
         "rows": [_row(row, axes, workloads, shown) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
-    choices.append(("Value", tuple(", ".join(part for part in measure if part) for measure in measures)))
+    choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
     return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
 
 
@@ -91,7 +91,7 @@ def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: 
 
 
 def _pair(interval: Interval | None) -> list[float | None]:
-    """Mean and half width of the interval, None where there is none: for one run, or several identical ones."""
+    """Return mean and half width of an interval; None without one, as for one run or several identical ones."""
     if interval is None:
         return [None, None]
     half = None if interval.is_identical else interval.half_width
@@ -99,16 +99,16 @@ def _pair(interval: Interval | None) -> list[float | None]:
 
 
 def spread_note(rows: Sequence[ResultRow]) -> str:
-    """What the bars and bands are."""
+    """Return the definition of the bars and bands."""
     counts = sorted({row.n for row in rows})
     if counts == [1]:
-        return "One run each, so no intervals."
+        return "One run per point, so there are no intervals."
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
     return f"Points are means; bars and bands are 95 % confidence intervals of the mean (Student's t, {n} seeds)."
 
 
 def published_drawing(figure: Figure) -> Drawing:
-    """Published points beside measured lines."""
+    """Return the figure of published points beside measured lines."""
     label, positions = figure.x_label, figure.positions
     numbers = Axis("", label, positions, None) if figure.named else _axis("", label, positions)
     data = {
@@ -124,10 +124,10 @@ def published_drawing(figure: Figure) -> Drawing:
         ],
     }
     has_published = any(value is not None for series in figure.series for value in series.published)
-    parts = ["Hollow marks: published."] if has_published else []
+    parts = ["Hollow marks are published values."] if has_published else []
     parts.append(f"{figure.note[:1].upper()}{figure.note[1:]}.")
     for mark in figure.marks:
         rows = mark.first if mark.first == mark.last else f"{mark.first} to {mark.last}"
-        parts.append(f"The study says of {rows}: {mark.text} ({mark.verdict}).")
+        parts.append(f"Claim of the study about {rows}: {mark.text} ({mark.verdict}).")
     title = "Published and measured" if has_published else figure.y_label[:1].upper() + figure.y_label[1:]
     return Drawing("lines", title, " ".join(parts), data, ("lines",))

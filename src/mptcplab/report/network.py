@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The network as it was, as tables: links, MPTCP's endpoints, middleboxes."""
+"""Tables of the network as the kernel counted it: links, MPTCP endpoints, middleboxes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, box_rows, endpoint_rows, link_rows
+from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, endpoint_rows, link_rows, middlebox_rows
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
 from mptcplab.report.table import Table, interval_text, number, short_names
 from mptcplab.stats import mean_interval
 
-#: By settings, link and direction: where it leads, and what it was to be like.
+#: By settings, link and direction: its nodes and its configuration, as text.
 Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 _NOTHING = "none"
 _LOST, _ASKED = "lost %", "asked %"
 #: Columns of counters, in packets unless their names say otherwise.
@@ -31,15 +31,15 @@ _COLUMNS = {
 }
 _UNITS = {"bytes": 1e6, "peak_queue_bytes": 1e3}
 _NOTES = (
-    "Packets and bytes left the direction, as whole Ethernet frames and with ARP. Lost: at random, of all that came. "
-    "Dropped: by the queue. Marked: by ECN. Peak: the most that a sample of the queue has.",
-    f"A loss that stands out is none of those that chance makes in {100 * CONFIDENCE:g} % of all runs with what was "
-    "asked for: so is one direction in a thousand by chance alone.",
+    "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
+    "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
+    f"A highlighted loss is outside the interval that holds in {100 * CONFIDENCE:g} % of all runs with the loss asked "
+    "for. One direction in a thousand is outside by chance.",
 )
 
 
 def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
-    """What the manifests of some runs say of their links, by point."""
+    """Return the texts about links in the manifests of some runs, by point."""
     return {
         (result.settings, link["name"], side): (_arrow(link["between"], side), ", ".join(direction_words([link[side]])))
         for result, manifest in manifests
@@ -53,18 +53,18 @@ def _arrow(between: Sequence[str], side: str) -> str:
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
-    """All there are: of a network without MPTCP or middleboxes, only the links."""
+    """Return the tables that have rows: only that of links without MPTCP and middleboxes."""
     found = (
         link_table(link_rows(results), words),
         _endpoint_table(endpoint_rows(results)),
-        _box_table(box_rows(results)),
+        _middlebox_table(middlebox_rows(results)),
     )
     return tuple(table for table in found if table.rows)
 
 
 def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
-    """What every direction of every link carried, lost and held, beside what it was to be like."""
-    shown = rows[:_MOST_ROWS]
+    """Return the counters of every direction of every link, beside its configuration."""
+    shown = rows[:_MAX_ROWS]
     keys = list(rows[0].settings) if rows else []
     titles = [*short_names(keys).values(), "link", "direction", "as asked for", *_COLUMNS, "n"]
     cells = tuple(tuple(_link_cells(row, words)) for row in shown)
@@ -91,7 +91,7 @@ def _counted(row: LinkRow, counter: str) -> str:
 
 
 def _asked(row: LinkRow) -> str:
-    """The loss asked for; two numbers if it changes during the run, or no upper one (see ``Chances``)."""
+    """Return the configured loss: a range if it changes during the run, or a minimum only (see ``Chances``)."""
     if row.asked.high >= 1:
         return f"at least {number(100 * row.asked.low)}"
     ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.low, row.asked.high))
@@ -102,30 +102,30 @@ def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
     keys = list(rows[0].settings) if rows else []
     titles = (*short_names(keys).values(), "host", "as asked for", "as seen", "n")
     cells, styles = [], []
-    for line, row in enumerate(rows[:_MOST_ROWS]):
+    for line, row in enumerate(rows[:_MAX_ROWS]):
         one = row.endpoints
         described = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
         cells.append((*row.settings.values(), one.host, *described, str(len(row.seeds))))
-        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.strange else []
-    note = "When the run ended. The kernel makes implicit ones by itself, of addresses that subflows use."
+        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.unexpected else []
+    note = "State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use."
     return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
 
 
-def _box_table(rows: Sequence[MiddleboxRow]) -> Table:
+def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
     keys = list(rows[0].settings) if rows else []
     titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
     cells = tuple(
         (*row.settings.values(), row.router, row.verb, row.option, _mean(row.packets), str(len(row.seeds)))
-        for row in rows[:_MOST_ROWS]
+        for row in rows[:_MAX_ROWS]
     )
     return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_left_out(rows)))
 
 
 def _mean(values: Sequence[float]) -> str:
-    """Of whole numbers: one alone is a whole number."""
+    """Return the mean of counts; a single count is printed as a whole number."""
     return interval_text(mean_interval(values), 0 if len(values) == 1 else None)
 
 
 def _left_out(rows: Sequence[object]) -> Iterator[str]:
-    if len(rows) > _MOST_ROWS:
-        yield f"The first {_MOST_ROWS} of {len(rows)} rows; results.json has all."
+    if len(rows) > _MAX_ROWS:
+        yield f"The first {_MAX_ROWS} of {len(rows)} rows are shown; results.json has all."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The network of an experiment as a picture: inline SVG, nodes as boxes, links with what they do to packets.
+"""The picture of an experiment's network: inline SVG with nodes as boxes, and links with their properties.
 
 Colours come from the page's style sheet by class names, so that the picture follows light, dark and print.
 """
@@ -30,7 +30,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Picture:
-    """One network. ``text`` says the same for those who cannot see it; ``swept``: some link differs between points."""
+    """One network. ``text`` describes it for screen readers; ``swept``: some link differs between points."""
 
     svg: Markup
     text: str
@@ -39,7 +39,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class _Label:
-    """What stands at a link: its name above the line, the rest below."""
+    """The label of a link: its name above the line, the rest below."""
 
     name: str
     below: tuple[str, ...]
@@ -51,9 +51,9 @@ class _Label:
 
 
 def networks(scenarios: Sequence[Table]) -> list[Picture]:
-    """A picture of every different network among the resolved ``scenarios`` of an experiment's points.
+    """Return a picture of every distinct network among the resolved ``scenarios`` of an experiment's points.
 
-    Values that differ from point to point are all named at their link.
+    Labels of links have all values that differ between points.
     """
     alike: dict[Any, list[Table]] = {}
     for scenario in scenarios:
@@ -63,7 +63,7 @@ def networks(scenarios: Sequence[Table]) -> list[Picture]:
 
 
 def _kinds(scenario: Table) -> dict[str, type[NodeBase]]:
-    """All nodes, and the kind of each."""
+    """Return all nodes with their kinds."""
     return {name: kind for kind in NODE_KINDS.values() for name in scenario.get(kind.table, ())}
 
 
@@ -76,14 +76,14 @@ def _picture(group: Sequence[Table]) -> Picture:
     layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    boxes = {name: several(list(_boxes(name, kind, group))) for name, kind in kinds.items()}
-    text += "".join(f"; {name} {words}" for name, words in boxes.items() if words)
-    svg = _Drawing(layout, labels, kinds, text, boxes).svg()
+    captions = {name: several(list(_captions(name, kind, group))) for name, kind in kinds.items()}
+    text += "".join(f"; {name} {words}" for name, words in captions.items() if words)
+    svg = _Drawing(layout, labels, kinds, text, captions).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
 
 
-def _boxes(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
-    """What a node does at the points where it does more than all of its kind, each once."""
+def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
+    """Yield the captions of a node at the points where it has one, each once."""
     words = dict.fromkeys(kind.caption(scenario[kind.table][name]) for scenario in group)
     return (word for word in words if word)
 
@@ -110,9 +110,9 @@ class _Drawing:
         labels: Mapping[str, _Label],
         kinds: Mapping[str, type[NodeBase]],
         text: str,
-        boxes: Mapping[str, str],
+        captions: Mapping[str, str],
     ) -> None:
-        self._layout, self._labels, self._kinds, self._text, self._boxes = layout, labels, kinds, text, boxes
+        self._layout, self._labels, self._kinds, self._text, self._captions = layout, labels, kinds, text, captions
         widths = [float(_NODE_WIDTH)] * layout.columns
         for column in range(1, layout.columns, 2):
             here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
@@ -120,12 +120,13 @@ class _Drawing:
         starts = [sum(widths[:column]) for column in range(layout.columns)]
         self._centres = [_MARGIN + start + width / 2 for start, width in zip(starts, widths, strict=True)]
         self._widths = widths
-        most = max((len(label.below) for label in labels.values()), default=1)
-        self._step = max(_NODE_HEIGHT + 22, _LINE * (most + 1) + 18)
-        rows = [row for _, row in [*layout.nodes.values(), *(place for way in layout.ways.values() for place in way)]]
+        label_lines = max((len(label.below) for label in labels.values()), default=1)
+        self._step = max(_NODE_HEIGHT + 22, _LINE * (label_lines + 1) + 18)
+        on_links = (place for course in layout.courses.values() for place in course)
+        rows = [row for _, row in [*layout.nodes.values(), *on_links]]
         self._top = min(rows)
         self.width = sum(widths) + 2 * _MARGIN
-        self._below = max(_NODE_HEIGHT / 2, _LINE * most + 6) + _MARGIN
+        self._below = max(_NODE_HEIGHT / 2, _LINE * label_lines + 6) + _MARGIN
         self.height = (max(rows) - self._top) * self._step + _NODE_HEIGHT / 2 + _MARGIN + self._below
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:
@@ -133,8 +134,8 @@ class _Drawing:
         return self._centres[column], _MARGIN + _NODE_HEIGHT / 2 + (row - self._top) * self._step
 
     def svg(self) -> Markup:
-        """The whole picture."""
-        parts = [self._link(name) for name in self._layout.ways]
+        """Return the whole picture."""
+        parts = [self._link(name) for name in self._layout.courses]
         parts += [self._text_of(name, label) for name, label in self._labels.items()]
         parts += [self._node(name, place) for name, place in self._layout.nodes.items()]
         size = Markup('viewBox="0 0 {0:.0f} {1:.0f}" style="max-width:{0:.0f}px;min-width:{2:.0f}px"')
@@ -147,9 +148,9 @@ class _Drawing:
         x, y = self._at(place)
         kind = self._kinds[name]
         shown = name if len(name) <= 13 else f"{name[:12]}…"
-        box = self._boxes.get(name, "")
+        caption = self._captions.get(name, "")
         below = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
-            x, y + _NODE_HEIGHT / 2 + _LINE, box
+            x, y + _NODE_HEIGHT / 2 + _LINE, caption
         )
         outline = kind.outline(x - _NODE_WIDTH / 2, y - _NODE_HEIGHT / 2, _NODE_WIDTH, _NODE_HEIGHT)
         return Markup(
@@ -157,7 +158,7 @@ class _Drawing:
             "{outline}"
             '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>{below}'
         ).format(
-            below=below if box else "",
+            below=below if caption else "",
             kind=kind.kind,
             name=name,
             outline=Markup(outline),
@@ -167,22 +168,22 @@ class _Drawing:
         )
 
     def _link(self, name: str) -> Markup:
-        """A line that runs straight past labels and nodes, and bends in the gaps between columns."""
-        way = self._layout.ways[name]
-        x, y = self._at(way[0])
+        """Return the line of a link: straight past labels and nodes, with bends in the gaps between columns."""
+        course = self._layout.courses[name]
+        x, y = self._at(course[0])
         x += _NODE_WIDTH / 2
         path = f"M{x:.1f} {y:.1f}"
-        turns_back = way[0][0] == way[-1][0]
-        for place in way[1:]:
+        turns_back = course[0][0] == course[-1][0]
+        for place in course[1:]:
             middle, there = self._at(place)
             half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
-            enter = middle + half if turns_back and place == way[-1] else middle - half
+            enter = middle + half if turns_back and place == course[-1] else middle - half
             bend = (x + enter) / 2
-            if turns_back:  # out to the label, whose beginning the line touches, and back
+            if turns_back:  # out to the beginning of the label, and back
                 bend = max(x, enter)
             path += f" C{bend:.1f} {y:.1f} {bend:.1f} {there:.1f} {enter:.1f} {there:.1f}"
             x, y = enter, there
-            if not turns_back and place != way[-1]:
+            if not turns_back and place != course[-1]:
                 x = middle + half
                 path += f" H{x:.1f}"
         return Markup('<path class="link" d="{}"/>').format(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Published against measured, of one study or of all: logarithmic axes, the identity, the tolerance, each interval."""
+"""The figure of published and measured values: logarithmic axes, identity line, tolerance bands, and intervals."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ def _row(one: Point) -> list[Any]:
 
 
 def caption(points: Sequence[Point]) -> str:
-    """Return what the picture shows."""
+    """Return the caption of the figure."""
     tolerances = " and ".join(f"{one:g} %" for one in sorted({one.tolerance for one in points}))
     return (
-        f"{len(points)} published values, each once. Line: measured as published; bands: tolerance of {tolerances}. "
-        "Bars: 95 % interval; a point without one is a single run, or its interval is smaller than the point. "
-        "Values in the unit of their table."
+        f"{len(points)} published values, each once. On the line, measured equals published; bands: tolerance of "
+        f"{tolerances}. Bars: 95 % interval; without a bar, a point is a single run, or its interval is smaller than "
+        "the mark. Values are in the unit of their table."
     )
 
 
 def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg and NAME.png; equal points give equal bytes, and are not drawn again. Nothing without points."""
+    """Write NAME.svg and NAME.png if there are points. Equal points give equal bytes and are not drawn again."""
     if not points:
         return []
-    what = repr((title, points)).encode() + Path(__file__).read_bytes()
+    key = repr((title, points)).encode() + Path(__file__).read_bytes()
     note = caption(points).replace(". Bars", ".\nBars")
-    return save_drawing(folder, name, what, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
+    return save_drawing(folder, name, key, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
 
 
 def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Claims of a study, judged with the uncertainty of what was measured.
+"""Judge the claims of a study, with the uncertainty of the measured values.
 
-A claim *holds* or *does not hold* when the 95 % confidence intervals leave no doubt, and is *not certain* otherwise.
-A ratio is formed seed by seed, because both of its parts come from the same run or from runs with the same losses.
-Where there is one run only, its value decides. What not all runs have is not certain at best.
+A claim *holds* or *does not hold* if the 95 % confidence intervals leave no doubt, and is *not certain* otherwise. A
+ratio is computed seed by seed, because both of its parts come from the same run or from runs with the same losses. With
+a single run, its value decides. A claim about a value that some runs do not have is at best not certain.
 
 The reason of a claim that does not hold is *shown* if the claim, judged again with the cells of the runs that the
 study's data names, holds, or if the largest distance from its bounds is at most half as large there; else *supposed*.
@@ -28,13 +28,13 @@ from mptcplab.study.source import Sources
 
 #: Changes smaller than this, relative to the quantity, are no trend and break none.
 _PLATEAU = 0.02
-#: Of the largest distance from the bounds, what evidence leaves at most.
-_MOST_LEFT = 0.5
+#: The maximum share of the largest distance from the bounds that evidence may leave.
+_MAX_LEFT = 0.5
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a claim is about, in one row. ``to`` names what it was divided by, where a claim compares with several."""
+    """The quantity of a claim in one row. ``to`` names the divisor if a claim compares with several columns."""
 
     row: str
     to: str
@@ -48,7 +48,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim, and the quantities that it was judged by.
+    """A claim with its verdict, and the quantities by which it was judged.
 
     ``evidence`` is the claim judged with the cells of its evidence; None if the study names none, or if it holds.
     """
@@ -100,14 +100,14 @@ def judge_claims(selected: SelectedTable, measured: TableValues, sources: Source
 def _with_evidence(
     found: ClaimVerdict, selected: SelectedTable, measured: TableValues, sources: Sources
 ) -> ClaimVerdict:
-    """The claim with its evidence, if that is needed."""
+    """Return the claim with its evidence, if it needs evidence."""
     shown = found.why.shown_by if found.why is not None else None
     if shown is None:
         return found
     given = shown.model_dump(exclude_none=True)
     claim = found.claim.model_copy(update=given)
     other, there = selected.study.tables[shown.table], measured_of(selected, sources, shown.table)
-    # Columns that the other table does not have are this one's: TCP, where only MPTCP was run in another way.
+    # Columns that the other table lacks are taken from this one: TCP, if only MPTCP was run differently.
     own = {place: value for place, value in measured.items() if place[1] not in other.columns}
     return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
 
@@ -116,10 +116,10 @@ def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
     before, after = found.distance, evidence.distance
     if evidence.verdict == HOLDS:
         return True
-    # A trend is there or not. Nothing moved where the claim itself lies within its bounds.
+    # A trend has no distance. Nothing moved if the claim itself is within its bounds.
     if found.claim.trend is not None or before is None or after is None:
         return False
-    return before > 0 and after <= _MOST_LEFT * before
+    return before > 0 and after <= _MAX_LEFT * before
 
 
 def _rows(measured: TableValues) -> set[str]:
@@ -142,14 +142,14 @@ def _judge(claim: Claim, all_rows: Sequence[str], measured: TableValues, run: se
 
 
 def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], run: set[str]) -> bool:
-    """Whether a row was run, and has no such quantity: none of its runs recovered, for example."""
+    """Return whether a row was run but lacks the quantity: none of its runs recovered, for example."""
     known = {one.row for one in quantities}
     return any(row in run and row not in known for row in rows)
 
 
 def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[Quantity]:
     of = _value(measured, claim.of, row)
-    # A list: a sum may have one column twice, as two lines of one rate.
+    # A list, because a sum may have one column twice, as two paths of one rate.
     found = [(name, _value(measured, name, row)) for name in claim.to]
     known = [(name, value) for name, value in found if value is not None]
     if of is None or len(known) < len(found):
@@ -186,7 +186,7 @@ def _within(interval: Interval, low: float, high: float) -> str:
 
 
 def _trend(trend: str, values: Sequence[Value]) -> str:
-    """From the first to the last row in this direction, and no step between that certainly goes back."""
+    """Judge a trend: a change from the first to the last row, and no step that certainly goes back."""
     if len(values) < 2:
         return UNCERTAIN
     sign = 1 if trend == "rises" else -1
@@ -199,7 +199,7 @@ def _trend(trend: str, values: Sequence[Value]) -> str:
 
 
 def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float, float]:
-    """Both ends of the change in one direction, less a plateau. A step back of single runs is not certain."""
+    """Return the interval of a change, minus a plateau. A step back between single runs is not certain."""
     change = combined(right, [left], _less).interval
     smallest = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
     if plateau < 0 and change.half_width is None:

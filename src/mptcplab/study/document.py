@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A judged table as plain data."""
+"""A judged table as JSON data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mptcplab.study.verdict import Cell
 
 
 def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any]:
-    """All that is said of the table, in full precision."""
+    """Return all values and verdicts of the table, in full precision."""
     selected = judged.selected
     return {
         "study": selected.folder.name,
@@ -47,7 +47,7 @@ def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any
 
 
 def _full_document(judged: JudgedTable, row: str, column: str, value: Interval) -> dict[str, Any]:
-    """Of a short form: the full form's value, or None, and whether this one is outside its interval."""
+    """Return, for a short form, the full form's value or None, and whether this one is outside its interval."""
     if judged.full is None:
         return {}
     full = judged.full.of(row, column)
@@ -55,7 +55,7 @@ def _full_document(judged: JudgedTable, row: str, column: str, value: Interval) 
 
 
 def _why(because: Reason | None, judged: JudgedTable) -> dict[str, str | None]:
-    """The reason, or in its place what was tried, and the runs in words."""
+    """Return the reason, or what was tried, and the description of the evidence."""
     if because is None:
         return {"because": None, "open": None, "evidence": None}
     return {
@@ -87,7 +87,7 @@ def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
 
 
 def _evidence_document(cell: Cell) -> dict[str, Any] | None:
-    """Return both numbers: the evidence cell, and how far it moves the measured value to the published one."""
+    """Return the evidence cell, its value, and the share of the difference that it removes."""
     one = cell.evidence
     if one is None:
         return None
@@ -113,7 +113,7 @@ def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
 
 
 def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
-    """Return the parameters of a table: what the study says and where, and the value that the table has."""
+    """Return the parameters of a table: the statement of the study, its place, and the value that the table has."""
     found = []
     for one in parameters_of(selected):
         choice = one.choice(selected.number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Evidence for the reason of one cell: the run in which the mechanism is changed, and whether it moves the value."""
+"""Evidence for the reason of a cell: a run in which the mechanism is changed, and whether that moves the value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mptcplab.study.tolerance import isolates, moved
 class CellEvidence:
     """The evidence cell for one published cell. ``value`` is None if it was not measured.
 
-    ``moved`` is the share of the way from the measured to the published value that it goes.
+    ``moved`` is the share of the difference between measured and published value that it removes.
     """
 
     table: str
@@ -49,6 +49,6 @@ def cell_evidence(
 
 
 def measured_of(selected: SelectedTable, sources: Sources, number: str) -> TableValues:
-    """Return what was measured of another table of the study."""
+    """Return the measured values of another table of the study."""
     source = sources.get(f"{selected.folder.name}/{number}")
     return source.measured if source is not None else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The full form beside the short one: does what the short form measured lie where the full form says?
+"""Compare the short form with the full form: which of its values are outside the full form's intervals.
 
 The full form's values come from the same results folder, if it was measured there, else from ``full.json`` beside
 ``study.toml`` (:mod:`mptcplab.study.reference` writes it).
@@ -18,31 +18,31 @@ from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 
 REFERENCE = "full.json"
-#: Means that differ less than this, relative to their size, were only rounded.
+#: The largest relative difference of means that may come from rounding.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class FullResult:
-    """What the full form of one table measured, by row and column, and whence that is known; no cells: it is not."""
+    """The full form's values of one table, by row and column, and their origin; no cells if they are unknown."""
 
     cells: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     origin: str = ""
 
     def of(self, row: str, column: str) -> Interval | None:
-        """The full form's value, if it has an interval."""
+        """Return the full form's value, if it has an interval."""
         found = self.cells.get((row, column))
         return found if found is not None and found.half_width is not None else None
 
 
 def excludes(full: Interval, value: Interval) -> bool:
-    """Return whether the mean of ``value`` lies outside the 95 % interval of the full form's, which has one."""
-    assert full.half_width is not None, "Full.of() leaves out what has no interval"
+    """Return whether the mean of ``value`` is outside the 95 % interval of the full form's value, which has one."""
+    assert full.half_width is not None, "FullResult.of() returns values with an interval only"
     return abs(value.mean - full.mean) > full.half_width + _ROUNDING * abs(full.mean)
 
 
 def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
-    """The full form of the table as it is now. ``documents`` are those of the study's results folder."""
+    """Return the full form of the present table. ``documents`` are those of the study's results folder."""
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
@@ -60,7 +60,7 @@ def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
 
 
 def read_reference(selected: SelectedTable) -> dict[str, Any]:
-    """The reference that is shipped with the table's study; empty when there is none."""
+    """Return the reference that is shipped with the table's study; empty if there is none."""
     try:
         found: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
     except (OSError, ValueError):
@@ -69,28 +69,28 @@ def read_reference(selected: SelectedTable) -> dict[str, Any]:
 
 
 def outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:
-    """How many measured means are not where the full form says, and how many could be compared with it."""
+    """Return how many means are outside the full form's intervals, and how many could be compared."""
     pairs = [(full.of(*place), value.interval) for place, value in measured.items()] if full is not None else []
     known = [(there, value) for there, value in pairs if there is not None]
     return sum(excludes(there, value) for there, value in known), len(known)
 
 
 def beside_note(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
-    """What is to be said below a short form: how many of its values are outside, and why this can be."""
+    """Return the note of a short form: how many of its values are outside, and possible reasons."""
     if not full.cells:
-        return f"No full value to compare with: the full form was not recorded (mptcplab reproduce {selected.name})."
+        return f"There are no values of the full form to compare with (measure it: mptcplab reproduce {selected.name})."
     count, of = outside(measured, full)
     unknown = f"; {len(measured) - of} more have no full value" if of < len(measured) else ""
     return f"{count} of {of} values lie outside the full form's 95 % interval ({full.origin}){unknown}." + (
-        f" This can be: {_shorter(selected, measured, full)}." if count else ""
+        f" A possible reason: {_shorter(selected, measured, full)}." if count else ""
     )
 
 
 def _shorter(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
-    """What the short form saves."""
+    """Return the differences of the short form."""
     seeds = max((one.n for one in full.cells.values()), default=1)
     taken = max((one.interval.n for one in measured.values()), default=1)
     changes = ", ".join(short_changes(selected.table))
-    said = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
-    said += [f"is shorter ({changes})"] if changes else []
-    return f"the short form {' and '.join(said) or 'was recorded with another kernel or other programs'}"
+    parts = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
+    parts += [f"is shorter ({changes})"] if changes else []
+    return f"the short form {' and '.join(parts) or 'was recorded with another kernel or other programs'}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One page about all studies of a results folder: the scoreboard, and below it a section for every table."""
+"""The page about all studies of a results folder: the scoreboard, and below it a section per table."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from mptcplab.study.scoreboard_tables import summary, tables_table, totals_table
 
 _TITLE = "Published studies, measured again"
 _LEFT_OUT = (
-    "Left out here: figures over time, except where something happens to the network. The page of a study has them for "
+    "This page has figures over time only for tables with events in the network. The page of a study has them for "
     "every table:"
 )
 
 
 def study_folders(folder: Path) -> list[Path]:
-    """Folders of studies in ``folder``, where ``mptcplab reproduce`` wrote to it; none when it is something else."""
+    """Return the folders of studies in ``folder``; none if ``mptcplab reproduce`` did not write to it."""
     return [folder / name for name in study_names() if read_documents(folder / name)]
 
 
 def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """The page of all that ``mptcplab reproduce`` measured into ``folder``."""
+    """Return the page of everything that ``mptcplab reproduce`` measured into ``folder``."""
     whys = _whys(folder)
     sections: list[Experiment] = []
     lines: list[Line] = []
@@ -53,13 +53,13 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
 
 
 def _sections(tables: Sequence[Sequence[TableForm]]) -> list[Experiment]:
-    """With time lines only where something happens to the network: those of all runs would be most of the page."""
+    """Return the sections, with time series only for tables with events: those of all would dominate the page."""
     places = sections_of(tables, with_study=True)
     return [table_section(forms, places, in_study=False, over_time="events") for forms in tables]
 
 
 def _pictures(found: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Drawing]:
-    """Yield the picture of all studies, and that of each that prints values."""
+    """Yield the figure of all studies, and that of each study with published values."""
     points = {name: points_in(tables, sections_of(tables, with_study=True)) for name, tables in found.items()}
     with_points = {name: own for name, own in points.items() if own}
     if len(with_points) > 1:
@@ -92,15 +92,15 @@ def _board(
 
 
 def _warned(line: Line, sections: Sequence[Experiment]) -> Line:
-    """With the number of warnings that stand in the table's section."""
+    """Return the line with the number of warnings in the table's section as a remark."""
     anchor = anchor_of(line.selected, with_study=True)
     found = [notice for one in sections if one.anchor == anchor for notice in one.notices if notice.level == "warning"]
-    said = [f"{len(found)} warning{'s' if len(found) > 1 else ''}"] if found else []
-    return replace(line, remark=", ".join([*([line.remark] if line.remark else []), *said]))
+    count = [f"{len(found)} warning{'s' if len(found) > 1 else ''}"] if found else []
+    return replace(line, remark=", ".join([*([line.remark] if line.remark else []), *count]))
 
 
 def _whys(folder: Path) -> dict[str, str]:
-    """Why tables were not measured, as the scoreboard says that the last command wrote."""
+    """Return the reasons why tables were not measured, from the scoreboard that the last command wrote."""
     found: dict[str, str] = {}
     for quick in (True, False):
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A sheet for every published value and every claim of a table: where the source has it, parameters, runs, evidence.
+"""Sheets of every published value and claim of a table: its place in the source, parameters, runs and evidence.
 
-The scoreboard leads to a list of values by class, and that to the sheet, so that two clicks are enough.
+The scoreboard links to a list of values by class, and that to the sheet, so two clicks are enough.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NOT_IN_ANCHORS = re.compile(r"[^A-Za-z0-9]+")
 
 
 def anchor_of_cell(table: str, row: str, column: str) -> str:
-    """Return where the sheet of a cell is; ``table`` is the anchor of its section."""
+    """Return the anchor of a cell's sheet; ``table`` is the anchor of its section."""
     return f"{table}--{_plain(column)}--{_plain(row)}"
 
 
 def anchor_of_claim(table: str, number: int) -> str:
-    """Return where the sheet of a table's claim is."""
+    """Return the anchor of a claim's sheet."""
     return f"{table}--claim-{number}"
 
 
@@ -49,9 +49,9 @@ def _plain(text: str) -> str:
 def sheets_of(
     judged: JudgedTable, runs: Sequence[RecordedRun], command: Sequence[str], *, anchor: str, sections: dict[str, str]
 ) -> list[Sheet]:
-    """Return the sheets of a table, of its values and then of its claims.
+    """Return the sheets of a table's values and then of its claims.
 
-    ``command`` runs the table's scenario. ``sections`` has where other tables are on the page, by their number.
+    ``command`` runs the table's scenario. ``sections`` has the anchors of other tables, by number.
     """
     writer = _Writer(judged, runs, command, anchor, sections)
     cells = [writer.of_cell(cell) for cell in judged.cells]
@@ -74,7 +74,7 @@ class _Writer:
         self._table = judged.selected.table
 
     def of_cell(self, cell: Cell) -> Sheet:
-        """One published value."""
+        """Return the sheet of a published value."""
         title = f"{self._judged.selected.name}: {self._table.columns[cell.column].title} at {cell.row}"
         unit = self._table.unit_of(cell.column)
         facts = [self._source(self._table.place, f"published {published_text(cell.published)} {unit}".rstrip())]
@@ -94,16 +94,16 @@ class _Writer:
         if cell.measured is None or cell.difference_percent is None:
             return cell.verdict
         value = f"{value_text(self._table.value_of(cell.column), cell.measured)} {self._table.unit_of(cell.column)}"
-        said = [f"{verdict_text(cell)}: measured {value.rstrip()} ({cell.difference_percent:+.1f} %)"]
+        parts = [f"{verdict_text(cell)}: measured {value.rstrip()} ({cell.difference_percent:+.1f} %)"]
         if cell.at_half:
-            said.append(f"with half of the tolerance: {cell.at_half}")
+            parts.append(f"with half of the tolerance: {cell.at_half}")
         if cell.fitted:
-            said.append(f"fitted by: {', '.join(one.name for one in cell.fitted)}")
-        said += [f"its column: {one.text}" for one in self._judged.shapes if one.column == cell.column]
-        return "; ".join(said)
+            parts.append(f"fitted by: {', '.join(one.name for one in cell.fitted)}")
+        parts += [f"its column: {one.text}" for one in self._judged.shapes if one.column == cell.column]
+        return "; ".join(parts)
 
     def of_claim(self, one: ClaimVerdict, number: int) -> Sheet:
-        """One claim."""
+        """Return the sheet of a claim."""
         claim = one.claim
         values = f": {claim_text(one, self._table)}" if one.quantities else ""
         facts = [
@@ -121,24 +121,24 @@ class _Writer:
         facts += self._common(rows, columns)
         return Sheet(anchor_of_claim(self._anchor, number), f"{self._judged.selected.name}: {claim.text}", tuple(facts))
 
-    def _source(self, place: str, what: str) -> Fact:
+    def _source(self, place: str, item: str) -> Fact:
         study = self._judged.selected.study
-        return Fact("Source", f"{study.authors} {study.year}, {study.title}, {study.where}: {place or 'ours'}; {what}")
+        return Fact("Source", f"{study.authors} {study.year}, {study.title}, {study.where}: {place or 'ours'}; {item}")
 
     def _why(self, because: Reason, evidence: str, table: str | None) -> Iterator[Fact]:
-        """Yield the reason and its evidence; of what is open, only what was tried."""
+        """Yield the reason and its evidence; for an open difference, only what was tried."""
         yield Fact("Tried" if because.is_open else "Reason", self._judged.filled(because.text))
         if because.is_open:
             return
         if evidence:
             yield Fact("Evidence", evidence, link=self._sections.get(table or "", ""))
         else:
-            yield Fact("Evidence", "no run is named for this: the reason is supposed")
+            yield Fact("Evidence", "none: no run isolates the mechanism, so the reason is supposed")
 
     def _common(self, rows: Iterable[str], columns: Iterable[str]) -> Iterator[Fact]:
         yield Fact("Parameters", "", items=tuple(self._parameters()))
         found = list(self._recorded(set(rows), list(dict.fromkeys(columns))))
-        yield Fact("Runs", "" if found else "none is recorded here", items=tuple(found))
+        yield Fact("Runs", "" if found else "none recorded here", items=tuple(found))
 
     def _parameters(self) -> Iterator[str]:
         number = self._judged.selected.number

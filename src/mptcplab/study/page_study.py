@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sections for the folder of ``mptcplab reproduce``: one per published table that was measured."""
+"""The page about one study's folder of ``mptcplab reproduce``: a section per published table that was measured."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from mptcplab.study.source import read_sources
 
 @dataclass(frozen=True)
 class TableForm:
-    """One form of a table as a folder has it: its runs, and the verdicts of today."""
+    """One form of a table in a folder: its runs, and the current verdicts."""
 
     results: Results
     judged: JudgedTable
@@ -42,18 +42,18 @@ class TableForm:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is what ``--quick`` measures."""
+        """True for the form that ``--quick`` measures."""
         return bool(self.document["quick"])
 
     @property
     def line(self) -> Line:
-        """For the scoreboard."""
+        """The table's line on the scoreboard."""
         failed = len(self.document["failed"])
         return line_of(self.judged, quick=self.is_short, failed=failed, runs=len(self.document["runs"]) + failed)
 
 
 class StudyFolder:
-    """What the folder of one study holds. ``known`` are runs that were measured already, by identity."""
+    """The contents of one study's folder. ``known`` has runs that were measured already, by identity."""
 
     def __init__(self, folder: Path, known: Mapping[str, RunResult] | None = None) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class StudyFolder:
 
     @cached_property
     def tables(self) -> list[list[TableForm]]:
-        """Of every table that was measured its forms, the full one first, in the order of the study."""
+        """The forms of every table that was measured, the full one first, in the order of the study."""
         found = []
         for selected in self._selected():
             forms = (self._documents.get((selected.name, quick)) for quick in (False, True))
@@ -83,12 +83,12 @@ class StudyFolder:
         return TableForm(results, judge(selected, measured, changes, sources, full), document)
 
     def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
-        """What a short form is compared with, unless more was changed than is usual for it."""
+        """Return the full form for comparison with a short one, unless more was changed than usual."""
         usual = document["quick"] and document["changed"] == short_changes(selected.table)
         return full_form(selected, self._documents) if usual else None
 
     def _runs(self, selected: SelectedTable, document: dict[str, Any]) -> Results:
-        """The recordings that the document names, as far as they are there and can be read."""
+        """Return the recordings that the document names, as far as they exist and can be read."""
         found, damaged, absent = [], [], 0
         for one in document["runs"]:
             place = self._folder / "runs" / one["run"]
@@ -99,7 +99,7 @@ class StudyFolder:
             if isinstance(result, str):
                 damaged.append(f"{place.name}: {result}")
             else:
-                # Another table may have named the settings of the same run otherwise.
+                # Another table may have other names for the settings of the same run.
                 named = replace(result, settings=tuple(one["settings"].items()))
                 found.append(RecordedRun(Recording(place), named))
         about = {"title": selected.table.title, "failed": document["failed"]}
@@ -107,7 +107,7 @@ class StudyFolder:
         return Results(self._folder, tuple(found), about, log, tuple(damaged), absent=absent + len(damaged))
 
     def _result(self, place: Path) -> RunResult | str:
-        """What was measured of a recording, or what is wrong with it. Tables may share runs."""
+        """Return the result of a recording, or its error. Tables may share runs."""
         if place.name not in self._known:
             try:
                 self._known[place.name] = run_result(Recording(place))
@@ -117,7 +117,7 @@ class StudyFolder:
 
 
 def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report | None:
-    """Return the page of one study; None when the folder is not that of a study."""
+    """Return the page of one study; None if the folder is not that of a study."""
     tables = StudyFolder(folder, known).tables
     if not tables:
         return None
@@ -132,13 +132,13 @@ def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
 
 
 def sections_of(tables: Sequence[Sequence[TableForm]], *, with_study: bool = False) -> dict[str, str]:
-    """Return where the section of each table is, by the table's name."""
+    """Return the anchor of each table's section, by the table's name."""
     found = [forms[0].judged.selected for forms in tables]
     return {selected.name: anchor_of(selected, with_study=with_study) for selected in found}
 
 
 def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]) -> list[Point]:
-    """Return the published values of the tables' first forms, for a picture."""
+    """Return the published values of the tables' first forms, for a figure."""
     found = []
     for judged in (forms[0].judged for forms in tables):
         anchors = [anchor_of_cell(sections[judged.selected.name], cell.row, cell.column) for cell in judged.cells]
@@ -147,7 +147,7 @@ def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]
 
 
 def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
-    """Where the table is on the page."""
+    """Return the anchor of a table's section."""
     name = selected.name if with_study else f"table-{selected.number}"
     return name.replace(".", "-").replace("/", "-")
 
@@ -155,15 +155,15 @@ def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
 def table_section(
     forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
 ) -> Experiment:
-    """The first form of a table whole, and the table of the other one. ``in_study``: the page is about one study.
+    """Return the section of a table: its first form in full, and the table of the other form.
 
-    ``sections`` has where the tables are on the page.
+    ``in_study``: the page is about one study. ``sections`` has the anchors of tables.
     """
     first = forms[0]
     judged, selected, rows = first.judged, first.judged.selected, first.results.rows
     study = selected.study
     about = f"{study.authors} {study.year}, {study.title}. {study.where}. "
-    question = f"{about}Does the published table come out again? {' '.join(study.test_bed.split())}" if in_study else ""
+    question = f"{about}Can the published table be reproduced? {' '.join(study.test_bed.split())}" if in_study else ""
     anchor = sections[selected.name]
     command = ["mptcplab", "run", str(selected.scenario), *_set(judged.changes)]
     whole = section(
@@ -174,7 +174,7 @@ def table_section(
         tables=(
             _linked(_table(first), judged, anchor),
             *(_table(form) for form in forms[1:]),
-            result_table("All that was measured", rows),
+            result_table("All measured values", rows),
         ),
         figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
         rows=rows,
@@ -188,7 +188,7 @@ def table_section(
 
 
 def _linked(table: Table, judged: JudgedTable, anchor: str) -> Table:
-    """With links from verdicts to sheets."""
+    """Return the table with links from verdicts to sheets."""
     if VERDICT not in table.columns:
         return table
     at, cells = table.columns.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}

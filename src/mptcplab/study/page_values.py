@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every published value and every claim by class: counts of a scoreboard lead there, and each line to its sheet."""
+"""Lists of all published values and claims by class: counts on the scoreboard link to them, and lines to sheets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mptcplab.study.words import NONE, published_text, value_text, verdict_text
 
 _VALUE, _CLAIM = "value", "claim"
 _NOT_IN_ANCHORS = re.compile(r"[^a-z0-9]+")
-#: By the head of a scoreboard's column, the group of values or claims that it counts.
+#: The group of values or claims that a column of the scoreboard counts, by its head.
 _GROUPS = {
     **{one.head: (_VALUE, one.name) for one in VALUE_CLASSES},
     **{one.head: (_CLAIM, one.name) for one in CLAIM_CLASSES},
@@ -26,7 +26,7 @@ _GROUPS = {
 
 @dataclass(frozen=True)
 class Section:
-    """A table that is on the page: its verdicts, and where its section is."""
+    """A table on the page: its verdicts, and the anchor of its section."""
 
     judged: JudgedTable
     anchor: str
@@ -42,14 +42,14 @@ def _anchor(kind: str, group: str, scope: str) -> str:
 
 
 def values_tables(sections: Sequence[Section]) -> tuple[Table, ...]:
-    """Return the list of values and the list of claims, as far as there are any."""
+    """Return the list of values and the list of claims, if not empty."""
     tables = (_list(_VALUE, VALUE_CLASSES, sections), _list(_CLAIM, CLAIM_CLASSES, sections))
     return tuple(table for table in tables if table.rows)
 
 
 @dataclass(frozen=True)
 class _Line:
-    """One value or claim. ``cells`` are those behind its class, ``sheet`` where its sheet is."""
+    """One value or claim. ``cells`` follow its class, ``sheet`` is the anchor of its sheet."""
 
     group: str
     section: Section
@@ -99,7 +99,7 @@ def _claims(section: Section) -> Iterator[_Line]:
 
 
 def with_links(board: Table, values: Sequence[Table], sections: Sequence[Section]) -> Table:
-    """Return a scoreboard whose counts lead to the lists, and whose tables lead to their sections."""
+    """Return a scoreboard whose counts link to the lists, and whose tables link to their sections."""
     there = {name for table in values for names in table.anchors for name in names}
     anchors = {section.name: section.anchor for section in sections}
     links = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A study's parameters against its scenarios: every table has the value that the study's data names, or varies it.
+"""Check a study's parameters against its scenarios: every table has the value in the study's data, or varies it.
 
-A scenario is compared as resolved, with defaults and presets, so that it does not matter how a file writes a value.
-``transport.X`` is that of every host, and a key of a link that of both directions.
+Scenarios are compared as resolved, with defaults and presets, so that the notation of a value does not matter.
+``transport.X`` is the key of every host, and a key of a link is that of both directions.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.parts import Choice, Parameter
 
-#: A key of the file as a whole, which no resolved scenario has.
+#: A key of the whole file, which resolved scenarios do not have.
 REPEATS = "repeats"
 #: A value that scenarios leave to the kernel.
 DEFAULT = "default"
 _LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu")
-#: Tables that name some keys of many. The kernel has its own value for the others.
+#: Tables with any keys. The kernel has its own value for those that a scenario does not set.
 _OPEN = ("sysctl",)
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class ParameterUse:
-    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is no scenario key.
+    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is not a scenario key.
 
-    There are several if the points of the table, or the links and hosts that the key matches, have several.
+    There are several values if the points of the table, or the links and hosts that the key matches, have several.
     """
 
     parameter: Parameter
     choice: Choice
     values: tuple[str, ...]
-    as_said: bool
+    as_declared: bool
 
 
 def parameters_of(selected: SelectedTable) -> list[Parameter]:
-    """Return the parameters that are about a table: of the study's own tables those that do not exclude it."""
+    """Return the parameters of a table: for a table of the source, all that do not exclude it."""
     own = selected.table.is_of_the_source
     return [one for one in selected.study.parameters if one.is_about(selected.number, own=own)]
 
 
 def uses(selected: SelectedTable) -> list[ParameterUse]:
-    """Compare every parameter of a table with its scenarios. :raises LabError: when a scenario has no such key."""
+    """Compare every parameter of a table with its scenarios. :raises LabError: if a scenario has no such key."""
     experiment = load(selected.scenario)
     dumped = [_plain(point.scenario) for point in experiment.points]
     return [_use(selected, one, experiment, dumped) for one in parameters_of(selected)]
@@ -63,13 +63,13 @@ def uses(selected: SelectedTable) -> list[ParameterUse]:
 def check(tables: Sequence[SelectedTable]) -> None:
     """Compare the study's parameters with the scenarios of ``tables``.
 
-    :raises LabError: when a table has another value than the study's data says.
+    :raises LabError: if a table has another value than the study's data.
     """
     for selected in tables:
         for use in uses(selected):
-            if not use.as_said:
+            if not use.as_declared:
                 raise _damaged(
-                    selected, f"{use.parameter.name} is said to be {use.choice.value}, and is {', '.join(use.values)}"
+                    selected, f"{use.parameter.name} should be {use.choice.value}, but is {', '.join(use.values)}"
                 )
 
 
@@ -78,29 +78,29 @@ def _use(
 ) -> ParameterUse:
     choice = parameter.choice(selected.number)
     if not parameter.key:
-        return ParameterUse(parameter, choice, (), as_said=True)
+        return ParameterUse(parameter, choice, (), as_declared=True)
     if parameter.key == (REPEATS,):
         return ParameterUse(
-            parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats)
+            parameter, choice, (str(experiment.repeats),), as_declared=choice.value == str(experiment.repeats)
         )
     found: dict[str, None] = {}
-    as_said = True
+    as_declared = True
     for key in parameter.key:
         paths = [path for form in spread(split_key(key) or ()) for path in _paths(dumped[0], form)]
         if not paths:
             raise _damaged(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
         own = {_text(_at(one, path)): None for one in dumped for path in paths}
-        # What a table varies is not compared: the parameter's value need not even be possible there.
-        as_said &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
+        # A varied parameter is not compared: its value need not even be possible there.
+        as_declared &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
         found |= own
     values = tuple(DEFAULT if text == "null" else text for text in found)
-    return ParameterUse(parameter, choice, values, as_said)
+    return ParameterUse(parameter, choice, values, as_declared)
 
 
-def _damaged(selected: SelectedTable, what: str) -> LabError:
+def _damaged(selected: SelectedTable, problem: str) -> LabError:
     hint = f"see [[parameters]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
     return LabError(
-        f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {what}", hint=hint
+        f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {problem}", hint=hint
     )
 
 
@@ -109,7 +109,7 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
 
 
 def spread(key: Sequence[str | int]) -> list[Path]:
-    """Return the key as a resolved scenario has it, in each of the tables that may."""
+    """Return the key's forms in a resolved scenario, one per table that may have it."""
     if key and key[0] == "transport":
         return [(kind.table, "*", *key) for kind in NODE_KINDS.values() if kind.shares_transport]
     if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 
 
 def _wanted(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: str) -> str:
-    """Return the value as a resolved scenario writes it."""
+    """Return the value in the notation of resolved scenarios."""
     if value == DEFAULT and _at(dumped, path[:-1]).get(path[-1]) is None:
         return "null"
     changed = json.loads(json.dumps(dumped))
@@ -152,12 +152,12 @@ def _wanted(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: 
     try:
         return _text(_at(_plain(Scenario.model_validate(changed)), path))
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
-        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({said})") from error
+        message = error.errors()[0]["msg"]
+        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({message})") from error
 
 
 def _literal(text: str) -> Any:
-    """Numbers, true, false and lists as in TOML; everything else is text."""
+    """Parse numbers, true, false and lists as in TOML; everything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except ValueError:

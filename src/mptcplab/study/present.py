@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A judged table as a table. :mod:`mptcplab.study.document` has it as data, :mod:`mptcplab.study.figures` drawn."""
+"""A judged table as text. :mod:`mptcplab.study.document` makes data of it, :mod:`mptcplab.study.figures` figures."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from mptcplab.study.words import (
     with_unit,
 )
 
-#: Of a short form: whether, or how many of the row's values, are not where the full form says.
+#: The head of a short form's column: which values are outside the full form's interval.
 _OUTSIDE = "outside the full form"
 VERDICT = "verdict"
 AT_HALF = "at half the tolerance"
 
 
 def study_table(judged: JudgedTable) -> Table:
-    """Published, measured, difference and verdict, one line per published value; without any, what was measured."""
+    """Return a line per published value, with measured value, difference and verdict; else the measured values."""
     reasons = reasons_of(judged)
     table = _with_published(judged, reasons) if judged.selected.table.published else _measured_only(judged)
     title = f"{judged.selected.study.name}, {judged.title} ({judged.selected.table.unit})"
@@ -47,7 +47,7 @@ def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
 
 
 def _with_published(judged: JudgedTable, marks: Marks) -> Table:
-    """One line per published value of the rows that were measured, and per measured value beside them."""
+    """Return a line per published value of the rows that were measured, and per further measured value."""
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", VERDICT)
     cells = {(cell.row, cell.column): cell for cell in judged.cells if cell.row_is_there}
@@ -97,7 +97,7 @@ def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
 
 
 def _full_text(judged: JudgedTable, row: str, column: str) -> str:
-    """Behind a value that is not where the full form says: `` (full: 16.70 ± 0.30)``."""
+    """Return `` (full: 16.70 ± 0.30)`` after a value outside the full form's interval; else empty."""
     value, full = judged.measured.get((row, column)), judged.beside.of(row, column) if judged.beside else None
     if value is None or full is None or not excludes(full, value.interval):
         return ""
@@ -105,7 +105,7 @@ def _full_text(judged: JudgedTable, row: str, column: str) -> str:
 
 
 def _beside(judged: JudgedTable, row: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The last cell of a row that is compared with the full form."""
+    """Return the last cell of a row that is compared with the full form."""
     if not judged.beside:
         return ()
     known = [name for name in columns if (row, name) in judged.measured and judged.beside.of(row, name)]
@@ -136,6 +136,6 @@ def _measured_only(judged: JudgedTable) -> Table:
 
 
 def _heading(table: PublishedTable, column: str) -> str:
-    """The column's title, with the unit where that is not the one in the table's title."""
+    """Return the column's title, with its unit if that is not the one in the table's title."""
     title, unit = table.columns[column].title, table.unit_of(column)
     return title if unit in ("", table.unit) else f"{title} ({unit})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scoreboard as a table, and in one sentence."""
+"""The scoreboard as a table and as a summary."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from mptcplab.study.scoreboard import Line, Score, by_study, total
 
 #: The head of the column of names.
 TABLE = "table"
-#: Columns that stay when they are empty.
+#: Columns that are shown even if they are empty.
 _STAY = (AGREES, HOLDS, UNEXPLAINED)
 _MEANINGS = (
-    "Values that a study prints, each counted once. They agree if the measured 95 % interval overlaps the tolerance "
-    "and is narrower; they are too uncertain if it overlaps and is not narrower, as every single run is. Fitted: a "
-    "parameter was fitted to them. Of those outside the tolerance, the reason is shown if the run that isolates it "
-    "lands within the tolerance or leaves at most half of the difference, else supposed. Without a reason they are "
-    "unexplained, also where the table says what was tried. At half: how many agree with half of the tolerance, too.",
-    "Same shape: columns that rise and fall as published, within the factor that their table prints. It is no verdict.",
-    "Claims of a study: hold, do not hold (for a reason that is shown, that is supposed, or for no reason that is "
-    "known), are not certain (an interval reaches over a bound), or were not judged, because their rows were not "
-    "measured.",
+    "Values that a study prints count once each. They agree if the measured 95 % interval overlaps the tolerance band "
+    "and is narrower; they are too uncertain if it overlaps and is not narrower, as for every single run. Fitted: a "
+    "parameter was fitted to them. For those outside the tolerance, the reason is shown if the run that isolates it is "
+    "within the tolerance or leaves at most half of the difference, else supposed. Without a reason they are "
+    "unexplained, even if the table describes what was tried. At half: values that also agree with half of the "
+    "tolerance.",
+    "Same shape: columns that rise and fall as published, within the factor that their table prints. It is not a "
+    "verdict.",
+    "Claims of a study hold, do not hold (for a shown, a supposed, or no known reason), are not certain (an interval "
+    "crosses a bound), or were not judged, because their rows were not measured.",
 )
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A line of the table. ``is_sum``: over a study or all."""
+    """A line of the table. ``is_sum``: a total of a study or of all studies."""
 
     name: str
     about: str
@@ -41,7 +42,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Column:
-    """Its head, and a text for every row; ``stays`` also if all are empty. ``style`` is that of cells with a text."""
+    """A column: head, and a text per row. It ``stays`` even if these are empty. ``style`` is for cells with text."""
 
     head: str
     cells: tuple[str, ...]
@@ -51,25 +52,25 @@ class _Column:
 
 
 def scoreboard_table(lines: Sequence[Line], *, with_titles: bool = True) -> Table:
-    """A row per table, per study and for all. Columns without anything to say are left out."""
+    """Return a row per table, per study and for all studies, without empty columns."""
     whys = [f"{line.selected.name} was not measured: {line.why}." for line in lines if line.why]
     notes = (summary(lines), *whys, *_MEANINGS, *_beside_note(lines))
     return _table(f"Scoreboard{_form(lines)}", _rows(lines), notes, set() if with_titles else {"about"})
 
 
 def totals_table(lines: Sequence[Line]) -> Table:
-    """Of the scoreboard the rows per study and for all, with what is to be said of them."""
+    """Return the scoreboard's totals, per study and for all studies, with its notes."""
     rows = [row for row in _rows(lines) if row.is_sum]
     return _table(f"Scoreboard{_form(lines)}", rows, scoreboard_table(lines).notes, {"remark"})
 
 
 def tables_table(lines: Sequence[Line]) -> Table:
-    """Of the scoreboard the rows per table alone."""
+    """Return the scoreboard's rows per table."""
     return _table("By table", [row for row in _rows(lines) if not row.is_sum], (), set())
 
 
 def _form(lines: Sequence[Line]) -> str:
-    """Said of all, if it is the same of all."""
+    """Return the form for the title, if it is the same for all tables."""
     forms = {line.form for line in lines if line.form}
     return "".join(f", {form} form" for form in forms if len(forms) == 1)
 
@@ -113,7 +114,7 @@ def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
 
 
 def _counts(one: Class, counts: Sequence[Mapping[str, int]]) -> _Column:
-    """Nothing where there is nothing to count."""
+    """Return the column of a class; cells of zero are empty."""
     cells = tuple(str(count.get(one.name, 0) or "") for count in counts)
     return _Column(one.head, cells, one.style, is_number=True, stays=one.name in _STAY)
 
@@ -141,11 +142,11 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 
 def summary(lines: Sequence[Line]) -> str:
-    """All of it in a few sentences."""
+    """Return a summary in a few sentences."""
     score = total(lines)
     sentences = [
-        f"Of {sum(counts.values())} {what}: {_listed(counts, classes)}."
-        for what, counts, classes in (
+        f"Of {sum(counts.values())} {noun}: {_listed(counts, classes)}."
+        for noun, counts, classes in (
             ("published values", score.values, VALUE_CLASSES),
             ("claims", score.claims, CLAIM_CLASSES),
         )
@@ -154,14 +155,14 @@ def summary(lines: Sequence[Line]) -> str:
     if score.values.get(AGREES):
         sentences.insert(1, f"With half of the tolerance {score.at_half} of {score.values[AGREES]} still agree.")
     if score.fitted_outside:
-        sentences.insert(1, f"Of the fitted ones {score.fitted_outside} lie outside the tolerance.")
+        sentences.insert(1, f"Of the fitted values, {score.fitted_outside} are outside the tolerance.")
     if score.columns:
         sentences.append(f"Of {score.columns} columns {score.shapes} have the published shape.")
     return " ".join(sentences)
 
 
 def _listed(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
-    """What is unexplained is named also when it is nothing."""
+    """Return the counts that are not zero, and that of unexplained ones in any case."""
     return ", ".join(
         f"{one.words} {counts.get(one.name, 0)}" for one in classes if counts.get(one.name) or one.name == UNEXPLAINED
     )
@@ -171,6 +172,6 @@ def _beside_note(lines: Sequence[Line]) -> Iterator[str]:
     score = total(lines)
     if score.compared:
         yield (
-            f"Outside full: {score.outside} of {score.compared} values of the short form lie outside the 95 % interval "
+            f"Outside full: {score.outside} of {score.compared} values of the short form are outside the 95 % interval "
             "of the full form's mean. They are marked in their tables."
         )

@@ -62,6 +62,6 @@ class Requests(RequestWorkload):
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:
-        latencies = [1e3 * time for time in times_s]
-        metrics = {"requests": float(len(times_s)), "latency_max_ms": max(latencies)}
-        return metrics | percentiles(latencies, "latency", "ms", (50, 95, 99))
+        times_ms = [1e3 * time for time in times_s]
+        metrics = {"requests": float(len(times_s)), "response_max_ms": max(times_ms)}
+        return metrics | percentiles(times_ms, "response", "ms", (50, 95, 99))

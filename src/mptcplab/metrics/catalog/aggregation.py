@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aggregation benefit: what several paths gave against the best of them (0) and all of them together (1).
+"""Aggregation benefit: goodput over several paths against the best of them (0) and all of them together (1).
 
 The definition is that of Kaspar (thesis, University of Oslo, 2012), in the form of Paasch, Khalili and Bonaventure, On
 the Benefits of Applying Experimental Design to Improve Multipath TCP, CoNEXT 2013, section 3. What a path gives alone
@@ -16,9 +16,9 @@ from mptcplab.metrics.metric import Metric, Subject
 
 
 def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float | None:
-    """Return -1 if nothing arrived, 0 for as much as the best path gives alone, 1 for the sum of all paths.
+    """Return the benefit: -1 (nothing arrived), 0 (as much as the best path alone), up to 1 (the sum of all paths).
 
-    ``alone_bps`` is what each path gives alone. None for fewer than two paths, or when the others add nothing.
+    ``alone_bps`` is what each path gives alone. None for fewer than two paths, or if the other paths add nothing.
     """
     best, whole = max(alone_bps, default=0.0), sum(alone_bps)
     if len(alone_bps) < 2 or best <= 0 or whole <= best:
@@ -28,14 +28,14 @@ def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float
 
 
 def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[str]) -> list[float] | None:
-    """What each bottleneck of ``paths`` (``access1>link1``, named from the sender's side) can carry, in bit/s.
+    """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender's side), in bit/s.
 
-    None when it cannot be told: a path without a rate or behind a translation of addresses, or two paths that share a
-    link which is the bottleneck of only one of them.
+    None if that is unknown: a path has no rate or is behind a NAT, or two paths share a link that is the bottleneck of
+    only one of them.
     """
     known = manifest["paths"][workload]
     if not all(path in known for path in paths):
-        return None  # behind a router that translates addresses, the receiver sees that router's link
+        return None  # behind a NAT, the receiver sees the link of the router
     links = {link["name"]: link for link in manifest["links"]}
     found: dict[tuple[str, str], float] = {}
     used: dict[tuple[str, str], int] = {}
@@ -53,7 +53,7 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
 
 
 def _benefit_of_capacity(subject: Subject) -> float | None:
-    """Of a bulk transfer that had the network to itself, and paths whose rates stayed."""
+    """Return the benefit of a bulk transfer that was alone in a network with constant rates."""
     recording, ends, sockets = subject.recording, subject.ends, subject.sockets
     if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every workload has, and what its sender reports."""
+"""The metrics that every workload has, and the rate that its sender reports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ METRICS = (
         name="goodput_mbps",
         noun="goodput",
         unit="Mbit/s",
-        definition="payload at the receiver; see [limitations](limitations.md#what-the-numbers-mean) for when it "
-        "begins and ends",
-        source="what the receiving program has read",
+        definition="payload at the receiver, by time; see [limitations](limitations.md#what-the-numbers-mean) for when "
+        "that time begins and ends",
+        source="bytes that the receiving program has read",
         value=lambda subject: subject.reading.goodput_bps / _BITS,
         basic=True,
     ),
@@ -25,8 +25,8 @@ METRICS = (
         name="duration_s",
         noun="duration",
         unit="s",
-        definition="the time that goodput is over",
-        source="as goodput",
+        definition="the time over which goodput is computed",
+        source="as for goodput",
         value=lambda subject: subject.reading.duration_s,
         basic=True,
         head="s",
@@ -36,7 +36,8 @@ METRICS = (
         name="retransmitted_percent",
         noun="retransmitted",
         unit="%",
-        definition="bytes that subflows sent again, of all that they sent; empty for UDP, and where no socket was seen",
+        definition="bytes that subflows retransmitted, of all bytes that they sent; empty for UDP, and if no socket "
+        "was seen",
         source="TCP_INFO of the sender: `bytes_retrans`, `bytes_sent`",
         value=lambda subject: subject.sockets.retransmitted_percent,
         basic=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Messages at their times, and calls. Their kinds tell them: see :mod:`mptcplab.workload.messages`."""
+"""Paced messages and calls. The workload kinds report these metrics: see :mod:`mptcplab.workload.messages`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ METRICS = (
         name="delay_mean_ms",
         noun="delay",
         unit="ms",
-        definition="mean one-way delay of the messages that arrived, from the intended instant to the last byte read",
-        source="the receiving program; all hosts have one clock",
+        definition="mean one-way delay of the messages that arrived, from the scheduled instant to the last byte read",
+        source="the receiving program; all hosts share one clock",
         is_main=True,
     ),
     _delay("p50", "its median"),
@@ -34,27 +34,27 @@ METRICS = (
         noun="jitter",
         unit="ms",
         definition="mean absolute difference of the delays of consecutive arrivals",
-        source="the mean of what RFC 3550 (6.4.1) smooths",
+        source="the mean of the values that RFC 3550 (6.4.1) smooths",
     ),
     _entry(
         name="late_percent",
         noun="late",
         unit="%",
-        definition="of all sent: arrived too late",
+        definition="messages that arrived too late, of all sent",
         source="`deadline`, or `playout` of a call",
     ),
     _entry(
         name="lost_percent",
         noun="lost",
         unit="%",
-        definition="of all sent: did not arrive. Of `udp`, copies count as arrivals",
-        source="numbers of the messages",
+        definition="messages that did not arrive, of all sent. For `udp`, duplicates count as arrivals",
+        source="sequence numbers of the messages",
     ),
     _entry(
         name="mos",
         noun="MOS",
         unit="",
-        definition="1 to 4.41: what the E-model says of a call",
+        definition="1 to 4.41: quality of a call by the E-model",
         source="ITU-T G.107, Annex B",
         is_main=True,
     ),
@@ -62,7 +62,7 @@ METRICS = (
         name="r_factor",
         noun="R",
         unit="",
-        definition="0 to 93.2: the rating behind it",
+        definition="0 to 93.2: the E-model's rating, from which MOS follows",
         source="ITU-T G.107; Cole and Rosenbluth 2001",
         in_table=False,
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What failures did to a workload: how long nothing came, and when the earlier rate was back."""
+"""The effect of failures on a workload: the longest time without data, and the time until the earlier rate was back."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from mptcplab.recording.record import Recording
 
 @dataclass(frozen=True)
 class Recovery:
-    """What one instant did.
+    """The effect of one failure or restoration.
 
-    ``level_bps`` is the rate that counts as back: 90 % of the mean before the failure. ``recovery_s`` is None if it
-    was not back before the next instant; ``gap_s`` the longest time without data from here to there: infinity if it
-    had not ended when the run did, None if it is not known.
+    ``level_bps`` is the rate that counts as recovered: 90 % of the mean before the failure. ``recovery_s`` is None if
+    it was not reached before the next instant. ``gap_s`` is the longest time without data up to the next instant:
+    infinity if it had not ended when the run did, None if unknown.
     """
 
     at: Instant
@@ -31,7 +31,7 @@ class Recovery:
 
 
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
-    """What each failure and restoration of a link did to a workload; nothing where none happened."""
+    """Return the effects of all failures and restorations of links on a workload."""
     instants = link_instants(recording)
     curve = delivery(recording, ends) if instants else None
     if curve is None:
@@ -40,9 +40,10 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
-    """Each instant at which the workload ran. A restoration counts against the rate before its own failure.
+    """Return the effect of each instant while the workload ran.
 
-    Instants before the first data and after the last are left out, as are restorations without a failure.
+    A restoration is compared with the rate before its failure. Instants before the first data and after the last are
+    left out, as are restorations without a failure.
     """
     ordered = sorted(instants, key=lambda instant: instant.time_s)
     inside = [one for one in ordered if delivery.times[0] < one.time_s < delivery.end_s]
@@ -62,10 +63,10 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     return found
 
 
-def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
-    """The longest of each kind. A kind in which some instant was not recovered from has no recovery time.
+def recovery_metrics(found: Sequence[Recovery]) -> dict[str, float]:
+    """Return the longest gap and recovery times. There is no recovery time if the rate did not recover each time.
 
-    Likewise there is no gap if one had not ended when the run did, or if none is known.
+    There is no gap if one had not ended when the run did, or if none is known.
     """
     longest = max((one.gap_s for one in found if one.gap_s is not None), default=math.inf)
     values = {"gap_s": longest} if math.isfinite(longest) else {}
@@ -77,15 +78,15 @@ def recovery_figures(found: Sequence[Recovery]) -> dict[str, float]:
     return values
 
 
-def _figures(subject: Subject) -> dict[str, float]:
-    return recovery_figures(workload_recoveries(subject.recording, subject.ends))
+def _metrics(subject: Subject) -> dict[str, float]:
+    return recovery_metrics(workload_recoveries(subject.recording, subject.ends))
 
 
 def _gap(subject: Subject) -> float | None:
     if subject.sockets.use.with_mptcp and subject.ends.receiving is None:
-        # Of sockets that are only sampled, subflows are known: data on one may still wait for another's.
+        # Sampled sockets only show subflows: data of one may still wait for data of another.
         return None
-    return subject.once(_figures).get("gap_s")
+    return subject.once(_metrics).get("gap_s")
 
 
 _entry = partial(Metric, section="failures", place=40, unit="s", of_failures=True, source="reads of the receiver")
@@ -101,15 +102,15 @@ METRICS = (
     _entry(
         name="recovery_after_failure_s",
         noun="recovered",
-        definition="until the earlier rate was back, though the link was still down",
-        value=lambda subject: subject.once(_figures).get("recovery_after_failure_s"),
+        definition="time until the earlier rate was back, with the link still down",
+        value=lambda subject: subject.once(_metrics).get("recovery_after_failure_s"),
         axis="recovery after the failure",
     ),
     _entry(
         name="recovery_after_restoration_s",
         noun="restored",
-        definition="from the link's return until the earlier rate was back",
-        value=lambda subject: subject.once(_figures).get("recovery_after_restoration_s"),
+        definition="time from the link's return until the earlier rate was back",
+        value=lambda subject: subject.once(_metrics).get("recovery_after_restoration_s"),
         axis="recovery after the restoration",
     ),
 )

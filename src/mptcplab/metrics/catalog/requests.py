@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requests and flows: how long each took. Their kinds tell them."""
+"""Response times of requests and completion times of flows. The workload kinds report these metrics."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from functools import partial
 from mptcplab.metrics.metric import Metric
 
 _entry = partial(Metric, section="requests", place=30)
-_LATENCY = "of `requests`: from sending the request to the last byte of the response"
+_RESPONSE = "`requests`: response time, from sending the request to the last byte of the response"
 _COMPLETION = (
-    "of `web`, and of `flow` (with a `size`), `http` and `ftp` with several connections or files: from the SYN, or "
-    "from curl's start, to the last byte"
+    "`web`, and `flow` (with a `size`), `http` and `ftp` with several connections or files: completion time, from the "
+    "SYN, or from curl's start, to the last byte"
 )
 _RANK = "nearest rank"
 
 METRICS = (
     _entry(
-        name="latency_p50_ms",
-        noun="latency p50",
+        name="response_p50_ms",
+        noun="response p50",
         unit="ms",
-        definition=f"{_LATENCY}; median",
+        definition=f"{_RESPONSE}; median",
         source=_RANK,
         is_main=True,
     ),
-    _entry(name="latency_p95_ms", noun="latency p95", unit="ms", definition="95th percentile", source=_RANK),
-    _entry(name="latency_p99_ms", noun="latency p99", unit="ms", definition="99th percentile", source=_RANK),
-    _entry(name="latency_max_ms", noun="latency max", unit="ms", definition="the longest", in_table=False),
+    _entry(name="response_p95_ms", noun="response p95", unit="ms", definition="95th percentile", source=_RANK),
+    _entry(name="response_p99_ms", noun="response p99", unit="ms", definition="99th percentile", source=_RANK),
+    _entry(name="response_max_ms", noun="response max", unit="ms", definition="the maximum", in_table=False),
     _entry(name="requests", noun="requests", unit="", definition="number of requests", in_table=False),
     _entry(
         name="completion_mean_s",
