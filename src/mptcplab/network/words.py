@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short texts about links, for tables and for the picture of a network: all that readers of recordings use of this room.
+"""Short texts about links, for tables and pictures of networks: all that readers of recordings use of this room.
 
 Links are described as recordings hold them.
 """
