@@ -33,9 +33,9 @@ def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -
 
 def test_lines_where_there_is_no_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     *made, last = _shown(tmp_path, monkeypatch, terminal=False).splitlines()
-    assert made[0] == "done    delay 1 ms, seed 1: 1.0 s of virtual time in 2.0 s (1 of 6, about 10 s left)"
+    assert made[0] == "done      delay 1 ms, seed 1: 1.0 s of virtual time in 2.0 s (1 of 6, about 10 s left)"
     assert [re.sub(r".*\((\d) of 6.*", r"\1", line) for line in made] == ["1", "2", "3", "4", "5"]
-    assert last == "failed  delay 2 ms, seed 3: it broke (6 of 6)"
+    assert last == "failed    delay 2 ms, seed 3: it broke (6 of 6)"
 
 
 def test_a_bar_in_place_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_a_bar_in_place_on_a_terminal(tmp_path: Path, monkeypatch: pytest.Monkey
     written = _shown(tmp_path, monkeypatch, terminal=True)
     assert "━" in written
     assert "6/6" in written
-    assert "done    " not in written
+    assert "done      " not in written
     erase = "\r\x1b[2K"
     assert all(erase in line for line in written.split("\n")[1:-1])
     assert re.search(r"\x1b\[1A\x1b\[2K$", written), "transient: the line of the bar is erased"

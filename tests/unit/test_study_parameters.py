@@ -114,7 +114,7 @@ def test_a_value_that_scenarios_have(studies: Path, key: str, value: str) -> Non
     [
         ("links.link1.rate", "40 Mbit/s", "rate should be 40 Mbit/s, but is 50 Mbit/s"),
         ("repeats", "4", "rate should be 4, but is 3"),
-        ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "and is default"),
+        ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "but is default"),
         ("links.link9.rate", "40 Mbit/s", "has no key links.link9.rate"),
         ("links.link1.rate", "fast", "cannot be fast"),
     ],
