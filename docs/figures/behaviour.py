@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docs.beyond_window import dropped
 from docs.figures import expected
 from docs.figures.draw import Chart, Point, draw
 from docs.making.pages import table_of as markdown
@@ -77,6 +78,25 @@ def many_flows(folder: Path) -> str:
         for beside, found in values.items()
     ]
     return markdown(["TCP flows beside", *_FOUR.values()], body)
+
+
+def four_subflows(folder: Path) -> str:
+    """Return the goodput of four subflows as a multiple of a TCP flow's, and the number of runs with drops."""
+    values: dict[str, dict[str, list[tuple[float, int]]]] = {}
+    for run in _runs(folder):
+        fix = ", with the fix" if setting(run, "kernel").endswith("-window") else ""
+        sender = f"`{setting(run, 'hosts.client.transport.scheduler')}`{fix}"
+        of_place = values.setdefault(setting(run, "workloads.tcp.connections"), {})
+        name = str(next(iter(run.values()))["run"])
+        found = goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"), dropped(folder / "runs" / name)
+        of_place.setdefault(sender, []).append(found)
+    heads = list(next(iter(values.values())))
+    body = [[beside, *(_mean_and_drops(found[head]) for head in heads)] for beside, found in values.items()]
+    return markdown(["TCP flows beside", *heads], body)
+
+
+def _mean_and_drops(values: Sequence[tuple[float, int]]) -> str:
+    return f"{interval_text(mean_interval([ratio for ratio, _ in values]))}; {sum(drops > 0 for _, drops in values)}"
 
 
 def _runs(folder: Path) -> list[Run]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from docs.figures import grid
+from docs.figures import grid, window
 from docs.figures.draw import Curve, draw_curves
 
 from mptcplab.metrics.rows import ResultRow
@@ -39,6 +39,17 @@ def counts_of(folder: Path) -> str:
     )
     table = grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_with_counts, {"": counts})
     return table.table_of(folder)
+
+
+def with_fix(folder: Path) -> str:
+    """Return goodput in Mbit/s on mainline and with the fix of the connection's window."""
+    return grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_on_kernel, {"": grid.value()}).table_of(
+        folder
+    )
+
+
+def _sender_on_kernel(row: ResultRow) -> str:
+    return f"{_sender(row)}{window.KERNEL[row.settings['kernel']]}"
 
 
 def _sender(row: ResultRow) -> str:

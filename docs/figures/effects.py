@@ -128,6 +128,20 @@ def _best_path(title: str, protocol: str, control: str) -> Case:
     )
 
 
+def _unequal(scheduler: str) -> Case:
+    return Case(
+        f"paths of 20 and 2 Mbit/s, 192 KiB of receive buffer: {scheduler}",
+        "Mbit/s",
+        EXAMPLES / "behaviour" / "unequal-paths.toml",
+        (
+            'transport.tcp_rmem=["4 KiB", "192 KiB", "192 KiB"]',
+            "transport.protocol=mptcp",
+            f"transport.scheduler={scheduler}",
+        ),
+        goodput("bulk"),
+    )
+
+
 OF_HZ = (
     _subramani("1 %", "tcp"),
     _subramani("3 %", "tcp"),
@@ -164,6 +178,14 @@ OF_HZ = (
         EXAMPLES / "behaviour" / "rfc6356-congested-path.toml",
         ("workloads.tcp2.connections=4", "hosts.client.transport.congestion_control=olia"),
         share("mptcp", "access2"),
+    ),
+    *(_unequal(scheduler) for scheduler in ("default", "minrtt", "blest")),
+    Case(
+        "one and two TCP flows on the two paths: BALIA's share on link2",
+        "part",
+        EXAMPLES / "behaviour" / "balia-friendliness.toml",
+        ("transport.congestion_control=balia",),
+        share("multipath", "access2"),
     ),
 )
 

@@ -84,6 +84,7 @@ def _durations(make: Callable[[], str]) -> Source:
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
+    "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
@@ -94,6 +95,7 @@ SOURCES: dict[str, Source] = {
     "shared-bottleneck-pie": Source(behaviour.dropped_at_random, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
     **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
+    "receive-buffer-window": Source(buffers.with_fix, _BEHAVIOUR / "receive-buffer-window.toml"),
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
     **{name: Source(grid.table_of, _BEHAVIOUR / f"{name}.toml") for name, grid in GRIDS.items()},
     "phases-shared": Source(phases.table_of, _BEHAVIOUR / "phases-shared.toml"),

@@ -17,7 +17,7 @@ import pytest
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
 
-from .bench import Bench, client, server
+from .bench import Bench, client, note, server
 from .schedules import Schedule, schedule
 from .test_schedulers import ALL, OURS
 
@@ -154,6 +154,11 @@ def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int 
     )
     print(f"a path up {100 * least_up:.0f} % of the time at the least, none for up to {longest_ms / 1e3:.1f} s")
     print(f"the end at most {latest_s:.1f} s late; {retransmitted} segments retransmitted opportunistically")
+    if not opportunistic:
+        note(f"random events {manager} {scheduler} schedules", len(seeds))
+        note(f"random events {manager} {scheduler} events", EVENTS)
+        note(f"random events {manager} {scheduler} path up %", 100 * least_up)
+        note(f"random events {manager} {scheduler} late s", latest_s)
     return retransmitted
 
 
