@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "mptcplab"
 PAGE = re.sub(r"^```.*?^```$", "", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+?(?:/|\.(?:py|c|h|md|toml|config|lab)|/[\w-]+))(?::([\w.]+))?`")
+_NAMED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+?(?:/|\.(?:py|c|h|md|toml|txt|config|lab)|/[\w-]+))(?::([\w.]+))?`")
 #: In the recording's folder, or of a form that stands for many.
 _ELSEWHERE = {"mode_NAME.c", "study.toml", "table.md"}
 

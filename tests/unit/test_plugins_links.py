@@ -68,10 +68,10 @@ def test_plan() -> None:
     """The filters precede the queueing disciplines, and an event replaces one at one instant."""
     plan = printed("plan", str(SCENARIO))
     action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
-    assert "tc filter add dev link1 egress pref 7 " + action.format(4) in plan
-    assert "tc filter add dev link1 ingress pref 7 " + action.format(4) in plan
+    assert "tc filter add dev link1 egress pref 2 " + action.format(4) in plan
+    assert "tc filter add dev link1 ingress pref 2 " + action.format(4) in plan
     assert plan.count(action.format(2)) == 2
-    assert "tc filter delete dev link1 egress pref 7\n" in plan
+    assert "tc filter delete dev link1 egress pref 2\n" in plan
     assert "parent 2:1 handle 3: sfq limit 825 perturb 10" in plan
 
 
@@ -94,13 +94,13 @@ def test_trace(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(TRACED)
     lines = printed("plan", str(tmp_path / "s.toml")).splitlines()
     tc = "ip netns exec r1 tc filter"
-    action = "pref 7 matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
+    action = "pref 2 matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
     assert f"{tc} add dev access1 ingress {action.format(5)}" in lines
     step = next(number for number, line in enumerate(lines) if action.format(2) in line)
     assert [line.strip() for line in lines[step - 1 : step + 3]] == [
-        f"{tc} delete dev link1 egress pref 7",
+        f"{tc} delete dev link1 egress pref 2",
         f"{tc} add dev link1 egress {action.format(2)}",
-        f"{tc} delete dev link1 ingress pref 7",
+        f"{tc} delete dev link1 ingress pref 2",
         f"{tc} add dev link1 ingress {action.format(2)}",
     ]
 

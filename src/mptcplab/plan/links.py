@@ -13,8 +13,9 @@ packets. To change a direction while packets pass, compile the plan with its nam
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from typing import Any
 
-from mptcplab.network.behaviour import Words
+from mptcplab.network.behaviour import Behaviour, Words
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import IN_PACKET_ORDER
 from mptcplab.network.tables import table_name
@@ -28,6 +29,10 @@ from mptcplab.units import Duration
 #: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
 #: last, since it is added without a preference and so gets a high one.
 _FIRST_ACTION = 2
+#: The behaviours that may have a filter, with its preference.
+_WITH_ACTIONS: tuple[tuple[int, Behaviour[Any]], ...] = tuple(
+    enumerate((one for one in IN_PACKET_ORDER if type(one).actions is not Behaviour.actions), start=_FIRST_ACTION)
+)
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
@@ -92,7 +97,7 @@ def action_changes(
     If ``before`` is None, all filters are set again. No action is added or removed.
     """
     node, device, side = _filter_point(network, name, direction)
-    for pref, one in enumerate(IN_PACKET_ORDER, start=_FIRST_ACTION):
+    for pref, one in _WITH_ACTIONS:
         words = one.actions(settings)
         if words and (before is None or words != one.actions(before)):
             # A matchall filter cannot be changed.
@@ -102,12 +107,12 @@ def action_changes(
 
 def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
     node, device, side = _filter_point(network, name, direction)
-    found = [one.actions(getattr(network.scenario.links[name], direction)) for one in IN_PACKET_ORDER]
-    if any(found):
+    settings = getattr(network.scenario.links[name], direction)
+    found = [(pref, words) for pref, one in _WITH_ACTIONS if (words := one.actions(settings))]
+    if found:
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
-    for pref, words in enumerate(found, start=_FIRST_ACTION):
-        if words:
-            yield _filter(node, device, side, pref, words)
+    for pref, words in found:
+        yield _filter(node, device, side, pref, words)
 
 
 def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Command:

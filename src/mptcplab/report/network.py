@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
@@ -18,18 +19,31 @@ Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
 _MAX_ROWS = 200
 _NOTHING = "none"
 _LOST, _ASKED = "lost %", "asked %"
-#: Columns of counters, in packets unless their names say otherwise.
-_COLUMNS = {
-    "packets": "packets",
-    "MB": "bytes",
-    _LOST: "lost_percent",
-    _ASKED: "",
-    "dropped": "dropped",
-    "marked": "marked",
-    "peak queue": "peak_queue_packets",
-    "peak kB": "peak_queue_bytes",
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column with a number of :class:`LinkRow`: its name in JSON, and the unit by which it is divided.
+
+    A single value that ``is_count`` is printed as a whole number.
+    """
+
+    name: str
+    unit: float = 1
+    is_count: bool = False
+
+
+#: Columns by their heads; counts are in packets. That of the configured loss has no counter.
+_COLUMNS: Mapping[str, _Column | None] = {
+    "packets": _Column("packets", is_count=True),
+    "MB": _Column("bytes", 1e6),
+    _LOST: _Column("lost_percent"),
+    _ASKED: None,
+    "dropped": _Column("dropped", is_count=True),
+    "marked": _Column("marked", is_count=True),
+    "peak queue": _Column("peak_queue_packets", is_count=True),
+    "peak kB": _Column("peak_queue_bytes", 1e3),
 }
-_UNITS = {"bytes": 1e6, "peak_queue_bytes": 1e3}
 _NOTES = (
     "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
     "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
@@ -76,18 +90,18 @@ def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
 def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
     arrow, asked = words[tuple(row.settings.items()), row.link, row.direction]
     yield from (*row.settings.values(), row.link, arrow, asked)
-    for counter in _COLUMNS.values():
-        yield _counted(row, counter) if counter else _asked(row)
+    for column in _COLUMNS.values():
+        yield _asked(row) if column is None else _counted(row, column)
     yield str(len(row.seeds))
 
 
-def _counted(row: LinkRow, counter: str) -> str:
-    values, unit = row.values.get(counter), _UNITS.get(counter)
+def _counted(row: LinkRow, column: _Column) -> str:
+    values = row.values.get(column.name)
     if not values:
         return ""
-    if unit is None and counter != "lost_percent":
+    if column.is_count:
         return _mean(values)
-    return interval_text(mean_interval([value / (unit or 1) for value in values]))
+    return interval_text(mean_interval([value / column.unit for value in values]))
 
 
 def _asked(row: LinkRow) -> str:
