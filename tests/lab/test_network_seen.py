@@ -100,7 +100,7 @@ def test_sockets_and_links_agree(recording: Recording) -> None:
     payload = measured.goodput_bps * measured.duration_s / 8
     for number in (1, 2, 3, 5):
         carried = by_place[f"link{number}", "forward"].bytes
-        share = measured.sockets.shares[f"access{number}>line{number}"]
+        share = measured.sockets.shares[f"access{number}>link{number}"]
         print(number, carried, share * payload)
         assert 1 < carried / (share * payload) < 1.12, number
 
