@@ -84,7 +84,7 @@ GRIDS = {
     ),
     "phases-rate": Grid(
         ["rate of each link", "protocol"],
-        [setting("links.link*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
+        [setting("links.line*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,
     ),
