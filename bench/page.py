@@ -20,7 +20,10 @@ _TARGETS = {
     "real-time-plain-iperf3": ("the same with `iperf3`", ">= 4"),
     "real-time-table-4.1-flow": ("times real time, the test bed of Subramani's Table 4.1, `flow`", ">= 20"),
     "real-time-table-4.1-iperf3": ("the same with `iperf3`", ">= 4"),
-    "real-time-one-router-flow": ("times real time, the bench's own form of that bed (no longer run), `flow`", ">= 20"),
+    "real-time-one-router-flow": (
+        "times real time, the bench's own form of that test bed (no longer run), `flow`",
+        ">= 20",
+    ),
     "real-time-one-router-iperf3": ("the same with `iperf3`", ">= 4"),
     "ns3-100-mbit": ("payload per CPU second against ns-3, 100 Mbit/s", ">= 8"),
     "ns3-1000-mbit": ("the same, 1 Gbit/s", ">= 8"),

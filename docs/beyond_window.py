@@ -20,7 +20,7 @@ from docs.making.pages import table_of as markdown
 from mptcplab.recording.record import is_complete
 
 COUNTER = "MPTcpExtNoDSSInWindow"
-_HEAD = ("scenario", "scheduler", "runs", "with drops", "least", "most")
+_HEAD = ("scenario", "scheduler", "runs", "with drops", "min", "max")
 
 
 def dropped(run: Path) -> int:

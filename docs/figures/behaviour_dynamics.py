@@ -123,7 +123,7 @@ def responsiveness(found: Points, axes: Axes) -> str:
     axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
     axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this path", fontsize=9)
     axes.set(xlabel="time (s)", ylabel="MPTCP on link2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
-    head = ("control", "moved away after (s)", "link2 then (Mbit/s)", "each TCP flow (Mbit/s)",
+    head = ("congestion control", "moved away after (s)", "link2 then (Mbit/s)", "each TCP flow (Mbit/s)",
             "link1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
 
@@ -157,7 +157,15 @@ def friendliness(found: Points, axes: Axes) -> str:
         axes.hlines(fluid, at - 0.09, at + 0.09, color="black", label="fluid model" if place == 3 else "")
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="payload (Mbit/s)")
-    head = ("control", "MPTCP on link1", "MPTCP on link2", "MPTCP in all", "TCP on link1", "each TCP on link2", "n")
+    head = (
+        "congestion control",
+        "MPTCP on link1",
+        "MPTCP on link2",
+        "MPTCP in all",
+        "TCP on link1",
+        "each TCP on link2",
+        "n",
+    )
     return table(head, rows)
 
 
@@ -175,7 +183,7 @@ def queue(found: Points, axes: Axes) -> str:
         axes.plot(*zip(*curve, strict=True), marker="o", color=COLOUR[control], label=control)
     axes.axhline(10, color="0.5", linewidth=0.8, linestyle="--")
     axes.set(xlabel="paths", ylabel="packets waiting, all paths", yscale="log", xticks=[1, 2, 4], ylim=(5, 400))
-    return table(("control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
+    return table(("congestion control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
 
 
 #: Of wvegas-equal-congestion: the interval in which MPTCP and the TCP flow have settled.
@@ -209,7 +217,7 @@ def equal(found: Points, axes: Axes) -> str:
         rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
-    head = ("control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
+    head = ("congestion control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
 
@@ -224,7 +232,7 @@ def latecomer(folder: Path) -> str:
         rows.append((start, mean_text(smallest), *delays, *_beside(recordings), str(len(recordings))))
     head = (
         "TCP flow from",
-        "its least RTT (ms)",
+        "its min RTT (ms)",
         "link1 (ms)",
         "link2 (ms)",
         "MPTCP (Mbit/s)",
@@ -262,7 +270,14 @@ def table_of(name: str, folder: Path) -> str:
 
 def friendliness_expected() -> str:
     """Return the fluid model's table for balia-friendliness."""
-    head = ("control", "MPTCP on link1", "MPTCP on link2", "MPTCP in all", "TCP on link1", "each TCP on link2")
+    head = (
+        "congestion control",
+        "MPTCP on link1",
+        "MPTCP on link2",
+        "MPTCP in all",
+        "TCP on link1",
+        "each TCP on link2",
+    )
     rows = [
         (control, *(f"{value:.2f}" for value in (first, second, first + second, alone, shared)))
         for control, (first, second, alone, shared) in FLUID.items()

@@ -11,9 +11,9 @@ from pathlib import Path
 from mptcplab.stats import mean_interval
 
 _CASES = {
-    "20 and 5 Mbit/s, 0.5 % loss on one line": ("20 Mbit/s", "5 Mbit/s", "0.5 %"),
-    "two lines of 100 Mbit/s, no loss": ("100 Mbit/s", "100 Mbit/s", "0 %"),
-    "two lines of 100 Mbit/s, 0.5 % loss on one": ("100 Mbit/s", "100 Mbit/s", "0.5 %"),
+    "20 and 5 Mbit/s, 0.5 % loss on one path": ("20 Mbit/s", "5 Mbit/s", "0.5 %"),
+    "two paths of 100 Mbit/s, no loss": ("100 Mbit/s", "100 Mbit/s", "0 %"),
+    "two paths of 100 Mbit/s, 0.5 % loss on one": ("100 Mbit/s", "100 Mbit/s", "0.5 %"),
 }
 _SCENARIO = """
 title = "Effect of capturing"

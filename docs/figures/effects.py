@@ -173,8 +173,8 @@ OF_HZ = (
         ratio("mptcp", "tcp"),
     ),
     Case(
-        "congested path, 4 TCP flows on link2: OLIA's share there",
-        "part",
+        "congested path, 4 TCP flows on link2: OLIA's share on link2",
+        "fraction",
         EXAMPLES / "behaviour" / "rfc6356-congested-path.toml",
         ("workloads.tcp2.connections=4", "hosts.client.transport.congestion_control=olia"),
         share("mptcp", "access2"),
@@ -182,7 +182,7 @@ OF_HZ = (
     *(_unequal(scheduler) for scheduler in ("default", "minrtt", "blest")),
     Case(
         "one and two TCP flows on the two paths: BALIA's share on link2",
-        "part",
+        "fraction",
         EXAMPLES / "behaviour" / "balia-friendliness.toml",
         ("transport.congestion_control=balia",),
         share("multipath", "access2"),

@@ -36,22 +36,22 @@ def _by_scheduler(result: ResultRow) -> str:
 
 GRIDS = {
     "hystart": Grid(
-        ["control"],
+        ["congestion control"],
         [code(_CONTROL)],
         joined(code("transport.scheduler"), option(_SYSCTL, {0: "Reno's", 1: "HyStart++"})),
         _GOODPUT,
     ),
     "clean-paths": Grid(
-        ["control"],
+        ["congestion control"],
         [code(_CONTROL)],
         setting(_PROTOCOL_KEY, _PROTOCOL),
         {": Mbit/s": value(), ": retransmitted %": value("retransmitted_percent")},
     ),
     "olia-best-paths": Grid(
-        ["loss on line 1"],
+        ["loss on link1"],
         [setting("links.link1.forward.loss")],
         option(_SYSCTL, {0: "l / rtt²", 1: "l² / rtt"}),
-        {": Mbit/s": value(), ": over line 1 %": share("link1")},
+        {": Mbit/s": value(), ": share of link1 %": share("link1")},
     ),
     "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
     "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
@@ -83,8 +83,8 @@ GRIDS = {
         _GOODPUT,
     ),
     "phases-rate": Grid(
-        ["rate of each line", "protocol"],
-        [setting("links.link*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
+        ["rate of each link", "protocol"],
+        [setting("links.line*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,
     ),

@@ -221,7 +221,7 @@ def _by_kernel(values: Mapping[str, str | None]) -> str:
 
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table as Markdown."""
-    lines = ["| setting | lab | Debian | as there | remark, source |", "| --- " * 5 + "|"]
+    lines = ["| setting | lab | Debian | same | remark, source |", "| --- " * 5 + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows(found)]
     return "\n".join(lines)
 

@@ -60,7 +60,7 @@ def _arrived(samples: pl.DataFrame) -> dict[int, list[float]]:
 
 
 def _panel(axes: Axes, title: str, offered: list[float], arrived: Mapping[int, list[float]]) -> None:
-    axes.stairs(offered, color="0.45", linewidth=0.9, label="offered to it")
+    axes.stairs(offered, color="0.45", linewidth=0.9, label="offered")
     below = [0.0] * _SECONDS
     for number, values in arrived.items():
         if sum(values):

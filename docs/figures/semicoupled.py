@@ -56,7 +56,7 @@ def table_of(folder: Path) -> str:
     rows = [_row(f"`{control}`", [found[control, n] for n in counts]) for control in ("reno", "semicoupled")]
     rows.append(["equation", *(number(math.sqrt(n) * path) for n in counts)])
     rows.append(_row("`lia`", [found["lia", n] for n in counts]))
-    head = ["goodput, Mbit/s", *(f"{n} line{'s' if n > 1 else ''}" for n in counts)]
+    head = ["goodput, Mbit/s", *(f"{n} path{'s' if n > 1 else ''}" for n in counts)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)) + "\n"
 
 

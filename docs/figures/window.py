@@ -32,11 +32,11 @@ def _both(folder: Path) -> dict[str, Name]:
 def best_path(folder: Path) -> str:
     """Return goal 1 of RFC 6356 by scheduler and kernel: goodput and drops."""
     link2 = joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))
-    head = ["loss and delay of link2", "control"]
+    head = ["loss and delay of link2", "congestion control"]
     return Grid(head, [link2, code("transport.congestion_control")], _scheduler, _both(folder)).table_of(folder)
 
 
 def clean_paths(folder: Path) -> str:
     """Return both of two clean paths, by congestion control and kernel: goodput and drops."""
     control = code("transport.congestion_control")
-    return Grid(["control"], [control], _scheduler, _both(folder)).table_of(folder)
+    return Grid(["congestion control"], [control], _scheduler, _both(folder)).table_of(folder)

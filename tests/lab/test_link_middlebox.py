@@ -36,7 +36,7 @@ checksum = true
 FELL_BACK = "1 of 1 connections fell back to TCP"
 ONE_SUBFLOW = "MPTCP was in use, but only one subflow carried data"
 #: 4 MB over one line of 10 Mbit/s, of which 95.6 % is payload, and some round trips; half of it over two.
-ONE_LINE_S, TWO_LINES_S = (3.3, 3.8), (1.65, 2.0)
+ONE_PATH_S, TWO_PATHS_S = (3.3, 3.8), (1.65, 2.0)
 
 
 def _run(bench: Bench, *settings: str) -> tuple[Recording, ResultRow]:
@@ -69,7 +69,7 @@ def test_nothing_on_the_way(bench: Bench) -> None:
     recording, row = _run(bench)
     assert row.mptcp == "2 subflows"
     assert not row.warnings
-    assert TWO_LINES_S[0] < _seconds(row) < TWO_LINES_S[1]
+    assert TWO_PATHS_S[0] < _seconds(row) < TWO_PATHS_S[1]
     assert not (recording.folder / "counters" / "r1" / "nft.json").exists()
 
 
@@ -84,7 +84,7 @@ def test_without_mp_capable_it_is_tcp(bench: Bench, options: str, family: str) -
     assert FELL_BACK in row.warnings
     assert _counted(recording, "client")["MPCapableFallbackSYNACK"] == 1
     assert _touched(recording, "r1") == 1, "only the SYN had an option"
-    assert ONE_LINE_S[0] < _seconds(row) < ONE_LINE_S[1]
+    assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
 def test_only_the_answer_is_stripped(bench: Bench) -> None:
@@ -107,7 +107,7 @@ def test_without_mp_join_one_subflow_is_left(bench: Bench, key: str) -> None:
     assert client["MPJoinSynTx"] >= 1
     assert client["MPJoinSynAckRx"] == 0
     assert _touched(recording, "r2") >= 1
-    assert ONE_LINE_S[0] < _seconds(row) < ONE_LINE_S[1]
+    assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
 def test_dropped_mp_capable_costs_seconds(bench: Bench) -> None:
@@ -117,7 +117,7 @@ def test_dropped_mp_capable_costs_seconds(bench: Bench) -> None:
     note("drop mp_capable s", _seconds(row))
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
-    assert ONE_LINE_S[0] + 3 < _seconds(row) < ONE_LINE_S[1] + 3.2
+    assert ONE_PATH_S[0] + 3 < _seconds(row) < ONE_PATH_S[1] + 3.2
     assert 2 <= _touched(recording, "r1") <= 3
 
 
@@ -139,19 +139,19 @@ def test_without_mappings_both_sides_fall_back(bench: Bench) -> None:
     assert row.mptcp == "fell back"
     assert _counted(recording, "client")["MPCapableDataFallback"] == 1
     assert _counted(recording, "server")["DssFallback"] == 1
-    assert ONE_LINE_S[0] < _seconds(row) < ONE_LINE_S[1]
+    assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
 def test_second_subflow_without_mappings_is_reset(bench: Bench) -> None:
     """It is joined, and then reset by the side that sends: the client."""
     recording, row = _run(bench, 'routers.r2.middlebox.strip=["dss"]', "workloads.bulk.size=8 MB")
     client, server = _counted(recording, "client"), _counted(recording, "server")
-    note("strip dss second line, 8 MB s", _seconds(row))
+    note("strip dss second path, 8 MB s", _seconds(row))
     assert client["MPJoinSynAckRx"] >= 1, "the second subflow was made"
     assert (client["MPRstTx"], server["MPRstRx"]) == (1, 1), "and reset by the client"
     assert row.mptcp == "1 subflow"
     assert ONE_SUBFLOW in row.warnings
-    assert 2 * ONE_LINE_S[0] < _seconds(row) < 2 * ONE_LINE_S[1]
+    assert 2 * ONE_PATH_S[0] < _seconds(row) < 2 * ONE_PATH_S[1]
 
 
 def test_one_side_alone_falls_back(bench: Bench) -> None:
@@ -227,4 +227,4 @@ def test_subflows_pass_address_translation(bench: Bench, family: str, direction:
     assert hosts == own[family]
     assert row.mptcp == "2 subflows"
     assert not row.warnings
-    assert TWO_LINES_S[0] < _seconds(row) < TWO_LINES_S[1]
+    assert TWO_PATHS_S[0] < _seconds(row) < TWO_PATHS_S[1]

@@ -221,15 +221,15 @@ def test_flow_queueing_keeps_sparse_flows_apart(bench: Bench, discipline: str) -
     keys = ("rate=10 Mbit/s", f"discipline={discipline}", *(() if discipline == "cake" else ("queue=100 ms",)))
     probed = probe(bench, *(FORWARD + key for key in keys), programs=_load(1.3), bursts=400, gap_us=20_000)
     steady = [one.delay_ms for one in probed.arrivals if one.number > 100]
-    mean, most = sum(steady) / len(steady), max(steady)
+    mean, maximum = sum(steady) / len(steady), max(steady)
     lost = sum(probed.lost[100:]) / (probed.sent - 100)
-    print(f"{discipline}: {mean:.2f} ms on average, {most:.2f} at most, {lost:.3f} lost")
+    print(f"{discipline}: {mean:.2f} ms on average, {maximum:.2f} at most, {lost:.3f} lost")
     note(f"sparse {discipline} mean ms", mean)
-    note(f"sparse {discipline} most ms", most)
+    note(f"sparse {discipline} max ms", maximum)
     if discipline in ("fq_codel", "fq_pie", "cake"):
         assert lost == 0
         # One full frame may have just begun, and one more may stand in tbf's hand.
-        assert most < 3 * FRAME_MS
+        assert maximum < 3 * FRAME_MS
     else:
         assert mean > 10
 

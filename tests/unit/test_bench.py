@@ -101,7 +101,7 @@ def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
     costs = [
         algorithms.Cost("cheap", one=level, two=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]),
         algorithms.Cost("dear", one=level, two=[1.0, 1.2, 1.15], whole_one=level, whole_two=level),
-        algorithms.Cost("dear on one line", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
+        algorithms.Cost("dear on one path", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
     ]
     table = present.algorithm_table(costs)
     assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows
