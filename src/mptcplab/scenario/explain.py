@@ -32,6 +32,20 @@ _FIRST_TABLES = {
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
 
+#: Words of other tools for our keys.
+_SYNONYMS = {
+    "bandwidth": "rate",
+    "capacity": "rate",
+    "bw": "rate",
+    "latency": "delay",
+    "buffer": "queue",
+    "limit": "queue",
+    "qdisc": "discipline",
+    "cc": "congestion_control",
+    "time": "duration",
+    "bytes": "size",
+}
+
 
 def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
     """Return the first of ``error``'s findings, in the order of the file, as a :class:`ScenarioError`.
@@ -90,7 +104,9 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
-    near, belongs = nearest(name, known), home(name) if noun == "key" else None
+    synonym = _SYNONYMS.get(name.lower())
+    near = synonym if synonym in known else nearest(name, known)
+    belongs = home(name) if noun == "key" else None
     if belongs is not None:
         hint = f"`{name}` belongs {belongs}"
     elif near is not None:
