@@ -49,7 +49,7 @@ def sysctls(names):
     return {name: text("/proc/sys/" + name.replace(".", "/")) for name in names}
 
 def offloads(device):
-        output = subprocess.run(["ethtool", "-k", device], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(["ethtool", "-k", device], capture_output=True, text=True, check=True).stdout
     named = dict(line.strip().partition(": ")[::2] for line in output.splitlines())
     wanted = ("tx-tcp-segmentation", "generic-segmentation-offload", "generic-receive-offload")
     return {name: named[name].split()[0] for name in wanted}

@@ -165,7 +165,7 @@ def test_a_worker_with_another_guest_is_refused(bench: Bench, cluster: Cluster) 
     for name in ("src/mptcplab", "kernel", "tools/flow"):
         shutil.copytree(checkout / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (source / "src" / "mptcplab" / "guest" / "init.py").open("a") as init:
-        init.write("# another guest\n")
+        init.write("ANOTHER_GUEST = True\n")
     cluster.worker(PYTHONPATH=str(source / "src"))
     file, out = bench.write(TEXT), bench.folder / "out"
     done = _when_there_are_workers("run", file, "--out", out, "--repeats", "1", "--cluster", cluster.address)

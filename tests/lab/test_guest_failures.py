@@ -37,7 +37,7 @@ def test_a_program_that_spins(bench: Bench) -> None:
     plan = bare_plan(client("spin", "sh", "-c", "while :; do :; done"))
     error = _error(bench, plan, stall_seconds=1.0, within_s=15)
     assert "virtual time has stopped" in error.message, error.message
-    assert "polls without ever sleeping" in error.message, error.message
+    assert "polls without sleeping" in error.message, error.message
 
 
 def test_a_panic(bench: Bench) -> None:

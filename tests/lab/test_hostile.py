@@ -128,7 +128,7 @@ def test_small_shared_memory(bench: Bench) -> None:
     done = with_mounts(script, bench.write(RUNS), bench.folder / "results", env={"TMPDIR": "/tmp"})
     assert done.returncode == 3, done.stderr
     assert "done      run, seed 1" in done.stderr, done.stderr
-    assert "no temporary folder has room for the 1024 MiB of memory of a lab, at most" in sentence(done.stderr)
+    assert "no temporary folder has space for the 1024 MiB of a lab's memory; at most" in sentence(done.stderr)
     assert len(recorded(bench.folder / "results")) == 1, "the recording that was to be made again is still there"
     assert_nothing_left(bench.folder / "results")
 

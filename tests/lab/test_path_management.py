@@ -58,7 +58,7 @@ CUT = """
 [[events]]
 at = "4 s"
 type = "down"
-mode = "{how}"
+mode = "{mode}"
 link = "{link}"
 
 [[events]]
@@ -118,7 +118,7 @@ def test_handover_is_slower_than_backup(bench: Bench, how: str, direction: str) 
     for mode in ("backup", "handover"):
         modes = f'modes = {{ access1 = "master", access2 = "{mode}" }}'
         recording = _run(
-            bench, modes, CUT.format(how=how, link="access1"), reverse=str(direction == "download").lower()
+            bench, modes, CUT.format(mode=how, link="access1"), reverse=str(direction == "download").lower()
         )
         gaps[mode] = _gap_s(recording, receiver, 4.0)
     print(f"{how} {direction}: gap with backup {1e3 * gaps['backup']:.0f} ms, handover {1e3 * gaps['handover']:.0f} ms")

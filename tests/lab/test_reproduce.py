@@ -109,8 +109,8 @@ def test_it_goes_on_where_it_was_ended(studies: Path, tmp_path: Path, number: si
     assert 3 <= len(before) < 8, "it was ended in the middle"
     ended, _, said = _end(_start(studies, "first", "--out", out))
     assert ended == 0, said
-    lines = [line.split()[0] for line in said.splitlines() if line.startswith(("there", "done"))]
-    assert (lines.count("there"), lines.count("done")) == (len(before), 8 - len(before)), said
+    lines = [line.split()[0] for line in said.splitlines() if line.startswith(("recorded", "done"))]
+    assert (lines.count("recorded"), lines.count("done")) == (len(before), 8 - len(before)), said
     after = {place.name: place.stat().st_mtime_ns for place in (out / "first" / "runs").iterdir()}
     assert len(after) == 8
     assert before.items() <= after.items(), "what was recorded was made again"
