@@ -45,11 +45,10 @@ def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
 
 def table_of(folders: Iterable[Path]) -> str:
     """Return a table with a row for each scenario and scheduler with drops, and one for all others."""
-    lines, runs, others = [], 0, 0
+    lines, others = [], 0
     for folder in folders:
         for scheduler, names in by_scheduler(json.loads((folder / "results.json").read_text())).items():
             counts = [dropped(folder / "runs" / name) for name in names]
-            runs += len(counts)
             if any(counts):
                 lines.append([folder.name, f"`{scheduler}`", *_numbers(counts)])
             else:

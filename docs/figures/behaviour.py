@@ -67,36 +67,41 @@ _FOUR = {
 
 def many_flows(folder: Path) -> str:
     """Return the goodput of four subflows and of four flows, as a multiple of a TCP flow's beside them."""
-    values: dict[str, dict[str, list[float]]] = {}
     keys = ("hosts.client.transport.protocol", "hosts.client.transport.scheduler", "workloads.mptcp.connections")
-    for run in _runs(folder):
+
+    def sender(run: Run) -> str:
         protocol, scheduler, connections = (setting(run, key) for key in keys)
-        of_place = values.setdefault(setting(run, "workloads.tcp.connections"), {name: [] for name in _FOUR.values()})
-        of_place[_FOUR[protocol, scheduler, connections]].append(goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"))
-    body = [
-        [beside, *(interval_text(mean_interval(ratios)) for ratios in found.values())]
-        for beside, found in values.items()
-    ]
-    return markdown(["TCP flows beside", *_FOUR.values()], body)
+        return _FOUR[protocol, scheduler, connections]
+
+    return _beside_tcp_flows(folder, sender, lambda runs: interval_text(_in_terms_of_tcp(runs)))
 
 
 def four_subflows(folder: Path) -> str:
     """Return the goodput of four subflows as a multiple of a TCP flow's, and the number of runs with drops."""
-    values: dict[str, dict[str, list[tuple[float, int]]]] = {}
-    for run in _runs(folder):
+
+    def sender(run: Run) -> str:
         fix = ", with the fix" if setting(run, "kernel").endswith("-window") else ""
-        sender = f"`{setting(run, 'hosts.client.transport.scheduler')}`{fix}"
-        of_place = values.setdefault(setting(run, "workloads.tcp.connections"), {})
-        name = str(next(iter(run.values()))["run"])
-        found = goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"), dropped(folder / "runs" / name)
-        of_place.setdefault(sender, []).append(found)
-    heads = list(next(iter(values.values())))
-    body = [[beside, *(_mean_and_drops(found[head]) for head in heads)] for beside, found in values.items()]
+        return f"`{setting(run, 'hosts.client.transport.scheduler')}`{fix}"
+
+    def cell(runs: Sequence[Run]) -> str:
+        drops = sum(dropped(folder / "runs" / setting(run, "run")) > 0 for run in runs)
+        return f"{interval_text(_in_terms_of_tcp(runs))}; {drops}"
+
+    return _beside_tcp_flows(folder, sender, cell)
+
+
+def _beside_tcp_flows(folder: Path, sender: Callable[[Run], str], cell: Callable[[Sequence[Run]], str]) -> str:
+    """Return a table with a row for each number of TCP flows and a column for each sender."""
+    found: dict[str, dict[str, list[Run]]] = {}
+    for run in _runs(folder):
+        found.setdefault(setting(run, "workloads.tcp.connections"), {}).setdefault(sender(run), []).append(run)
+    heads = list(next(iter(found.values())))
+    body = [[beside, *(cell(runs[head]) for head in heads)] for beside, runs in found.items()]
     return markdown(["TCP flows beside", *heads], body)
 
 
-def _mean_and_drops(values: Sequence[tuple[float, int]]) -> str:
-    return f"{interval_text(mean_interval([ratio for ratio, _ in values]))}; {sum(drops > 0 for _, drops in values)}"
+def _in_terms_of_tcp(runs: Sequence[Run]) -> Interval:
+    return mean_interval([goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp") for run in runs])
 
 
 def _runs(folder: Path) -> list[Run]:

@@ -77,7 +77,7 @@ def namers(
 
 
 def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
-    """Whether one of ``patterns`` is the key, or a table or list that it is in."""
+    """Return True if one of ``patterns`` is the key, or a table or list that contains it."""
     return any(len(one) <= len(key) and all(map(fnmatch.fnmatchcase, key, one)) for one in patterns)
 
 
