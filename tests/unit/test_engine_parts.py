@@ -138,7 +138,9 @@ def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:
     first, second = _runs(tmp_path)
     again, _ = _runs(tmp_path, f"# a comment\n{SCENARIO}")
     (faster, *_) = _runs(tmp_path, SCENARIO.replace('link2.rate = "10 M', 'link2.rate = "11 M'))
+    (spelled, *_) = _runs(tmp_path, SCENARIO.replace('"1 s"', '"1 s", reverse = false'))
     assert _name(first, kernel) == _name(again, kernel), "a comment changes nothing"
+    assert _name(first, kernel) == _name(spelled, kernel), "nor does a default that is written out"
     names = {
         "itself": _name(first, kernel),
         "seed": _name(second, kernel),

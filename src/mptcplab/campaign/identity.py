@@ -52,11 +52,19 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
-            "scenario": json.loads(run.point.scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS)),
+            "scenario": _written(run),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
         }
     )
+
+
+def _written(run: Run) -> dict[str, Any]:
+    """Return the scenario without defaults, so that a new key leaves recordings valid; the plan holds their effects."""
+    scenario = run.point.scenario
+    text = scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS, exclude_defaults=True)
+    written: dict[str, Any] = json.loads(text)
+    return written
 
 
 @cache

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 _SCHEDULERS = "/proc/net/mptcp_schedulers"
 _COUPLED = "/proc/net/mptcp_coupled"
-_CONTROLS_THERE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-_SCHEDULERS_THERE = "/proc/sys/net/mptcp/available_schedulers"
+_AVAILABLE_CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+_AVAILABLE_SCHEDULERS = "/proc/sys/net/mptcp/available_schedulers"
 _WEIGHTS = "/proc/sys/net/mptcp/scheduler_weights"
 _IPPROTO_MPTCP, _SOL_MPTCP, _MPTCP_SCHEDULER = 262, 284, 43
 
 
 def check(needs: dict[str, Any]) -> None:
     """Check that this kernel has everything in ``needs``. :raises GuestError: naming the first thing it lacks."""
-    _check_names(needs["congestion_controls"], _CONTROLS_THERE, "congestion control")
-    _check_names(needs["schedulers"], _SCHEDULERS_THERE, "MPTCP scheduler")
+    _check_names(needs["congestion_controls"], _AVAILABLE_CONTROLS, "congestion control")
+    _check_names(needs["schedulers"], _AVAILABLE_SCHEDULERS, "MPTCP scheduler")
     if needs["scheduler_per_socket"] and not _takes_scheduler():
         raise GuestError("this kernel cannot set the scheduler of a single socket: set it for the hosts in [transport]")
     if needs["weights"] and not os.path.exists(_WEIGHTS):
@@ -91,7 +91,7 @@ class Watch:
         """
         sockets = [self._seen[ends] for ends in sorted(self._seen)]
         uncoupled = parse_uncoupled(_reread(self._coupled)) if self._coupled is not None else None
-        return {"schedulers_told": self._file is not None, "uncoupled": uncoupled, "sockets": sockets}
+        return {"uncoupled": uncoupled, "sockets": sockets}
 
 
 def parse_schedulers(text: str) -> dict[int, str]:
