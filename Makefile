@@ -2,7 +2,8 @@
 #
 # make demo    measure a published table again: what this project is about, in one command
 # make quick   linters, type checks, and the unit tests that are not marked slow: a minute, after every change
-# make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md)
+# make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
+#              recordings of an earlier session
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
@@ -15,6 +16,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
 MINUTES ?= 60
+export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed

@@ -14,7 +14,20 @@ from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.workload.context import FLOW
 
+from . import kept
 from .bench import Bench
+
+
+def pytest_sessionstart() -> None:
+    """Prepare the kept recordings, in the process that starts the others."""
+    if kept.keeps() and "PYTEST_XDIST_WORKER" not in os.environ:
+        kept.begin()
+
+
+def pytest_sessionfinish() -> None:
+    """Remove what is too large to keep, in the process that started the others."""
+    if kept.keeps() and "PYTEST_XDIST_WORKER" not in os.environ:
+        kept.end()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,7 +55,9 @@ def engines() -> dict[str, VirtualEngine]:
 
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A results folder of all workers: a run that several tests look at is executed once."""
+    """A results folder of all workers and of later sessions: a run that several tests look at is executed once."""
+    if kept.keeps():
+        return kept.kept_folder()
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
 

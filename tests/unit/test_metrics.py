@@ -373,7 +373,7 @@ def test_a_kernel_that_does_not_tell_schedulers(tmp_path: Path) -> None:
 
 
 def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
-    found = {"sockets": []}
+    found: dict[str, Any] = {"sockets": []}
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
     assert measured.sockets.congestion == ("cubic",)
     assert measured.scheduler == "not known"
