@@ -143,5 +143,5 @@ def test_steps_are_recorded_as_they_were_read(bench: Bench) -> None:
     assert {row["link"] for row in rows} == {"link1"}
     assert [row["value"] for row in rows[:2]] == ["rate 5 Mbit/s", "rate 2.5 Mbit/s"]
     assert all(later["value"] != one["value"] for one, later in pairwise(rows))
-    facts = recording.manifest["facts"]["scenario"]["links"]["link1"]["forward"]["trace"]
+    facts = recording.manifest["scenario"]["links"]["link1"]["forward"]["trace"]
     assert len(facts["sha256"]) == 64, "the trace is no part of the run's identity"

@@ -125,8 +125,8 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
             "kernel": {"release": "7.2.1-made", "key": "0123456789abcdef0123"},
             "programs": {"ip": "aa", "tc": "bb", "sysctl": "cc", "python": "dd"},
             "libraries": {"libc.so.6": "ee"},
-            "scenario": scenario,
         },
+        "scenario": scenario,
     }
 
 

@@ -69,9 +69,7 @@ def test_only_runs_of_the_last_experiment(tmp_path: Path) -> None:
         shutil.move(place, tmp_path / "r" / "runs" / place.name)
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.others) == (18, 18)
-    rates = {
-        run.recording.manifest["facts"]["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded
-    }
+    rates = {run.recording.manifest["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded}
     assert rates == {"50 Mbit/s"}
 
 
@@ -96,9 +94,7 @@ def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:
     (tmp_path / "r" / "results.json").unlink()
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.older, results.others) == (18, 18, 0)
-    rates = {
-        run.recording.manifest["facts"]["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded
-    }
+    rates = {run.recording.manifest["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded}
     assert rates == {"10 Mbit/s"}
     assert results.title == "r"
 

@@ -52,19 +52,20 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
-            "scenario": _written(run),
+            # A new key leaves recordings valid: what its default does is in the plan.
+            "scenario": resolved(run, exclude_defaults=True),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
         }
     )
 
 
-def _written(run: Run) -> dict[str, Any]:
-    """Return the scenario without defaults, so that a new key leaves recordings valid; the plan holds their effects."""
+def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
+    """Return the scenario of ``run`` with presets and references resolved, without keys that do not change results."""
     scenario = run.point.scenario
-    text = scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS, exclude_defaults=True)
-    written: dict[str, Any] = json.loads(text)
-    return written
+    text = scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS, exclude_defaults=exclude_defaults)
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mptcplab.campaign.contract import contract
-from mptcplab.campaign.identity import Identity, identify
+from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
@@ -126,6 +126,7 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
     return {
         "identity": job.identity.name,
         "facts": job.identity.facts,
+        "scenario": resolved(run),
         **labels(run),
         "seed": run.seed,
         "zero_ns": outcome.zero_ns,

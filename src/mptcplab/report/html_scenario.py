@@ -36,7 +36,7 @@ def _plan(recording: Recording) -> dict[str, Any]:
 
 def scenario_of(recording: Recording) -> dict[str, Any]:
     """Return the resolved scenario in the order of its file, which determines addresses; manifests sort by name."""
-    scenario: dict[str, Any] = recording.manifest["facts"]["scenario"]
+    scenario: dict[str, Any] = recording.manifest["scenario"]
     described = recording.manifest
     names: dict[str, list[str]] = {
         "links": [link["name"] for link in described["links"]],
