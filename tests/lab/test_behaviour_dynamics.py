@@ -107,10 +107,11 @@ def test_wvegas_makes_congestion_equal(bench: Bench) -> None:
     own, tcp = path_rates(run, "multipath"), path_rates(run, "tcp")
     rates = [own.mean(path, 35, 60) / 1e6 for path in own.by_path] + [tcp.mean("access3>exit2", 35, 60) / 1e6]
     print("queueing delay (ms):", delays_ms, "rates (Mbit/s):", rates)
-    for name, expected in (("alone", 5.0), ("beside", 10.0)):
-        # A packet takes 1.5 and 0.8 ms; the TCP flow finds a queue and takes it for delay, so it keeps a little more.
-        # Windows slow-start back after draining, and link2 came out with 13.3 ms beside TCP.
-        assert delays_ms[name] == pytest.approx([expected + 1.1] * 2, abs=2.6)
-    # One seed came out at 9.2 beside 13.6 Mbit/s since windows slow-start back after draining; before, they were alike.
-    assert rates[0] + rates[1] == pytest.approx(rates[2], rel=0.4)
+    # A packet takes 1.5 and 0.8 ms. Five seeds: 4.7 to 5.7 ms.
+    assert delays_ms["alone"] == pytest.approx([6.1] * 2, abs=2)
+    # The TCP flow comes last, takes the queue that it finds for delay, and keeps more than its ten packets
+    # (docs/behaviour-dynamics.md, wvegas-latecomer), up to the 5 ms that it found. Five seeds: 11.3 to 14.5 ms.
+    assert all(10 < delay < 16.1 for delay in delays_ms["beside"]), delays_ms
+    # For the same reason it takes more: five seeds have 0.62 to 0.79 of its rate.
+    assert 0.5 < (rates[0] + rates[1]) / rates[2] < 1.1
     assert rates[0] > 7, "link1 is full"
