@@ -7,6 +7,7 @@ import ast
 import hashlib
 import json
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ _LENGTH = 16
 _EXCLUDED_KEYS = {"title", "question", "kernel"}
 #: The code that executes plans in the lab, turns the results into a recording, and describes it in the manifest.
 _RECORDER = ("guest/*.py", "recording/*.py", "campaign/contract.py")
+#: Runs are prepared in threads. In Debian's Python 3.11, `ast.parse` may fail in two at once (CPython issue 106905).
+_PARSER = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ def _recorder_digest() -> str:
     digest = hashlib.sha256()
     package = Path(mptcplab.__file__).parent
     for file in sorted(file for pattern in _RECORDER for file in package.glob(pattern)):
-        digest.update(f"{file.relative_to(package)}\0{_syntax(file.read_text())}".encode())
+        with _PARSER:
+            syntax = _syntax(file.read_text())
+        digest.update(f"{file.relative_to(package)}\0{syntax}".encode())
     return digest.hexdigest()[:_LENGTH]
 
 
