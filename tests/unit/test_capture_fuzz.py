@@ -70,13 +70,13 @@ def _check(packets: list[Packet]) -> None:
                 assert direction.unseen_bytes >= 0
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(PACKETS, max_size=40))
 def test_any_packets(packets: list[Packet]) -> None:
     _check(packets)
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, len(SAMPLE) - 1), st.integers(0, 255)), max_size=30), st.integers(0, 6000))
 def test_any_damage_to_a_file(tmp_path: Path, changes: list[tuple[int, int]], length: int) -> None:
     text = bytearray(SAMPLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, HERE, Pipe, analyse, dss, first_data
 
@@ -19,7 +19,6 @@ CHUNKS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(
     CHUNKS,
     st.integers(0, 2**32 - 1),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.capture.points import ThinnedPoints
@@ -78,7 +78,6 @@ def test_a_copy_is_independent() -> None:
     assert (list(other), other.total) == ([(0, 5), (10, 12)], 7)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(-(10**9), 10**9)), max_size=300), st.integers(1, 40))
 def test_thinned_points_are_few_and_real(points: list[tuple[int, int]], bound: int) -> None:
     thinned = ThinnedPoints(bound)

@@ -95,7 +95,7 @@ def restructured(draw: st.DrawFn) -> bytes:
 def short(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many, without limits of time: the machine may be busy."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=checks)
+    return settings(max_examples=examples, suppress_health_check=checks)
 
 
 @pytest.mark.parametrize("name", list(TARGETS))

@@ -160,7 +160,7 @@ def _arguments(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(arguments=_arguments())
 def test_accepted_flags_give_a_file_that_loads(tmp_path_factory: Any, arguments: list[str]) -> None:
     file = Path(tmp_path_factory.getbasetemp()) / "made.toml"

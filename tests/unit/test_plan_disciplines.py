@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.network.behaviours.burst_loss import BurstLoss
@@ -154,7 +154,6 @@ def _drawn_ns(spread: DelayDistribution) -> list[float]:
     return [spread.middle_ns + spread.deviation_ns * value / SCALE for value in values]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8 * 10**9), min_size=2, max_size=20, unique=True).map(sorted), st.integers(0, 10**9))
 def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay: int) -> None:
     spread = _spread(delay=f"{delay} ns", extra_delay=[f"{value} ns" for value in quantiles])
@@ -167,7 +166,6 @@ def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay
     assert grain <= (quantiles[-1] - quantiles[0]) / 32_000 + 2
 
 
-@settings(deadline=None)
 @given(share=st.integers(62_000, 10**9 - 62_000), delay=st.integers(1, 2 * 10**9))
 def test_reordered_share(share: int, delay: int) -> None:
     drawn = _drawn_ns(_spread(delay=f"{delay} ns", reorder=f"{share} ppb"))

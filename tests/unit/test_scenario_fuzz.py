@@ -103,7 +103,7 @@ KEYS = st.one_of(
     ),
 )
 PIECES = ["[", "]", "[[", '"', "'", '"""', "=", ".", "{", "}", "\n", "#", ",", "\\", "[a]\n"]
-_FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
 def quoted(text: str) -> str:

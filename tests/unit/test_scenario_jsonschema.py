@@ -155,7 +155,7 @@ def test_refuses_mistakes_that_a_schema_can_detect() -> None:
     } <= set(caught)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tables=mutants())
 def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, Any]) -> None:
     file = Path(tmp_path_factory.getbasetemp()) / "editor.toml"
@@ -186,7 +186,7 @@ def _remove(table: Any, pattern: list[str]) -> None:
             _remove(table[name], pattern[1:])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data(), kind=st.sampled_from([Rate, Duration, Size, Probability, Packets, QueueLength]))
 def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type[QueueLength]) -> None:
     """Text that the unit parser accepts matches the schema; unknown units do not."""
