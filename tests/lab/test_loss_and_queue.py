@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from scipy.stats import binom
 
+from mptcplab.metrics.links import direction_counters
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.model import Plan
 from mptcplab.steps import Program
@@ -142,6 +143,21 @@ def test_sender_shaping_stands_on_the_sender(bench: Bench) -> None:
         (row,) = result_rows([recording])
         # At most 1,448 of 1,514 bytes are payload (19.13, and what the full bucket gives); slow start costs some.
         assert 18 < row.goodput_mbps.mean < 19.2, f"shape = {shape}: {row.goodput_mbps.mean} Mbit/s"
+
+
+@pytest.mark.parametrize("loss", ["0 %", "2 %"])
+def test_sender_shaping_counts_and_loses_packets(bench: Bench, loss: str) -> None:
+    """Single packets, not the aggregates that TCP makes for its own interface: a part of one escapes the counters."""
+    settings = ("links.link1.delay=10 ms", f"links.link1.loss={loss}")
+    (recording,) = bench.record(FLOW.format(shape="sender"), *settings)
+    for found in direction_counters(recording):
+        print(f"{found.direction}: {found.lost} of {found.offered} lost, expected {found.expected}")
+        assert found.is_as_asked
+        assert found.bytes <= 1514 * found.packets
+    forward = recording.queues.filter(pl.col("direction") == "forward")
+    assert int(forward["packets"].max()) > 1, "no queue formed"  # type: ignore[arg-type]
+    largest = max(size / packets for size, packets in forward["bytes", "packets"].iter_rows() if packets)
+    assert largest <= 1514, f"packets of {largest:.0f} bytes on average in the queue"
 
 
 def test_queue_is_sampled_as_the_kernel_has_it(bench: Bench) -> None:

@@ -123,6 +123,9 @@ def test_sender_shapes_itself_if_configured() -> None:
     plan = plan_of(links, routers=("r1",))
     assert shaping(plan) == [("client", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 1000.000us")]
     assert not any("ifb" in command.argv for command in plan.setup)
+    # TCP's aggregates would be lost as a whole, and count as one packet in a queue.
+    single = [(command.node, command.argv) for command in plan.setup if "gso_max_segs" in command.argv]
+    assert single == [("client", ("ip", "link", "set", "dev", "left", "gso_max_segs", "1"))]
 
 
 def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:

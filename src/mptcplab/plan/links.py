@@ -54,9 +54,15 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB."""
+    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB.
+
+    TCP uses generic segmentation whatever the device offers (``sk_setup_caps`` in net/core/sock.c), and the kernel
+    divides such an aggregate after the queue of its own interface. Where that queue is shaped, no aggregate may form.
+    """
     for port in network.ports_of(node):
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
+        if _shapes_own_egress(network, node, port.link):
+            yield Command(node, ("ip", "link", "set", "dev", port.link, "gso_max_segs", "1"))
 
 
 def table_commands(network: Network) -> Iterator[Command]:
@@ -166,9 +172,14 @@ def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> 
 def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, str]:
     """Return node and device on which a direction is shaped."""
     source, target = network.ends(name, direction)
-    if network.nodes[source.node].shapes or network.scenario.links[name].shape == "sender":
+    if network.nodes[source.node].shapes or _shapes_own_egress(network, source.node, name):
         return source.node, source.link
     return target.node, ifb_name(network, target)
+
+
+def _shapes_own_egress(network: Network, node: str, name: str) -> bool:
+    """Return whether ``node`` is a host that shapes what it sends itself into link ``name``."""
+    return network.scenario.links[name].shape == "sender" and not network.nodes[node].shapes
 
 
 def shaper_of(
