@@ -20,13 +20,13 @@ from .bench import Bench
 
 def pytest_sessionstart() -> None:
     """Prepare the kept recordings, in the process that starts the others."""
-    if kept.keeps() and "PYTEST_XDIST_WORKER" not in os.environ:
+    if kept.starts_session():
         kept.begin()
 
 
 def pytest_sessionfinish() -> None:
     """Remove what is too large to keep, in the process that started the others."""
-    if kept.keeps() and "PYTEST_XDIST_WORKER" not in os.environ:
+    if kept.starts_session():
         kept.end()
 
 

@@ -7,34 +7,35 @@ it, which boots kernels and moves files: that is part of the folder's name here.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
 from pathlib import Path
 
-import mptcplab
-from mptcplab.cache import KEY_CHARS, cache_root
+from mptcplab.cache import cache_root
+from mptcplab.campaign.identity import code_digest
 
 #: Set by `make test FRESH=1`: execute every run.
 FRESH = "MPTCPLAB_FRESH_TESTS"
-_MAKERS = ("engine/**/*.py", "campaign/*.py", "guest/*.py", "recording/*.py", "steps.py")
+#: What makes recordings, besides what each recording's identity contains.
+_MAKERS = ("engine/**/*.py", "campaign/*.py", "steps.py")
 _DAYS = 3
 _LARGE_BYTES = 10 << 20
 
 
 def kept_folder() -> Path:
     """Return the folder of the code as it is now."""
-    digest = hashlib.sha256()
-    package = Path(mptcplab.__file__).parent
-    for file in sorted(file for pattern in _MAKERS for file in package.glob(pattern)):
-        digest.update(f"{file.relative_to(package)}\0".encode() + file.read_bytes())
-    return cache_root() / "tests" / digest.hexdigest()[:KEY_CHARS]
+    return cache_root() / "tests" / code_digest(_MAKERS)
 
 
 def keeps() -> bool:
     """Return whether this session takes recordings of earlier ones."""
     return not os.environ.get(FRESH)
+
+
+def starts_session() -> bool:
+    """Return whether this is the process that starts the others of a session which keeps recordings."""
+    return keeps() and "PYTEST_XDIST_WORKER" not in os.environ
 
 
 def begin() -> None:

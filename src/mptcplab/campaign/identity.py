@@ -71,12 +71,17 @@ def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
     return document
 
 
-@cache
 def _recorder_digest() -> str:
     """Return the hash of the code that measures and records: a change of it may change recordings."""
+    return code_digest(_RECORDER)
+
+
+@cache
+def code_digest(patterns: tuple[str, ...]) -> str:
+    """Return the hash of the package's modules that match ``patterns``; comments and layout do not change it."""
     digest = hashlib.sha256()
     package = Path(mptcplab.__file__).parent
-    for file in sorted(file for pattern in _RECORDER for file in package.glob(pattern)):
+    for file in sorted(file for pattern in patterns for file in package.glob(pattern)):
         with _PARSER:
             syntax = _syntax(file.read_text())
         digest.update(f"{file.relative_to(package)}\0{syntax}".encode())
