@@ -161,5 +161,5 @@ def test_python_of_the_guide(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=60)
     said = done.stdout.decode()
     assert "{'transport.protocol': 'mptcp'} seed 1" in said
-    assert "shape: (3, 4)" in said, "three samples of TCP's connection"
-    assert "shape: (6, 4)" in said, "three samples of each of two subflows"
+    assert "shape: (30, 4)" in said, "thirty samples of TCP's connection"
+    assert "shape: (60, 4)" in said, "thirty samples of each of two subflows"
