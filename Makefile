@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # make demo    measure a published table again: what this project is about, in one command
-# make test    linters, type checks, unit tests, lab tests
+# make quick   linters, type checks, and the unit tests that are not marked slow: a minute, after every change
+# make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
+#              recordings of an earlier session
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
@@ -14,16 +16,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
 MINUTES ?= 60
+export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check unit lab bench docs fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
+.PHONY: demo quick test check unit lab bench docs fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
 
-test: check unit lab
+quick: check
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' tests/unit
+
+# All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
+test: check kernel kernel-lts test-packages
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml tests/lab tests/unit
 
 check: venv
 	$(BIN)/ruff check .
@@ -31,7 +39,7 @@ check: venv
 	$(BIN)/mypy
 
 unit: venv test-packages
-	$(BIN)/pytest -q -n $(JOBS) tests/unit
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/unit
 
 lab: kernel kernel-lts test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab

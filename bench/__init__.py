@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""How fast the lab is: ratios to real time, to ns-3 and to this machine's own kernel, and how cost grows."""
+"""Benchmarks of the lab: ratios to real time, to ns-3 and to this machine's own kernel, and the growth of cost."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench``: measure everything, print it, and write tables, figures and a file about this machine."""
+"""``python -m bench``: measures everything, prints it, and writes tables, figures and a file about this machine."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from mptcplab.report.table import Table
 _CURVES = ("rate", "flows", "hops")
 PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *_CURVES)
 _OVERHEAD_REPEATS = 3
-"""Times the other repeats: these runs are short."""
+"""A factor for the repeats of these runs, which are short."""
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="where tables and figures go")
-    parser.add_argument("--repeats", type=int, default=3, help="of every measurement; default 3")
-    parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be given several times")
+    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder for tables and figures")
+    parser.add_argument("--repeats", type=int, default=3, help="repeats of every measurement; default 3")
+    parser.add_argument("--only", choices=PARTS, action="append", help="measure only this part; repeatable")
     parser.add_argument(
-        "--smoke", action="store_true", help="everything in its shortest form: shows that it works, measures nothing"
+        "--smoke", action="store_true", help="run everything in its shortest form: a check, not a measurement"
     )
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="also write the file of this machine, bench/machines/NAME.json"
@@ -40,28 +40,28 @@ def _arguments() -> argparse.Namespace:
     if arguments.write and (arguments.only or arguments.smoke):
         parser.error("--write: a machine's file has all parts in their full form; leave --only and --smoke out")
     if arguments.write and (arguments.write.suffix != ".json" or not arguments.write.parent.is_dir()):
-        parser.error(f"--write: {arguments.write} is no file bench/machines/NAME.json in a folder that is there")
+        parser.error(f"--write: {arguments.write} is not a file bench/machines/NAME.json in an existing folder")
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        parser.error(f"--out: {arguments.out} cannot be made: {reason(error)}")
+        parser.error(f"--out: {arguments.out} cannot be created: {reason(error)}")
     return arguments
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 def _ratios(parts: tuple[str, ...], repeats: int, extent: Extent) -> list[ratios.Ratio]:
     jobs: list[tuple[str, Callable[[], list[ratios.Ratio]]]] = [
-        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _say, extent)]),
-        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _say, extent)]),
-        ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _say, extent)]),
-        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _say, extent)]),
-        ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _say, extent)]),
-        ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _say, extent)]),
-        ("native", lambda: ratios.against_native(repeats, _say, extent)),
-        ("sweep", lambda: [sweep.all_cpus(repeats, _say, extent), sweep.estimates(repeats, _say, extent)]),
+        ("real-time", lambda: [ratios.real_time("plain", "flow", 20, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("plain", "iperf3", 4, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "flow", 20, repeats, _report, extent)]),
+        ("real-time", lambda: [ratios.real_time("Table 4.1's", "iperf3", 4, repeats, _report, extent)]),
+        ("ns3", lambda: [ratios.against_ns3("100 Mbit/s", repeats, _report, extent)]),
+        ("ns3", lambda: [ratios.against_ns3("1 Gbit/s", repeats, _report, extent)]),
+        ("native", lambda: ratios.against_native(repeats, _report, extent)),
+        ("sweep", lambda: [sweep.all_cpus(repeats, _report, extent), sweep.estimates(repeats, _report, extent)]),
     ]
     return [ratio for part, job in jobs if part in parts for ratio in job()]
 
@@ -81,16 +81,16 @@ def _measure(arguments: argparse.Namespace) -> None:
     if measured:
         show(present.ratio_table(measured, (before, os.getloadavg()[0])), "ratios")
     if "overhead" in parts:
-        stages = overhead.measure(_OVERHEAD_REPEATS * arguments.repeats, _say)
+        stages = overhead.measure(_OVERHEAD_REPEATS * arguments.repeats, _report)
         measured.append(overhead.whole_run(stages))
         show(present.overhead_table(stages), "overhead")
     costs: list[algorithms.Cost] = []
     if "algorithms" in parts:
-        costs = algorithms.measure(arguments.repeats, _say, extent)
+        costs = algorithms.measure(arguments.repeats, _report, extent)
         show(present.algorithm_table(costs), "algorithms")
     for name in _CURVES:
         if name in parts:
-            curve = curves.measure(name, arguments.repeats, _say, extent)
+            curve = curves.measure(name, arguments.repeats, _report, extent)
             show(present.curve_table(curve), f"cost-{name}")
             present.draw(curve, folder)
     for file in () if arguments.smoke else (folder / "machine.json", arguments.write):
@@ -99,7 +99,7 @@ def _measure(arguments: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Everything that was asked for."""
+    """Measure the requested parts."""
     arguments = _arguments()
     try:
         _measure(arguments)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each congestion control and scheduler of ours costs, against mainline's default, in alternating runs."""
+"""The cost of each of our congestion controls and schedulers against mainline's default, in alternating runs."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bench.extent import FULL, Extent
 from mptcplab.plan.model import Plan
 
 DEFAULT = "mainline's default"
-MOST = 1.10
-"""The target: at most this times the time of mainline's default."""
-_CONTROLS = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
-#: Mainline's own control that keeps queues short, for comparison with wVegas.
+MAX_RATIO = 1.10
+"""The target: at most this multiple of the time of mainline's default."""
+_CONGESTION_CONTROLS = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
+#: Mainline's own congestion control that keeps queues short, for comparison with wVegas.
 _YARDSTICK = "vegas"
 _SCHEDULERS = (
     *("minrtt", "roundrobin", "weighted", "redundant", "blest", "ecf", "priority"),
@@ -24,10 +24,10 @@ _SCHEDULERS = (
 
 @dataclass
 class Cost:
-    """One algorithm, by the wall time of the default in the run just before it, over one line and over two.
+    """The wall time of one algorithm, by that of the default in the run just before, over one path and over two.
 
-    Per packet and hop, because an algorithm whose packets come in another order or at other times causes other
-    acknowledgements, and is not dearer for that; ``whole_one`` and ``whole_two`` are the same without that division.
+    The times are per packet and hop: an algorithm whose packets arrive in another order or at other times causes other
+    acknowledgements, but is not more expensive. ``whole_one`` and ``whole_two`` are the same without that division.
     """
 
     name: str
@@ -37,19 +37,19 @@ class Cost:
     whole_two: list[float] = field(default_factory=list)
 
 
-def measure(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> list[Cost]:
-    """Every algorithm beside the default, ``repeats`` times each, MPTCP over one and two 100 Mbit/s lines.
+def measure(repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> list[Cost]:
+    """Measure every algorithm and the default ``repeats`` times each: MPTCP over one and two 100 Mbit/s paths.
 
-    The first cost is the default against itself: how much two equal runs differ on this machine.
+    The first cost is the default against itself: the difference between two equal runs on this machine.
     """
     settings: dict[str, dict[str, str]] = {DEFAULT: {}}
-    settings |= {name: {"congestion_control": name} for name in (*_CONTROLS, _YARDSTICK)}
+    settings |= {name: {"congestion_control": name} for name in (*_CONGESTION_CONTROLS, _YARDSTICK)}
     settings |= {name: {"scheduler": name} for name in _SCHEDULERS}
     if extent.algorithms is not None:
         settings = {name: chosen for name, chosen in settings.items() if name in (DEFAULT, *extent.algorithms)}
     duration = f"{extent.algorithms_s} s"
     one, two = (
-        {name: lab.plan_of(_scenario(lines, chosen, duration)) for name, chosen in settings.items()} for lines in (1, 2)
+        {name: lab.plan_of(_scenario(paths, chosen, duration)) for name, chosen in settings.items()} for paths in (1, 2)
     )
     costs = [Cost(name) for name in settings]
     lab.measure(two[DEFAULT])
@@ -57,9 +57,9 @@ def measure(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> 
         for cost in costs:
             _compare(one[DEFAULT], one[cost.name], cost.one, cost.whole_one)
             _compare(two[DEFAULT], two[cost.name], cost.two, cost.whole_two)
-            say(
-                f"{cost.name}: one line {cost.one[-1]:.2f} per packet, {cost.whole_one[-1]:.2f} for the whole run; "
-                f"two lines {cost.two[-1]:.2f} and {cost.whole_two[-1]:.2f}"
+            report(
+                f"{cost.name}: one path {cost.one[-1]:.2f} per packet, {cost.whole_one[-1]:.2f} for the whole run; "
+                f"two paths {cost.two[-1]:.2f} and {cost.whole_two[-1]:.2f}"
             )
     return costs
 
@@ -70,9 +70,9 @@ def _compare(default: Plan, other: Plan, per_packet: list[float], whole: list[fl
     per_packet.append(whole[-1] * before.packet_hops / run.packet_hops)
 
 
-def _scenario(lines: int, settings: dict[str, str], duration: str) -> str:
-    network = scenarios.two_lines("flow", duration)
-    if lines == 1:
-        network = scenarios.one_line("100 Mbit/s", duration, protocol="mptcp")
+def _scenario(paths: int, settings: dict[str, str], duration: str) -> str:
+    network = scenarios.two_paths("flow", duration)
+    if paths == 1:
+        network = scenarios.one_path("100 Mbit/s", duration, protocol="mptcp")
     keys = "".join(f'{key} = "{value}"\n' for key, value in settings.items())
     return f"{network}[hosts.client.transport]\n{keys}[hosts.server.transport]\n{keys}"

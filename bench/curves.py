@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How cost grows: with rate, with flows, with hops. The claim is that it is close to packets times hops."""
+"""The growth of cost with rate, flows and hops. The claim is that it is close to packets times hops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = "1 ms"
 
 @dataclass
 class Point:
-    """One position of a curve. ``empty``: CPU seconds of the same lab with nearly no traffic, to be subtracted."""
+    """One position of a curve. ``empty``: CPU seconds of the same lab with almost no traffic, which are subtracted."""
 
     label: str
     cpu: list[float] = field(default_factory=list)
@@ -26,19 +26,19 @@ class Point:
 
     @property
     def carrying(self) -> list[float]:
-        """CPU seconds for the packets alone, per repeat."""
+        """The CPU seconds for the packets alone, per repeat."""
         base = statistics.median(self.empty)
         return [max(cpu - base, 1e-6) for cpu in self.cpu]
 
     @property
     def ns_per_packet_hop(self) -> list[float]:
-        """Cost of moving one packet over one link, everything that belongs to it included."""
+        """The total cost of carrying one packet over one link."""
         return [1e9 * cpu / self.packet_hops for cpu in self.carrying]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Cost at every position of one axis."""
+    """The cost at every position of one axis."""
 
     name: str
     axis: str
@@ -46,13 +46,13 @@ class Curve:
 
     @property
     def spread(self) -> float:
-        """Dearest packet-hop by the cheapest one, of the points' medians. 1 would be exactly proportional."""
+        """The largest cost of a packet and hop by the smallest, of the points' medians. 1 is exactly proportional."""
         costs = [statistics.median(point.ns_per_packet_hop) for point in self.points]
         return max(costs) / min(costs)
 
     @property
     def exponent(self) -> float | None:
-        """Of cost as a power of packets times hops, both per virtual second; None where these hardly differ."""
+        """The exponent of cost as a power of packets times hops, per virtual second; None if these hardly differ."""
         work = [point.packet_hops / point.virtual_seconds for point in self.points]
         if max(work) < 2 * min(work):
             return None
@@ -61,13 +61,13 @@ class Curve:
 
 
 def power_law(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """The exponent b of y = a * x**b, by least squares of the logarithms."""
+    """Return the exponent b of y = a * x**b, by least squares of the logarithms."""
     slope, _ = statistics.linear_regression([math.log(x) for x in xs], [math.log(y) for y in ys])
     return slope
 
 
-def measure(name: str, repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Curve:
-    """One of "rate", "flows", "hops". Repeats go over the whole curve, so that a disturbance hits all its points."""
+def measure(name: str, repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Curve:
+    """Measure the curve "rate", "flows" or "hops". Each repeat covers it, so that a disturbance affects all points."""
     axis, cases = _cases(name, extent)
     points = [Point(label) for label, _, _ in cases]
     plans = [(lab.plan_of(full), lab.plan_of(short)) for _, full, short in cases]
@@ -78,27 +78,27 @@ def measure(name: str, repeats: int, say: Callable[[str], None], extent: Extent 
             point.cpu.append(run.usage.cpu)
             point.packet_hops = run.packet_hops - empty.packet_hops
             point.virtual_seconds = run.virtual_seconds - empty.virtual_seconds
-            say(f"{name} {point.label}: {point.ns_per_packet_hop[-1]:.0f} ns per packet and hop")
+            report(f"{name} {point.label}: {point.ns_per_packet_hop[-1]:.0f} ns per packet and hop")
     return Curve(name, axis, tuple(points))
 
 
 def _cases(name: str, extent: Extent) -> tuple[str, list[tuple[str, str, str]]]:
-    """Axis title, and per position: label, scenario, and the same with nearly no traffic."""
-    line = scenarios.one_line
+    """Return the axis title, and per position: label, scenario, and the same with almost no traffic."""
+    path = scenarios.one_path
     if name == "rate":
         return "rate", [
-            (rate, line(rate, f"{seconds} s"), line(rate, _SHORT)) for rate, seconds in extent.rates.items()
+            (rate, path(rate, f"{seconds} s"), path(rate, _SHORT)) for rate, seconds in extent.rates.items()
         ]
     if name == "flows":
-        return "flows at 1 Gbit/s together", [
+        return "flows, 1 Gbit/s in total", [
             (
                 str(n),
-                line("1 Gbit/s", f"{extent.flows_s} s", connections=n),
-                line("1 Gbit/s", _SHORT, connections=n),
+                path("1 Gbit/s", f"{extent.flows_s} s", connections=n),
+                path("1 Gbit/s", _SHORT, connections=n),
             )
             for n in extent.flows
         ]
     return "routers, 300 Mbit/s", [
-        (str(n), line("300 Mbit/s", f"{extent.hops_s} s", routers=n), line("300 Mbit/s", _SHORT, routers=n))
+        (str(n), path("300 Mbit/s", f"{extent.hops_s} s", routers=n), path("300 Mbit/s", _SHORT, routers=n))
         for n in extent.hops
     ]

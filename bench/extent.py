@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much each part of the benchmark measures: all of it, or just enough to see that it works."""
+"""The extent of each part of the benchmark: the full measurement, or a minimal check that it works."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Extent:
-    """Durations in virtual seconds unless said otherwise, and the positions of the curves."""
+    """Durations, in virtual seconds unless stated otherwise, and the positions of the curves."""
 
     real_time_s: float = 60
-    #: By rate in bit/s.
+    #: Duration by rate in bit/s.
     ns3_s: dict[int, float] = field(default_factory=lambda: {100_000_000: 60, 1_000_000_000: 10})
-    #: Real seconds of the flow through this machine's own kernel, and virtual ones of the same in the lab.
+    #: Real seconds of the flow through this machine's own kernel, and virtual seconds of the same in the lab.
     native_s: float = 3
     unshaped_s: float = 2
-    #: How often receivers read, in microseconds; the best counts, on either side.
+    #: Intervals between reads of receivers, in microseconds; the best counts on either side.
     quanta_us: tuple[int, ...] = (0, 100, 1000)
     algorithms_s: float = 60
-    #: None is every congestion control and scheduler of ours.
+    #: None: all our congestion controls and schedulers.
     algorithms: tuple[str, ...] | None = None
     sweep_runs: int = 500
-    #: Durations of a sweep whose runs cost from half a second to several, so that their number is no measure of time.
+    #: Durations of a sweep whose runs take from half a second to several, so that their number does not measure time.
     mixed_s: tuple[float, ...] = (0.1, 5, 40)
     mixed_repeats: int = 6
-    #: Duration by rate, so that slow lines carry enough packets to be seen above the cost of booting.
+    #: Duration by rate, so that slow links carry enough packets for a cost well above that of booting.
     rates: dict[str, float] = field(
         default_factory=lambda: {
             "10 Mbit/s": 200,
@@ -43,9 +43,9 @@ class Extent:
 
 
 FULL = Extent()
-#: Seconds of wall time for each part: `make test` runs them all. Its numbers mean nothing.
+#: Takes seconds of wall time per part; `make test` runs them all. Its numbers are meaningless.
 SMOKE = Extent(
-    real_time_s=1,  # iperf3 takes whole seconds
+    real_time_s=1,  # iperf3 accepts only whole seconds
     ns3_s={100_000_000: 0.2, 1_000_000_000: 0.1},
     native_s=0.2,
     unshaped_s=0.1,

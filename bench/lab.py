@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs of the lab, measured from the boot of its kernel to the end of it, on one CPU."""
+"""Runs of the lab on one CPU, measured from the boot of its kernel to its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.usage import Usage, measured
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -35,22 +35,22 @@ class Lab:
 
     @property
     def times_real_time(self) -> float:
-        """Virtual seconds of the workload per CPU second: from time zero to the end."""
+        """The virtual seconds of the workload, from time zero to the end, per CPU second."""
         return self.virtual_seconds / self.usage.cpu
 
     @property
     def payload_per_cpu_second(self) -> float:
-        """Bytes."""
+        """The received payload per CPU second, in bytes."""
         return self.payload_bytes / self.usage.cpu
 
     @property
     def packet_hops_per_cpu_second(self) -> float:
-        """How many packets one CPU moves over one link."""
+        """The number of packets that one CPU carries over one link per second."""
         return self.packet_hops / self.usage.cpu
 
 
 def plan_of(scenario: str) -> Plan:
-    """The plan of a scenario given as TOML, with time zero and seed fixed."""
+    """Return the plan of a scenario in TOML, with a fixed seed."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         file = Path(folder, "bench.toml")
         file.write_text(scenario)
@@ -60,18 +60,18 @@ def plan_of(scenario: str) -> Plan:
 
 @cache
 def engine() -> VirtualEngine:
-    """The lab kernel and `flow`, as any run would use them."""
+    """Return an engine with the lab kernel and `flow` that every run uses."""
     return VirtualEngine(find_kernel(), {FLOW: flow_program()})
 
 
 def cpu() -> int:
-    """The CPU for all measurements: the last of ours, since interrupts tend to come to the first."""
+    """Return the CPU for all measurements: the last available one, since interrupts mostly go to the first."""
     return max(os.sched_getaffinity(0))
 
 
 def measure(plan: Plan) -> Lab:
-    """Execute ``plan`` once."""
-    engine()  # built and found outside of the measurement
+    """Execute and measure ``plan`` once."""
+    engine()  # prepared before the measurement
     result, usage = measured(lambda: _execute(plan))
     return Lab(usage=usage, **result)
 
@@ -88,7 +88,7 @@ def _execute(plan: Plan) -> dict[str, Any]:
 
 
 def _received(folder: Path) -> Iterator[int]:
-    """Payload at the receivers, as `flow` servers and iperf3 clients report it."""
+    """Yield the payload at the receivers that `flow` servers and iperf3 clients report."""
     for file in sorted((folder / "out").glob("*.out")):
         text = file.read_text()
         if file.stem.endswith(".server") and text.startswith('{"event"'):
@@ -98,7 +98,7 @@ def _received(folder: Path) -> Iterator[int]:
 
 
 def _sent(folder: Path) -> Iterator[int]:
-    """Packets that left on the links; an IFB is no link, only a place to shape at."""
+    """Yield the packets sent on the links; an IFB is not a link, but only a device for shaping."""
     for file in (folder / "counters").glob("*/link.json"):
         for device in json.loads(file.read_text()):
             if device["link_type"] == "ether" and not device["ifname"].startswith("ifb"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What was measured on which machine: one file of bench/machines/ for each, without names of hosts.
+"""The measurements of all machines: one file in bench/machines/ for each, without host names.
 
-``python -m bench`` writes such a file, ``machine.json``, beside its tables, and with ``--write
-bench/machines/NAME.json`` there, too. Then run ``python -m bench.page``.
+``python -m bench`` writes such a file, ``machine.json``, next to its tables, and with ``--write
+bench/machines/NAME.json`` also there. Then run ``python -m bench.page``.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ ORIGINS = ("python -m bench", "copied by hand from what python -m bench printed"
 
 @dataclass(frozen=True)
 class Value:
-    """Median, least and largest of ``n`` repeats of one invocation; only the median where no more was reported."""
+    """Median, minimum and maximum of ``n`` repeats of one invocation; only the median if no more was reported."""
 
     median: float
-    least: float | None = None
-    largest: float | None = None
+    min: float | None = None
+    max: float | None = None
     n: int | None = None
     note: str = ""
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Least and largest value."""
+        """The minimum and maximum."""
         return (
-            self.median if self.least is None else self.least,
-            self.median if self.largest is None else self.largest,
+            self.median if self.min is None else self.min,
+            self.median if self.max is None else self.max,
         )
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine: what it is, who measured there, and values by their keys, one per invocation.
+    """One machine: its description, the origin of its values, and the values by their keys, one per invocation.
 
-    ``algorithms`` has, by name, median costs beside mainline's default: per packet and hop and for the whole run over
-    one line, and the same over two. ``notes`` are sentences of what else was measured there, and ``earlier`` those that
-    stood beside values which have been measured again since.
+    ``algorithms`` has, by name, median costs relative to mainline's default: per packet and hop and for the whole run
+    over one path, and the same over two. ``notes`` are sentences about other measurements there, and ``earlier`` those
+    about values that have been measured again since.
     """
 
     name: str
@@ -62,19 +62,19 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """The machine in words."""
+        """A description of the machine."""
         if self.machine is None:
             return f"not described; {self.origin}"
-        what = self.machine
-        kind = "virtual machine" if what["virtual"] else "machine"
+        facts = self.machine
+        kind = "virtual machine" if facts["virtual"] else "machine"
         load = f", load average {self.load[0]:g} to {self.load[1]:g}" if self.load else ""
-        python = f", Python {what['python']}" if what["python"] else ""
+        python = f", Python {facts['python']}" if facts["python"] else ""
         by = f"by `{self.origin}`" if self.origin == ORIGINS[0] else self.origin
-        return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}{python}{load}; {by}"
+        return f"{facts['cores']}-core {kind}, {facts['cpu']}, Linux {facts['kernel']}{python}{load}; {by}"
 
 
 def load(folder: Path = FOLDER) -> list[Machine]:
-    """All machines by name. :raises ValueError: naming a file that is not of the form of :class:`Machine`."""
+    """Return all machines by name. :raises ValueError: naming a file that does not describe a :class:`Machine`."""
     return [_read(file) for file in sorted(folder.glob("*.json"))]
 
 
@@ -93,7 +93,7 @@ def _read(file: Path) -> Machine:
 
 
 def present() -> dict[str, Any]:
-    """This machine, without its name."""
+    """Return the facts of this machine, without its name."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
     return {
@@ -106,10 +106,10 @@ def present() -> dict[str, Any]:
 
 
 def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: tuple[float, float]) -> None:
-    """Write what was measured here, in the form of bench/machines/.
+    """Write this machine's measurements to a file for bench/machines/.
 
-    Nothing of a file that is there stays but its notes, which then are of an earlier invocation.
-    :raises ValueError: when there is a file that is no machine's.
+    Of an existing file only the notes are kept, as those of an earlier invocation.
+    :raises ValueError: if an existing file is not that of a machine.
     """
     before = _read(file) if file.exists() else None
     values = {ratio.key: [asdict(_value(ratio.values))] for ratio in ratios if ratio.values}
@@ -130,5 +130,5 @@ def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: t
 
 
 def _value(values: Sequence[float]) -> Value:
-    median, least, largest = (float(f"{value:.3g}") for value in (statistics.median(values), min(values), max(values)))
-    return Value(median, least, largest, len(values))
+    median, low, high = (float(f"{value:.3g}") for value in (statistics.median(values), min(values), max(values)))
+    return Value(median, low, high, len(values))

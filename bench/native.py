@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same packets through this machine's own kernel: two hosts and a router as namespaces, on one CPU, unshaped."""
+"""Measures equal packets through this machine's own kernel: two hosts and a router as namespaces, unshaped, one CPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SERVER = "10.77.2.2"
 
 @dataclass(frozen=True)
 class Native:
-    """Payload that arrived, and CPU seconds: of both programs and of the kernel's packet thread on their CPU.
+    """Received payload, and CPU seconds of both programs and of the kernel's packet thread on their CPU.
 
     ``packet_hops``: packets sent by any node on any link, acknowledgements included.
     """
@@ -39,28 +39,28 @@ class Native:
 
     @property
     def payload_per_cpu_second(self) -> float:
-        """Bytes."""
+        """The received payload per CPU second, in bytes."""
         return self.payload_bytes / self.cpu_seconds
 
     @property
     def packet_hops_per_cpu_second(self) -> float:
-        """How many packets one CPU moves over one link."""
+        """The number of packets that one CPU carries over one link per second."""
         return self.packet_hops / self.cpu_seconds
 
 
 def possible() -> str | None:
-    """Why it cannot be measured here, or None."""
+    """Return the reason why it cannot be measured here, or None."""
     if os.geteuid() != 0:
-        return "needs root, to make network namespaces"
+        return "needs root, to create network namespaces"
     name = f"mptcplab-bench-{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode:
-        return "this machine does not let us make network namespaces"
+        return "this machine does not allow the creation of network namespaces"
     subprocess.run(["ip", "netns", "delete", name], check=True)
     return None
 
 
 def measure(*, seconds: float, cpu: int, quantum_us: int) -> Native:
-    """One TCP flow over two links and a router, offloads off."""
+    """Measure one TCP flow over two links and a router, with offloads disabled."""
     with _network() as names, tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         pinned = ("taskset", "--cpu-list", str(cpu))
         flow = str(flow_program())
@@ -98,7 +98,7 @@ def _inside(namespace: str) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _network() -> Iterator[dict[str, str]]:
-    """Names of the three namespaces; all is removed in the end, which takes the links with it."""
+    """Create the three namespaces and yield their names; at the end they are removed with their links."""
     names = {node: f"mptcplab-bench-{os.getpid()}-{node}" for node in ("c", "r", "s")}
     try:
         for name in names.values():
@@ -135,7 +135,7 @@ def _wait_for_listener(namespace: str) -> None:
 
 
 def _thread_of(cpu: int) -> Path | None:
-    """The kernel thread that handles packets which a busy CPU could not handle in passing."""
+    """Return the folder of the kernel thread that handles the packets which a busy CPU defers."""
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if (folder / "comm").read_text().strip() == f"ksoftirqd/{cpu}":

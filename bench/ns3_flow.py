@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One TCP flow in ns-3, in a process of its own: ``python -m bench.ns3_flow BITS_PER_SECOND SECONDS QUEUE_PACKETS``.
+"""One TCP flow in ns-3, in a separate process: ``python -m bench.ns3_flow BITS_PER_SECOND SECONDS QUEUE_PACKETS``.
 
-The same network as the lab's preset ``line`` with one router: a fast first link, then the bottleneck with a queue in
-packets, drop-tail, no traffic control above it; segments of 1448 bytes. Everything else of TCP is ns-3's default, its
-buffers of 128 KiB too: they fill these lines, and larger ones would make ns-3 several times slower (113 CPU seconds
-instead of 20 for 10 s of 1 Gbit/s with 6 MiB), because its bookkeeping of sent segments grows with the window.
-Prints one JSON object. Only ``Simulator::Run`` is timed, in CPU seconds, so that the seconds that the bindings take to
+The network equals the lab's preset ``chain`` with one router: a fast first link, then the bottleneck with a queue in
+packets, drop-tail, no traffic control above it; segments of 1448 bytes. All other TCP parameters are ns-3's defaults,
+including its buffers of 128 KiB: they fill these paths, and larger ones would make ns-3 several times slower (113 CPU
+seconds instead of 20 for 10 s of 1 Gbit/s with 6 MiB), because its bookkeeping of sent segments grows with the window.
+It prints one JSON object. Only ``Simulator::Run`` is timed, in CPU seconds, so that the seconds in which the bindings
 compile themselves do not count against ns-3.
 """
 
@@ -49,7 +49,7 @@ def _network(ns: Any, rate: int, queue: int) -> tuple[Any, Any]:
 
 
 def run(rate: int, seconds: float, queue: int) -> dict[str, float]:
-    """Simulate; CPU seconds of the simulation proper, and payload that arrived."""
+    """Run the simulation; return its CPU and wall seconds, and the received payload."""
     from ns import ns
 
     ns.Config.SetDefault("ns3::TcpSocket::SegmentSize", ns.UintegerValue(SEGMENT))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a run costs besides its packets, taken apart: plans that each do one thing more than the one before."""
+"""The overhead of a run, by stage: measures plans that each do one thing more than the one before."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from pathlib import Path
 from bench import lab, scenarios
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
-from mptcplab.engine.lab import Lab, Stop
-from mptcplab.plan.model import Plan, Program
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import Engines
+from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
+from mptcplab.steps import Program
 
 _TARGET_SECONDS = 0.7
 _NOTHING = Program("nothing", "client", "client", ("true",), 0, 10**9)
 STAGES = ("kernel", "guest", "set-up", "flow", "counters", "recording")
-"""In the order in which a run goes through them; each is what it adds to the sum of those before."""
+"""The stages in the order of a run; the cost of each is its addition to those before."""
 
 
-def measure(repeats: int, say: Callable[[str], None]) -> dict[str, list[Usage]]:
-    """Per stage the usage of everything up to and including it, 0.1 s of MPTCP over two lines."""
-    plan = lab.plan_of(scenarios.two_lines("flow", "100 ms"))
+def measure(repeats: int, report: Callable[[str], None]) -> dict[str, list[Usage]]:
+    """Return by stage the usage up to and including it, for 0.1 s of MPTCP over two paths."""
+    plan = lab.plan_of(scenarios.two_paths("flow", "100 ms"))
     bare = replace(plan, setup=(), programs=(_NOTHING,), counters=(), sampled=(), watched=(), queues=(), events=())
     runs: dict[str, Callable[[], Usage]] = {
         "kernel": _boot,
@@ -41,7 +44,7 @@ def measure(repeats: int, say: Callable[[str], None]) -> dict[str, list[Usage]]:
         for stage in STAGES:
             results[stage].append(runs[stage]())
     for stage in STAGES:
-        say(f"up to {stage}: {min(usage.wall for usage in results[stage]):.3f} wall s at best")
+        report(f"up to {stage}: {min(usage.wall for usage in results[stage]):.3f} wall s at best")
     return results
 
 
@@ -50,7 +53,7 @@ def _usage(plan: Plan) -> Usage:
 
 
 def _boot() -> Usage:
-    """To the first instruction of process 1 and off again: that process ends at once, which ends the kernel."""
+    """Boot to process 1, which exits at once and so ends the kernel."""
 
     def work() -> None:
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
@@ -60,23 +63,24 @@ def _boot() -> Usage:
             environment = {"PATH": os.environ["PATH"], "TMPDIR": "/dev/shm"}
             done = subprocess.run([*command, "seccomp=on"], capture_output=True, timeout=60, env=environment)
             if b"Attempted to kill init" not in done.stdout + done.stderr:
-                raise RuntimeError("the kernel did not get to its process 1")
+                raise RuntimeError("the kernel did not reach its process 1")
 
     _, usage = measured(work)
     return usage
 
 
 def _whole() -> Usage:
-    """What `mptcplab run` does for one run: identity, lab, recording. Its own Python counts in wall time only."""
+    """Do the work of `mptcplab run` for one run: identity, lab, recording. Its own Python counts only in wall time."""
     engine = lab.engine()
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
         file = Path(name, "bench.toml")
-        file.write_text(scenarios.two_lines("flow", "100 ms"))
+        file.write_text(scenarios.two_paths("flow", "100 ms"))
 
         def work() -> None:
             run = load(file, seed=1).runs[0]
             stop = Stop()
-            done = Lab({run.point.scenario.kernel: engine}, Path(name, "out"), stop=stop)
+            engines = Engines(DEFAULT_ENGINE, {run.point.scenario.kernel: engine})
+            done = Lab(engines, Path(name, "out"), stop=stop)
             (result,) = done.execute([run], jobs=1, progress=lambda _: None)
             if result.error:
                 raise result.error
@@ -87,11 +91,11 @@ def _whole() -> Usage:
 
 
 def whole_run(results: dict[str, list[Usage]]) -> Ratio:
-    """Wall seconds of whole runs: the one time among the ratios, which is why it has a target of its own."""
+    """Return the wall seconds of whole runs: the only time among the ratios, with its own target."""
     walls = [usage.wall for usage in results[STAGES[-1]]]
     return Ratio("a whole run, wall seconds", target(), walls, key="whole-run-wall-s")
 
 
 def target() -> float:
-    """Wall seconds that a whole run may take."""
+    """Return the maximum wall seconds of a whole run."""
     return _TARGET_SECONDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was measured as tables and figures. Pure but for writing the files."""
+"""Presents measurements as tables and figures. Its only side effect is writing files."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from mptcplab.report import figure
 from mptcplab.report.table import Table, number
 from mptcplab.stats import mean_interval
 
-_SPREAD_NOTE = "Median (least to largest) of n repeats. CPU s: user and system of the whole process tree."
+_SPREAD_NOTE = "Median (minimum to maximum) of n repeats. CPU s: user and system of the whole process tree."
 
 
 def machine() -> str:
-    """Kind of machine, without its name."""
-    what = machines.present()
-    kind = "virtual machine" if what["virtual"] else "machine"
-    return f"{what['cores']}-core {kind}, {what['cpu']}, Linux {what['kernel']}, Python {what['python']}"
+    """Return a description of this machine, without its name."""
+    facts = machines.present()
+    kind = "virtual machine" if facts["virtual"] else "machine"
+    return f"{facts['cores']}-core {kind}, {facts['cpu']}, Linux {facts['kernel']}, Python {facts['python']}"
 
 
 def spread(values: Sequence[float]) -> str:
-    """``2.10 (2.05 to 2.31)``."""
+    """Return the median with minimum and maximum: ``2.10 (2.05 to 2.31)``."""
     if len(values) == 1:
         return number(values[0])
     return f"{number(statistics.median(values))} ({number(min(values))} to {number(max(values))})"
 
 
 def ratio_table(ratios: Sequence[Ratio], load: tuple[float, float]) -> Table:
-    """One row per ratio, with its target and whether the median reached it."""
+    """Return a table with one row per ratio: its target, and whether the median reached it."""
     rows = []
     for ratio in ratios:
         if ratio.left_out:
@@ -53,32 +53,32 @@ def _middle(values: Sequence[float]) -> int:
 
 
 def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
-    """One row per congestion control and scheduler; the first compares two equal runs."""
+    """Return a table with one row per congestion control and scheduler; the first compares two equal runs."""
     rows = [
         (
             cost.name,
             *map(spread, (cost.one, cost.two, cost.whole_one, cost.whole_two)),
-            "yes" if max(map(statistics.median, (cost.one, cost.two))) <= algorithms.MOST else "no",
+            "yes" if max(map(statistics.median, (cost.one, cost.two))) <= algorithms.MAX_RATIO else "no",
         )
         for cost in costs
     ]
     columns = (
         "algorithm",
-        "one line: per packet and hop",
-        "two lines: per packet and hop",
-        "one line: whole run",
-        "two lines: whole run",
+        "one path: per packet and hop",
+        "two paths: per packet and hop",
+        "one path: whole run",
+        "two paths: whole run",
     )
     notes = (
-        f"Wall time by that of mainline's default just before; median (least to largest), n = {len(costs[0].one)}.",
+        f"Wall time by that of mainline's default just before; median (minimum to maximum), n = {len(costs[0].one)}.",
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"
-    return Table(title, (*columns, f"at most {algorithms.MOST:g}"), tuple(rows), frozenset(columns[1:]), notes)
+    return Table(title, (*columns, f"at most {algorithms.MAX_RATIO:g}"), tuple(rows), frozenset(columns[1:]), notes)
 
 
 def overhead_table(results: dict[str, list[Usage]]) -> Table:
-    """Every stage's own share is the difference of medians; the last line is the whole run."""
+    """Return a table of the stages, each with its difference of medians; the last row is the whole run."""
     medians = [statistics.median(usage.cpu for usage in results[stage]) for stage in overhead.STAGES]
     walls = [statistics.median(usage.wall for usage in results[stage]) for stage in overhead.STAGES]
     shares = [medians[0], *(after - before for before, after in pairwise(medians))]
@@ -100,7 +100,7 @@ def overhead_table(results: dict[str, list[Usage]]) -> Table:
 
 
 def curve_table(curve: Curve) -> Table:
-    """Points, and how proportional they are."""
+    """Return a table of the points, with their proportionality in the notes."""
     rows = tuple(
         (point.label, str(point.packet_hops), spread(point.carrying), spread(point.ns_per_packet_hop))
         for point in curve.points
@@ -111,15 +111,15 @@ def curve_table(curve: Curve) -> Table:
 
 
 def proportionality(curve: Curve) -> str:
-    """One sentence."""
-    text = f"Dearest packet-hop by cheapest: {curve.spread:.2f}"
+    """Return a sentence about the proportionality of cost."""
+    text = f"Largest cost of a packet and hop by smallest: {curve.spread:.2f}"
     if curve.exponent is not None:
         text += f"; cost grows as (packets x hops)^{curve.exponent:.2f}"
     return text + "."
 
 
 def draw(curve: Curve, folder: Path) -> list[Path]:
-    """Microseconds per packet and hop at every point: a level line is exact proportionality."""
+    """Draw the microseconds per packet and hop at every point: a horizontal line is exact proportionality."""
     positions = tuple(point.label for point in curve.points)
     series = figure.Series(
         "lab", tuple(mean_interval([cost / 1000 for cost in point.ns_per_packet_hop]) for point in curve.points)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ratios: to real time, to ns-3, to the native kernel. All parts of a repeat run one after the other."""
+"""The ratios to real time, to ns-3 and to the native kernel. All parts of a repeat run one after the other."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NS3_TIMEOUT = 600
 
 @dataclass
 class Ratio:
-    """One line of the table. ``target``: at least so much. ``detail`` explains what was divided by what.
+    """One row of the table. ``target`` is a minimum, ``detail`` names the numerator and denominator of each value.
 
-    ``key`` names it in bench/machines/.
+    ``key`` is its name in bench/machines/.
     """
 
     name: str
@@ -35,36 +35,36 @@ class Ratio:
     key: str = ""
 
 
-_LINES = {"plain": scenarios.two_lines, "Table 4.1's": scenarios.table_4_1}
+_PATHS = {"plain": scenarios.two_paths, "Table 4.1's": scenarios.table_4_1}
 
 
 def real_time(
-    lines: str, kind: str, target: float, repeats: int, say: Callable[[str], None], extent: Extent = FULL
+    paths: str, kind: str, target: float, repeats: int, report: Callable[[str], None], extent: Extent = FULL
 ) -> Ratio:
-    """Virtual seconds per CPU second of MPTCP over two 100 Mbit/s lines.
+    """Measure the virtual seconds per CPU second of MPTCP over two 100 Mbit/s paths.
 
-    How often a receiver wakes up depends on how the packets of both lines interleave, and on how it reads, hence two
-    kinds of ``lines``: plain ones, and all of the test bed of Subramani's Table 4.1.
+    The frequency of a receiver's wake-ups depends on the interleaving of the packets of both paths, and on its reads.
+    Hence there are two kinds of ``paths``: plain ones, and the complete test bed of Subramani's Table 4.1.
     """
     duration = f"{extent.real_time_s} s"
-    key = f"real-time-{'plain' if lines == 'plain' else 'table-4.1'}-{kind}"
-    ratio = Ratio(f"times real time, MPTCP over two {lines} 100 Mbit/s lines, {duration}, {kind}", target, key=key)
-    plan = lab.plan_of(_LINES[lines](kind, duration))
+    key = f"real-time-{'plain' if paths == 'plain' else 'table-4.1'}-{kind}"
+    ratio = Ratio(f"times real time, MPTCP over two {paths} 100 Mbit/s paths, {duration}, {kind}", target, key=key)
+    plan = lab.plan_of(_PATHS[paths](kind, duration))
     for _ in range(repeats):
         run = lab.measure(plan)
         ratio.values.append(run.times_real_time)
         ratio.detail.append(f"{run.usage.cpu:.2f} CPU s, {run.usage.wall:.2f} wall s")
-        say(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
+        report(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
     return ratio
 
 
-def against_ns3(rate: str, repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
-    """Payload per CPU second of one TCP flow over one router: the lab's, boot and all, by ns-3's simulation alone."""
+def against_ns3(rate: str, repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Ratio:
+    """Measure payload per CPU second of a TCP flow over one router: the lab with boot, by ns-3's simulation alone."""
     bits = _NS3_RATES[rate]
     seconds = extent.ns3_s[bits]
     key = f"ns3-{bits // 1_000_000}-mbit"
     ratio = Ratio(f"payload per CPU second against ns-3.44, TCP {rate}, {seconds:g} s", 8, key=key)
-    plan = lab.plan_of(scenarios.one_line(rate, f"{seconds} s"))
+    plan = lab.plan_of(scenarios.one_path(rate, f"{seconds} s"))
     queue = int(bits * _QUEUE_SECONDS / 8 / _FRAME)
     if importlib.util.find_spec("ns") is None:
         ratio.left_out = "needs the package ns3: pip install -e '.[bench]'"
@@ -78,12 +78,12 @@ def against_ns3(rate: str, repeats: int, say: Callable[[str], None], extent: Ext
             f"{ours.payload_bytes / 1e6:.0f} MB in {ours.usage.cpu:.2f} CPU s by "
             f"{theirs['payload_bytes'] / 1e6:.0f} MB in {theirs['cpu_seconds']:.2f} CPU s"
         )
-        say(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
+        report(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
     return ratio
 
 
 def _ns3(bits: int, seconds: float, queue: int) -> dict[str, float]:
-    """In a process of its own, on the same CPU; its start-up, which compiles bindings, is not in ``cpu_seconds``."""
+    """Run ns-3 in a separate process on the same CPU; ``cpu_seconds`` excludes its start, which compiles bindings."""
     command = ["taskset", "--cpu-list", str(lab.cpu()), sys.executable, "-m", "bench.ns3_flow"]
     command += [str(bits), str(seconds), str(queue)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_NS3_TIMEOUT)
@@ -91,11 +91,11 @@ def _ns3(bits: int, seconds: float, queue: int) -> dict[str, float]:
     return result
 
 
-def against_native(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> list[Ratio]:
-    """Unshaped TCP through one router, offloads off, by the same on this machine's kernel: payload, and packets.
+def against_native(repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> list[Ratio]:
+    """Measure unshaped TCP through one router by the same on this machine's kernel, by payload and by packets.
 
-    The two differ, because a receiver acknowledges less often when whole windows arrive at one virtual instant. The
-    second ratio counts every packet that was moved, so that such savings do not make the lab look better.
+    Offloads are disabled. The ratios differ, because a receiver acknowledges less often when whole windows arrive at
+    one virtual instant. The second ratio counts every packet, so that such savings do not make the lab look better.
     """
     payload = Ratio("payload per CPU second against the native kernel, TCP unshaped", 0.5, key="native-payload")
     title = "packets x hops per CPU second against the native kernel, TCP unshaped"
@@ -107,16 +107,16 @@ def against_native(repeats: int, say: Callable[[str], None], extent: Extent = FU
         theirs = [_native(extent, quantum) for quantum in extent.quanta_us]
         ours = [_unshaped(extent, quantum) for quantum in extent.quanta_us]
         best = [max(run.payload_per_cpu_second for run in side) / 1e6 for side in (ours, theirs)]
-        _note(payload, best, "MB per CPU s", say)
+        _note(payload, best, "MB per CPU s", report)
         best = [max(run.packet_hops_per_cpu_second for run in side) / 1e3 for side in (ours, theirs)]
-        _note(packets, best, "thousand packet-hops per CPU s", say)
+        _note(packets, best, "thousand packet-hops per CPU s", report)
     return [payload, packets]
 
 
-def _note(ratio: Ratio, best: list[float], unit: str, say: Callable[[str], None]) -> None:
+def _note(ratio: Ratio, best: list[float], unit: str, report: Callable[[str], None]) -> None:
     ratio.values.append(best[0] / best[1])
     ratio.detail.append(f"{best[0]:.0f} by {best[1]:.0f} {unit}")
-    say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+    report(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
 
 
 def _native(extent: Extent, quantum: int) -> native.Native:

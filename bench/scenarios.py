@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The scenarios that are measured, as a user would write them.
+"""The measured scenarios, as a user would write them.
 
-Receivers read every 5 ms wherever the rate leaves more than a few packets between two reads: waking a program costs
-several times what carrying a packet does, and no real receiver of a bulk transfer wakes for each packet. Subramani's
-Table 4.1 is measured as the study runs it: there the receiver reads as data comes.
+Receivers read every 5 ms if more than a few packets arrive between two reads: waking a program costs several times as
+much as carrying a packet, and no real receiver of a bulk transfer wakes for each packet. Subramani's Table 4.1 is
+measured as the study runs it: there the receiver reads as data arrives.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from mptcplab.study.load import select
 _QUANTUM = "5 ms"
 
 
-def two_lines(kind: str, duration: str) -> str:
-    """MPTCP over two 100 Mbit/s lines, a router on each."""
+def two_paths(kind: str, duration: str) -> str:
+    """Return a scenario of MPTCP over two 100 Mbit/s paths, each with a router."""
     quantum = f'read_quantum = "{_QUANTUM}"' if kind == "flow" else ""
     return f"""
-title = "Two lines"
-topology = {{ preset = "disjoint-lines", lines = 2 }}
-[links.line1]
+title = "Two paths"
+topology = {{ preset = "disjoint-paths", paths = 2 }}
+[links.link1]
 rate = "100 Mbit/s"
-[links.line2]
+[links.link2]
 rate = "100 Mbit/s"
 [workloads.load]
 kind = "{kind}"
@@ -37,9 +37,9 @@ duration = "{duration}"
 
 
 def table_4_1(kind: str, duration: str) -> str:
-    """MPTCP of Subramani's Table 4.1: the study's own scenario, where only kind and duration are other ones.
+    """Return MPTCP of Subramani's Table 4.1: the study's own scenario with another kind and duration.
 
-    Its congestion controls and whatever else it sets are not repeated here: what the study changes, this changes, too.
+    It extends the study's scenario, so that a change of the study applies here, too.
     """
     (table,) = select("subramani2018/4.1")
     file = table.scenario.resolve()
@@ -61,7 +61,7 @@ def _swept(values: Mapping[str, str]) -> str:
     return "\n".join(f"{json.dumps(key)} = [{json.dumps(value)}]" for key, value in values.items())
 
 
-def one_line(
+def one_path(
     rate: str,
     duration: str,
     *,
@@ -70,27 +70,27 @@ def one_line(
     quantum: str = _QUANTUM,
     protocol: str = "tcp",
 ) -> str:
-    """A transfer over a chain of routers; ``line1`` is the bottleneck."""
-    text = _line(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
+    """Return a scenario of a transfer over a chain of routers; ``link1`` is the bottleneck."""
+    text = _chain(f'rate = "{rate}"', duration, routers=routers, connections=connections, quantum=quantum)
     return text.replace('protocol = "tcp"', f'protocol = "{protocol}"')
 
 
 def unshaped(duration: str, *, delay: str, quantum: str) -> str:
-    """TCP through one router without a rate.
+    """Return a scenario of TCP through one router without a rate.
 
-    Virtual time moves only when everything is idle. With neither a rate nor a delay nothing ever waits, so that a
-    timed transfer would never come to its end. A delay on the data's way makes each window wait once, and costs one
-    timer per packet at most; no rate is enforced anywhere.
+    Virtual time advances only when all processes are idle. With neither a rate nor a delay, no process ever waits, so a
+    timed transfer would never end. A delay in the direction of the data makes each window wait once, and costs at most
+    one timer per packet. No rate is enforced.
     """
-    return _line(f'forward = {{ delay = "{delay}" }}', duration, routers=1, connections=1, quantum=quantum)
+    return _chain(f'forward = {{ delay = "{delay}" }}', duration, routers=1, connections=1, quantum=quantum)
 
 
-def _line(link: str, duration: str, *, routers: int, connections: int, quantum: str) -> str:
+def _chain(link: str, duration: str, *, routers: int, connections: int, quantum: str) -> str:
     return f"""
-title = "One line"
-topology = {{ preset = "line", routers = {routers} }}
+title = "One path"
+topology = {{ preset = "chain", routers = {routers} }}
 transport.protocol = "tcp"
-[links.line1]
+[links.link1]
 {link}
 [workloads.load]
 kind = "flow"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A sweep as a whole: what it makes of all CPUs, and how right its estimates of the remaining time are."""
+"""Measures a whole sweep: its use of all CPUs, and the accuracy of its estimates of the remaining time."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _LEFT = re.compile(r"about ([0-9.]+) (s|min|h) left")
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
-def all_cpus(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
-    """CPU time of a sweep of short runs, everything from the start of the command to its end, by wall time x CPUs.
+def all_cpus(repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Ratio:
+    """Measure the CPU time of a sweep of short runs, from the command's start to its end, by wall time x CPUs.
 
-    What other programs on the machine use is given beside it, since it cannot be had.
+    The detail names the CPU time of other programs, which the sweep could not use.
     """
     ratio = Ratio(f"CPU time by wall time x CPUs, a sweep of {extent.sweep_runs} runs of 0.1 s", 0.9, key="sweep-cpus")
     cpus = len(os.sched_getaffinity(0))
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
             file = Path(name, "bench.toml")
-            file.write_text(f"repeats = {extent.sweep_runs}{scenarios.two_lines('flow', '100 ms')}")
+            file.write_text(f"repeats = {extent.sweep_runs}{scenarios.two_paths('flow', '100 ms')}")
             busy = _busy()
             _, usage = measured(lambda file=file: _run(file))  # type: ignore[misc]
             others = max(0.0, _busy() - busy - usage.cpu)
@@ -41,9 +41,9 @@ def all_cpus(repeats: int, say: Callable[[str], None], extent: Extent = FULL) ->
         left = usage.cpu / (usage.wall * cpus - others)
         ratio.detail.append(
             f"{usage.cpu:.0f} CPU s in {usage.wall:.0f} wall s on {cpus} CPUs; others used {others:.0f} CPU s, "
-            f"{left:.0%} of what these left"
+            f"{left:.0%} of the rest"
         )
-        say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+        report(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
     return ratio
 
 
@@ -59,22 +59,22 @@ def _busy() -> float:
     return (sum(ticks) - idle - waiting) / _TICKS
 
 
-def estimates(repeats: int, say: Callable[[str], None], extent: Extent = FULL) -> Ratio:
-    """Remaining time as it was estimated by what it really was, from a tenth to nine tenths of a mixed sweep."""
+def estimates(repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Ratio:
+    """Measure the estimated by the real remaining time, from one tenth to nine tenths of a mixed sweep."""
     shortest, longest = min(extent.mixed_s), max(extent.mixed_s)
     title = f"remaining time, estimated by real, a sweep of runs of {shortest:g} to {longest:g} s, median"
     ratio = Ratio(title, 0.5, key="sweep-estimates")
     for _ in range(repeats):
         with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
             file = Path(name, "bench.toml")
-            file.write_text(f"repeats = {extent.mixed_repeats}{scenarios.two_lines('flow', '1 s')}{_mixed(extent)}")
+            file.write_text(f"repeats = {extent.mixed_repeats}{scenarios.two_paths('flow', '1 s')}{_mixed(extent)}")
             factors = estimate_factors(file)
         if not factors:
-            ratio.left_out = "no run ended in the middle of the sweep, so there was no estimate to judge"
+            ratio.left_out = "no run ended in the middle of the sweep, so there was no estimate"
             return ratio
         ratio.values.append(statistics.median(factors))
         ratio.detail.append(f"{min(factors):.2f} to {max(factors):.2f} in {len(factors)} estimates")
-        say(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
+        report(f"{ratio.name}: {ratio.values[-1]:.2f} ({ratio.detail[-1]})")
     return ratio
 
 
@@ -88,20 +88,20 @@ def _mixed(extent: Extent) -> str:
 
 
 def estimate_factors(file: Path) -> list[float]:
-    """Estimated by real remaining time, whenever a run of the sweep in ``file`` ends in its middle eight tenths."""
+    """Return estimated by real remaining time for each run of the sweep that ends in its middle eight tenths."""
     started = time.monotonic()
-    told: list[tuple[float, float]] = []
+    estimated: list[tuple[float, float]] = []
     command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(file.parent / "out")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
         assert process.stderr is not None
         ended = started
         for line in process.stderr:
             if found := _LEFT.search(line):
-                told.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
-            if line.startswith(("done ", "there ", "failed ")):
+                estimated.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
+            if line.startswith(("done ", "recorded ", "failed ")):
                 ended = time.monotonic()
     if process.returncode:
         raise RuntimeError(f"the sweep ended with status {process.returncode}")
     span = ended - started
-    middle = [(at, left) for at, left in told if 0.1 * span <= at - started <= 0.9 * span]
+    middle = [(at, left) for at, left in estimated if 0.1 * span <= at - started <= 0.9 * span]
     return [left / (ended - at) for at, left in middle]

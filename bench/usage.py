@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CPU time of a whole process tree, which other work on the machine changes far less than wall time."""
+"""Measures the CPU time of a whole process tree, which other work on the machine affects far less than wall time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Usage:
-    """What something took: wall seconds, and CPU seconds in programs and in the kernel."""
+    """The wall seconds of some work, and its CPU seconds in programs and in the kernel."""
 
     wall: float
     user: float
@@ -26,15 +26,15 @@ class Usage:
 
     @property
     def cpu(self) -> float:
-        """All CPU seconds."""
+        """The sum of CPU seconds."""
         return self.user + self.system
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, Usage]:
-    """``work()`` in a forked process: its result, which must survive JSON, and what its *children* took.
+    """Run ``work()`` in a forked process; return its result, which must be valid JSON, and the usage of its *children*.
 
-    The process adopts orphans, so that a grandchild counts even when its own parent ended without waiting for it, as
-    the lab kernel does with its processes. Its own time (Python's) is left out.
+    The process adopts orphans, so that a grandchild counts even if its parent exited without waiting for it, as the lab
+    kernel does with its processes. The process's own time (Python's) is left out.
     """
     readable, writable = os.pipe()
     pid = os.fork()
@@ -42,16 +42,16 @@ def measured(work: Callable[[], Any]) -> tuple[Any, Usage]:
         _child(work, readable, writable)
     os.close(writable)
     with open(readable) as pipe:
-        said = pipe.read()
+        text = pipe.read()
     os.waitpid(pid, 0)
-    answer = json.loads(said) if said else {"error": "the measuring process died"}
+    answer = json.loads(text) if text else {"error": "the measuring process died"}
     if "error" in answer:
         raise RuntimeError(answer["error"])
     return answer["result"], Usage(*answer["usage"])
 
 
 def _child(work: Callable[[], Any], readable: int, writable: int) -> None:
-    """Never returns."""
+    """Run ``work()``, write its result to ``writable`` and exit; never returns."""
     answer: dict[str, Any] = {}
     try:
         os.close(readable)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Count the runs that dropped data beyond the connection's window: ``python -m docs.beyond_window FOLDER...``.
 
-Mainline's sender has a fault with which it transmits beyond the window that its peer granted
-(kernel/upstream/README.md); the peer drops that data and counts it (``MPTcpExtNoDSSInWindow``). Each FOLDER is one that
-``mptcplab run`` or ``mptcplab reproduce`` wrote; all its recordings count. The table of docs/limitations.md has the
-runs behind the pages' tables, and only those.
+Mainline's sender has a bug by which it transmits beyond the window that its peer granted
+(kernel/upstream/README.md); the peer drops that data and counts it (``MPTcpExtNoDSSInWindow``). Each FOLDER was
+written by ``mptcplab run`` or ``mptcplab reproduce``; all its recordings count. The table of docs/limitations.md has
+only the runs behind the pages' tables.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from docs.making.pages import table_of as markdown
 from mptcplab.recording.record import is_complete
 
 COUNTER = "MPTcpExtNoDSSInWindow"
-_HEAD = ("scenario", "scheduler", "runs", "with drops", "least", "most")
+_HEAD = ("scenario", "scheduler", "runs", "with drops", "min", "max")
 
 
 def dropped(run: Path) -> int:
-    """Return how many segments all hosts of a recorded run dropped because they lay beyond the window."""
+    """Return the number of segments beyond the window that all hosts of a recorded run dropped."""
     counts = (json.loads(file.read_text()) for file in sorted(run.glob("counters/*/nstat.json")))
     return sum(int(count["kernel"].get(COUNTER, 0)) for count in counts)
 
 
 def recordings(folder: Path) -> list[Path]:
-    """All complete recordings below a folder of results."""
+    """Return all complete recordings below a folder of results."""
     return [run for run in sorted(folder.glob("**/runs/*")) if is_complete(run)]
 
 
 def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
-    """Return the runs of a results.json in which MPTCP sent, by the scheduler that was found on its sockets."""
+    """Return the runs of a results.json in which MPTCP sent, by the scheduler recorded for its sockets."""
     found: dict[str, set[str]] = {}
     for row in document["rows"]:
         if row["scheduler"]:
@@ -44,7 +44,7 @@ def by_scheduler(document: dict[str, Any]) -> dict[str, set[str]]:
 
 
 def table_of(folders: Iterable[Path]) -> str:
-    """Return a line for each scenario and scheduler of which a run dropped something, and one for all others."""
+    """Return a table with a row for each scenario and scheduler with drops, and one for all others."""
     lines, others = [], 0
     for folder in folders:
         for scheduler, names in by_scheduler(json.loads((folder / "results.json").read_text())).items():
@@ -57,12 +57,12 @@ def table_of(folders: Iterable[Path]) -> str:
 
 
 def _numbers(counts: list[int]) -> list[str]:
-    """Runs, those with drops, and the least and the most segments that one of these dropped."""
+    """Return the number of runs, of those with drops, and the smallest and largest number of drops of these."""
     some = [count for count in counts if count]
     return [str(len(counts)), str(len(some)), str(min(some)), str(max(some))]
 
 
-def _told(folders: Iterable[Path]) -> Iterator[str]:
+def _described(folders: Iterable[Path]) -> Iterator[str]:
     for folder in folders:
         counts = [dropped(run) for run in recordings(folder)]
         yield f"{folder}: {sum(map(bool, counts))} of {len(counts)} runs, at most {max(counts, default=0)} segments"
@@ -72,7 +72,7 @@ def main() -> None:
     """Print a line for each folder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    print(*_told(parser.parse_args().folders), sep="\n")
+    print(*_described(parser.parse_args().folders), sep="\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""``python -m docs.check``: what in the documentation is stale, typed, or no longer fits. Nothing is run.
+"""List stale blocks, typed numbers and quotes that no longer fit: ``python -m docs.check``. It runs nothing.
 
-A block is *stale* when the runs that would be made now are not those that it was made from: another kernel, scenario
-or program. That is no error, ``make docs`` makes it anew; ``make test`` checks everything else that is said here.
+A block is *stale* when it was made from other runs than those that would be made now: with another kernel, scenario
+or program. This is not an error; ``make docs`` remakes the block. ``make test`` checks everything else.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from docs.making.pages import ROOT, Block, Page, pages, typed_tables
 from docs.making.sources import SOURCES
 from docs.making.work import Experiment, experiments_of, inputs, kernel_of
 
-from mptcplab.engine.record import prepare_engines, prepare_job
+from mptcplab.campaign.record import prepare_engines, prepare_job
 from mptcplab.errors import LabError
 from mptcplab.scenario.load import Run, load
 
 
 def structure_problems(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
-    """Blocks that no script makes, or that somebody typed into; tables without a mark; commands that do not exist."""
+    """Yield blocks without a script, typed blocks, tables without a mark, and commands that do not exist."""
     for line, row in typed_tables(page):
         yield f"{page.name}:{line}: a table with numbers that no script makes: {row.strip()}"
     for block in page.blocks:
@@ -32,19 +32,19 @@ def structure_problems(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[s
         if stamp is None:
             yield f"{block.key}: never made; run: python -m docs.refresh {page.name}"
         elif stamp.text != block.digest:
-            yield f"{block.key}: it is not what was made, but typed; run: python -m docs.refresh {page.name}"
+            yield f"{block.key}: its text was typed, not made; run: python -m docs.refresh {page.name}"
     yield from command_problems(page)
 
 
 def command_problems(page: Page) -> Iterator[str]:
-    """Command lines whose command, option or file does not exist."""
+    """Yield command lines whose command, option or file does not exist."""
     for command in page.commands:
         if problem := commands.problem(command, page):
             yield f"{page.name}: `{command}`: {problem}"
 
 
 def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[str]:
-    """Numbers and claims in prose that do not fit their tables."""
+    """Yield numbers and claims in prose that do not fit their tables."""
     tables = tables or quotes.Tables(pages(), stamps.measured())
     try:
         for quote in quotes.quotes_of(page):
@@ -55,7 +55,7 @@ def prose_problems(page: Page, tables: quotes.Tables | None = None) -> Iterator[
 
 
 def changed_inputs(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
-    """Blocks whose scenario or data changed since they were made."""
+    """Yield blocks whose scenario or data changed since they were made."""
     for block in page.blocks:
         stamp = known.get(block.key)
         if stamp is None or stamp.inputs is None:
@@ -67,10 +67,10 @@ def changed_inputs(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
 
 
 def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
-    """Blocks that were made from other runs than would be made now, or from unknown ones."""
+    """Yield blocks that were made from other runs than those that would be made now, or from unknown ones."""
     for block in page.blocks:
         stamp = known.get(block.key)
-        # Every block that was made has inputs; one that was adopted has none.
+        # Every block that a script made has inputs; an adopted one has none.
         if stamp is None or not (stamp.runs or stamp.kernels or stamp.inputs is None or _runs_something(page, block)):
             continue
         if stamp.runs is None and stamp.kernels:
@@ -78,7 +78,7 @@ def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
                 yield f"{block.key}: made on another kernel ({', '.join(stamp.kernels)})"
             continue
         if stamp.runs is None:
-            yield f"{block.key}: it is not known which runs it was made from"
+            yield f"{block.key}: made from unknown runs"
             continue
         if block.kind == "table" and SOURCES[block.name].prepare is not None:
             continue  # its kernel would have to be built
@@ -125,11 +125,11 @@ def _loaded(page: Page, one: Experiment) -> list[Run]:
 def _of_runs(runs: list[Run]) -> Iterator[str]:
     engines = prepare_engines(runs)
     for run in runs:
-        yield prepare_job(run, engines[run.point.scenario.kernel]).identity.name
+        yield prepare_job(run, engines).identity.name
 
 
 def main() -> None:
-    """Status 1 when ``make test`` would fail; stale blocks are only listed."""
+    """Print all problems, and exit with status 1 if ``make test`` would fail; stale blocks alone do not count."""
     known, wrong, old = stamps.load(), list[str](), list[str]()
     every = pages()
     tables = quotes.Tables(every, stamps.measured())

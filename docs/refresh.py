@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""``python -m docs.refresh [PAGE ...]``: run what the documentation's blocks are made of, and write them anew.
+"""Run the sources of the documentation's blocks and rewrite them: ``python -m docs.refresh [PAGE ...]``.
 
-``make docs`` does it for all pages. What is recorded below results/docs/ is not run again, so an interrupted command
-goes on where it ended. Afterwards it lists what no longer fits: numbers in prose (``--quotes`` writes them, once you
-have read the sentences), claims, and outputs that have other lines than the page.
+``make docs`` does this for all pages. Runs recorded below results/docs/ are not repeated, so an interrupted command
+continues where it stopped. Afterwards it lists what no longer fits: numbers in prose (``--quotes`` writes them, once
+you have read the sentences), claims, and outputs whose lines differ from the page.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from docs.making.pages import Page, pages
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m docs.refresh", description=__doc__)
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="docs/NAME.md; all when none is named")
-    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="blocks whose names begin so")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="blocks whose names begin with NAME"
+    )
     parser.add_argument("--quotes", action="store_true", help="run nothing; write the numbers that prose quotes")
     parser.add_argument("--measured", action="store_true", help="also run the lab's tests whose values are quoted")
     parser.add_argument(
-        "--accept", action="store_true", help="show the whole output of a command whose output has other lines now"
+        "--accept", action="store_true", help="show the whole output of a command whose lines have changed"
     )
-    parser.add_argument("--adopt", action="store_true", help="run nothing; stamp new blocks as they stand, as stale")
+    parser.add_argument("--adopt", action="store_true", help="run nothing; stamp new blocks unchanged, as stale")
     arguments = parser.parse_args()
     known = {page.name: page for page in pages()}
     for name in arguments.pages:
@@ -37,9 +39,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
-    """Write the numbers that a page quotes as its tables have them now; how many were others.
+    """Rewrite the numbers that a page quotes from its tables, and return how many changed.
 
-    In a row of a table a quote is data, and no sentence depends on it: such are written without being asked for.
+    A quote in a row of a table is data, and no sentence depends on it, so ``make docs`` always writes these.
     """
     tables = quotes.Tables(pages(), stamps.measured())
     text, changed = page.text, 0
@@ -52,7 +54,7 @@ def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
         try:
             now = quotes.rewritten(quote.written, float(tables.value(quote)))
         except (quotes.QuoteError, TypeError):
-            continue  # said by prose_problems
+            continue  # prose_problems reports it
         text = text[: quote.begin] + now + text[quote.at :]
         changed += 1
     page.file.write_text(text)
@@ -60,7 +62,7 @@ def write_quotes(page: Page, *, in_tables_only: bool = False) -> int:
 
 
 def main() -> None:
-    """Status 1 when something could not be made or no longer fits."""
+    """Refresh the pages, and exit with status 1 if something could not be made or no longer fits."""
     arguments = _arguments()
     problems: list[str] = []
     if arguments.quotes:
@@ -71,9 +73,9 @@ def main() -> None:
             print(f"{page.name}: {work.adopt(page)} blocks stamped")
     else:
         if arguments.measured:
-            problems += measure.run(_say)
+            problems += measure.run(_report)
         for page in arguments.pages:
-            problems += work.refresh(page, arguments.only, _say, accept=arguments.accept)
+            problems += work.refresh(page, arguments.only, _report, accept=arguments.accept)
             write_quotes(Page(page.file), in_tables_only=True)
     problems += [problem for page in arguments.pages for problem in prose_problems(Page(Path(page.file)))]
     for problem in problems:
@@ -81,7 +83,7 @@ def main() -> None:
     sys.exit(1 if problems else 0)
 
 
-def _say(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""``python -m fuzz --minutes N``: every target for its part of the time. Status 1 says that something was found.
+"""``python -m fuzz --minutes N``: fuzzes every target for its share of the time. Status 1 means findings.
 
-build/fuzz/corpus/TARGET     inputs that reach something new; the next call begins with them
-           findings/TARGET   what ended badly: the input, and beside it how
+build/fuzz/corpus/TARGET     inputs that reach new code; the next call begins with them
+           findings/TARGET   the input of each finding, and next to it the traceback
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pathlib import Path
 from fuzz.targets import TARGETS
 
 _DONE = re.compile(r"number_of_executed_units: (\d+)")
-#: For one input. The slowest honest ones, whole pages of results, take a tenth of a second.
+#: Timeout for one input. The slowest valid ones, whole pages of results, take a tenth of a second.
 _TIMEOUT_SECONDS = 20
 _MEMORY_MB = 3000
-_LONGEST_INPUT = 16384
-#: A rest of time that is not worth another process.
-_SHORTEST = 1.0
+_MAX_INPUT_BYTES = 16384
+#: The shortest remaining time for another process.
+_MIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What one target went through."""
+class SearchResult:
+    """The result of fuzzing one target."""
 
     name: str
     seconds: float
@@ -40,7 +40,7 @@ class Searched:
 
 
 def main() -> None:
-    """All targets in turn."""
+    """Fuzz all targets in turn."""
     arguments = _arguments()
     if importlib.util.find_spec("atheris") is None:
         sys.exit("fuzz: atheris is not installed\n  hint: pip install -e '.[dev,fuzz]'")
@@ -56,15 +56,15 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60.0, help="of wall time, for all targets together")
-    parser.add_argument("--only", choices=list(TARGETS), action="append", help="only this target; may be repeated")
-    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="corpus and findings")
+    parser.add_argument("--minutes", type=float, default=60.0, help="minutes of wall time for all targets together")
+    parser.add_argument("--only", choices=list(TARGETS), action="append", help="fuzz only this target; repeatable")
+    parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for corpus and findings")
     arguments: argparse.Namespace = parser.parse_args()
     return arguments
 
 
-def _search(name: str, seconds: float, out: Path) -> Searched:
-    """Until the time is over, beginning anew when libFuzzer has ended over something that it found."""
+def _search(name: str, seconds: float, out: Path) -> SearchResult:
+    """Fuzz one target until the time is over, and restart libFuzzer when a finding has ended it."""
     corpus, findings = out / "corpus" / name, out / "findings" / name
     for folder in (corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,26 +73,26 @@ def _search(name: str, seconds: float, out: Path) -> Searched:
         (corpus / f"seed-{number}").write_bytes(seed)
     print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
     started, executions = time.monotonic(), 0
-    while (left := seconds - (time.monotonic() - started)) > _SHORTEST:
+    while (left := seconds - (time.monotonic() - started)) > _MIN_SECONDS:
         executions += _once(name, corpus, findings, left)
     new = sorted(file for file in set(findings.iterdir()) - before if file.suffix != ".txt")
-    return Searched(name, time.monotonic() - started, executions, tuple(new))
+    return SearchResult(name, time.monotonic() - started, executions, tuple(new))
 
 
 def _once(name: str, corpus: Path, findings: Path, seconds: float) -> int:
-    """One process; how many inputs it tried."""
+    """Run one process; return the number of inputs that it tried."""
     options = [
         f"-max_total_time={int(seconds) + 1}",
         f"-timeout={_TIMEOUT_SECONDS}",
         f"-report_slow_units={_TIMEOUT_SECONDS}",
         f"-rss_limit_mb={_MEMORY_MB}",
-        f"-max_len={_LONGEST_INPUT}",
+        f"-max_len={_MAX_INPUT_BYTES}",
         f"-artifact_prefix={findings}/",
         "-print_final_stats=1",
         str(corpus),
     ]
     command = [sys.executable, "-m", "fuzz.worker", name, str(findings), *options]
-    # libFuzzer ends its process at once: temporary files are left to us.
+    # libFuzzer ends its process at once, so its temporary files are removed here.
     with (
         (findings.parent / f"{name}.log").open("w+") as log,
         tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-") as temporary,
@@ -104,7 +104,7 @@ def _once(name: str, corpus: Path, findings: Path, seconds: float) -> int:
     sys.stderr.writelines(f"  {line}\n" for line in text.splitlines() if line.startswith(("finding:", "SUMMARY:")))
     found = _DONE.search(text)
     if found is None:
-        sys.exit(f"fuzz: the worker for '{name}' did not work\n  hint: see {log.name}")
+        sys.exit(f"fuzz: the worker for '{name}' failed\n  hint: see {log.name}")
     return int(found[1])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a target is, and what counts as a good end."""
+"""The protocol of targets, and the judgement of a reader's result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from mptcplab.errors import LabError
 
-_LONGEST_MESSAGE = 1000
+_MAX_MESSAGE_CHARS = 1000
 
 
 class Target(Protocol):
@@ -19,32 +19,32 @@ class Target(Protocol):
     name: str
 
     def seeds(self) -> Iterator[bytes]:
-        """Inputs to begin with: good ones, so that changed ones get far."""
+        """Yield the first inputs: valid ones, so that mutated ones reach far into the reader."""
 
     def read(self, data: bytes) -> None:
-        """Read ``data`` and use the result as a command would. :raises LabError: for what is wrong with it."""
+        """Read ``data`` and use the result as a command would. :raises LabError: if it is invalid."""
 
 
 def judge(target: Target, data: bytes) -> bool:
-    """Whether ``data`` was taken; False when it was refused in one sentence.
+    """Return whether ``data`` was accepted; False if it was refused in one sentence.
 
-    Every other end is a finding, and leaves as the exception that it is.
+    Every other result is a finding, and is raised as the exception that it is.
     """
     try:
         target.read(data)
     except LabError as error:
-        fault = _fault(error)
-        if fault is not None:
-            raise AssertionError(f"{fault}: {error.message!r}, {error.hint!r}") from error
+        defect = _defect(error)
+        if defect is not None:
+            raise AssertionError(f"{defect}: {error.message!r}, {error.hint!r}") from error
         return False
     return True
 
 
-def _fault(error: LabError) -> str | None:
-    """What is wrong with the way in which it is told."""
+def _defect(error: LabError) -> str | None:
+    """Return the defect of an error's texts, or None."""
     if not error.message.isprintable():
         return "not one line of text"
-    if len(error.message) > _LONGEST_MESSAGE:
+    if len(error.message) > _MAX_MESSAGE_CHARS:
         return "too long"
     if not error.hint:
         return "no hint"
@@ -52,9 +52,9 @@ def _fault(error: LabError) -> str | None:
 
 
 def signature(error: BaseException) -> str:
-    """What kind it is and where it came from: the same for the same defect."""
-    told = error.__cause__ if isinstance(error.__cause__, LabError) else error
-    frames = traceback.extract_tb(told.__traceback__)
+    """Return the type and origin of an error, which are the same for the same bug."""
+    origin = error.__cause__ if isinstance(error.__cause__, LabError) else error
+    frames = traceback.extract_tb(origin.__traceback__)
     ours = [frame for frame in frames if "mptcplab" in Path(frame.filename).parts] or frames
     place = ours[-1]
     return f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""``python -m fuzz.worker TARGET FINDINGS [libFuzzer's options]``: atheris on one target, in this process.
+"""``python -m fuzz.worker TARGET FINDINGS [libFuzzer's options]``: runs atheris on one target, in this process.
 
-What a target leaves as an exception is written to FINDINGS once, and the search goes on. libFuzzer itself ends this
-process for what no Python can catch: a crash, an input that takes too long, too much memory.
+An exception of a target is written to FINDINGS once, and the search continues. libFuzzer itself ends this process for
+events that Python cannot catch: a crash, an input that takes too long, too much memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ with atheris.instrument_imports(include=["mptcplab"]):
 
 
 def main() -> None:
-    """Never returns: libFuzzer ends the process."""
+    """Fuzz the target; never returns, since libFuzzer ends the process."""
     name, findings, *options = sys.argv[1:]
     target = TARGETS[name]()
     known: set[str] = set()
@@ -30,7 +30,7 @@ def main() -> None:
             judge(target, data)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # polars' panics are no Exception
+        except BaseException as error:  # polars' panics are not subclasses of Exception
             _write(Path(findings), data, error, known)
 
     atheris.Setup([sys.argv[0], *options], once)

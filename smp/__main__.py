@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""``python -m smp --minutes N``: random events on a kernel with several CPUs. Status 1 says that it complained.
+"""``python -m smp --minutes N``: random events on a kernel with several CPUs. Status 1 means that it complained.
 
-build/smp/VARIANT/console.txt      all that the kernel printed
-                  report.json      what was done
+build/smp/VARIANT/console.txt      the kernel's output
+                  report.json      the guest's report
                   complaints.txt   complaints that are not known to be mainline's own
 
-``--record`` adds what was found to smp/outcomes.json, of which the documentation has a table.
+``--record`` adds the outcome to smp/outcomes.json, of which the documentation has a table.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from smp.outcomes import outcome_of, record
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m smp", description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--minutes", type=float, default=60.0, help="of random events, by the guest's clock")
-    parser.add_argument("--variant", choices=VARIANTS, default="lockdep", help="what the kernel checks")
+    parser.add_argument("--minutes", type=float, default=60.0, help="minutes of random events, by the guest's clock")
+    parser.add_argument("--variant", choices=VARIANTS, default="lockdep", help="the kernel's own checks")
     parser.add_argument(
-        "--plain", action="store_true", help="build a kernel without our code: what it complains of is mainline's own"
+        "--plain", action="store_true", help="build a kernel without our code: its complaints are mainline's own"
     )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cpus", type=int, default=4, help="of the guest")
-    parser.add_argument("--jobs", type=int, help="compilers at once")
-    parser.add_argument("--out", type=Path, default=Path("build/smp"), help="a folder for each variant is made here")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random events")
+    parser.add_argument("--cpus", type=int, default=4, help="CPUs of the guest")
+    parser.add_argument("--jobs", type=int, help="compilers to run in parallel; default: one per CPU")
+    parser.add_argument("--out", type=Path, default=Path("build/smp"), help="parent of a folder for each variant")
     parser.add_argument("--record", action="store_true", help="add the outcome to smp/outcomes.json")
     arguments: argparse.Namespace = parser.parse_args()
     return arguments
 
 
 def _missing(report: dict[str, Any]) -> list[str]:
-    """Return the algorithms that no connection was seen to use."""
+    """Return the algorithms that no observed connection used."""
     names = [f"congestion control {name}" for name in CONTROLS] + [f"scheduler {name}" for name in SCHEDULERS]
     return [name for name in names if f"seen: {name}" not in report["done"]]
 
@@ -76,12 +76,12 @@ def main() -> int:
     known = len(found) - len(left)
     print(f"{known} known complaints of mainline's own, {len(left)} other complaints")
     if arguments.record:
-        what = {"variant": arguments.variant, "is_plain": arguments.plain, "seed": arguments.seed}
-        record(outcome_of(report, **what, complaints=[complaint.title for complaint in left], known=known))
+        options = {"variant": arguments.variant, "is_plain": arguments.plain, "seed": arguments.seed}
+        record(outcome_of(report, **options, complaints=[complaint.title for complaint in left], known=known))
     if missing := [] if arguments.plain else _missing(report):
-        print(f"smp: nothing was seen to use {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
+        print(f"smp: no connection used {', '.join(missing)}\n  hint: run longer", file=sys.stderr)
     if killed := report["processes killed"]:
-        hint = f"{out / CONSOLE} shows what each task was waiting for"
+        hint = f"{out / CONSOLE} shows where each task was waiting"
         print(f"smp: {killed} of the guest's processes did not end\n  hint: {hint}", file=sys.stderr)
     return 1 if left or missing or killed else 0
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Builds the kernel for QEMU: the source, patches and files of the lab kernel, for x86 and with other options.
+"""Builds the kernel for QEMU: the source, patches and files of the lab kernel, for x86 with other options.
 
     ~/.cache/mptcplab/smp/VERSION-VARIANT-KEY12/   bzImage, System.map, config
 
-The patches for User-Mode Linux alone (`*-um-*`) are left out. A variant is a file of `smp/config/`, laid over
-guest.config: `lockdep` or `kcsan`. A *plain* kernel has nothing of ours: a report on it
-is mainline's own.
+The patches that only concern User-Mode Linux (`*-um-*`) are left out. A variant is a file of `smp/config/` that adds
+to guest.config: `lockdep` or `kcsan`. A *plain* kernel has none of our code: a report on it is mainline's own.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TextIO
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
-from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.kernel.config import lost_options, parse_config
-from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, Inputs, load_inputs
+from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, KernelInputs, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
@@ -32,27 +31,27 @@ VARIANTS = ("lockdep", "kcsan")
 _CONFIG = Path(__file__).parent / "config"
 #: The kernel's objtool, which User-Mode Linux does not need.
 _LIBELF = Path("/usr/include/gelf.h")
-#: What KCSAN watches. All else runs at full speed, so that more of what matters is run and watched.
+#: The folders that KCSAN watches. All other code runs at full speed, so that more of the watched code is executed.
 WATCHED = ("net/mptcp", "net/ipv4", "net/ipv6", "net/core")
-#: Part of the key: raise it when what `build` does changes.
+#: Part of the key. Change it when the steps of `build` change.
 _RECIPE = "smp 1"
-#: Lines such as "  CC      net/mptcp/protocol.o" of a whole build; only the progress bar uses it.
+#: The number of lines such as "  CC      net/mptcp/protocol.o" in a full build; only the progress bar uses it.
 _EXPECTED_STEPS = 1150
 _MAKE = ("make", "ARCH=x86_64", "RUSTC=absent", "PAHOLE=absent")
 
 
-def inputs_of(variant: str, *, plain: bool = False) -> Inputs:
-    """Return everything of ours that goes into the kernel."""
+def inputs_of(variant: str, *, plain: bool = False) -> KernelInputs:
+    """Return the options, patches and files that this project adds to the kernel."""
     lab = load_inputs(DEFAULT_VERSION)
     fragment = "\n".join((_CONFIG / f"{name}.config").read_text() for name in ("guest", variant))
     patches = tuple(patch for patch in lab.patches if not PurePath(patch.name).match(MACHINE_PATCHES))
-    return Inputs(fragment, () if plain else patches, () if plain else lab.overlay)
+    return KernelInputs(fragment, () if plain else patches, () if plain else lab.overlay)
 
 
 @dataclass
 class _Build:
     source: Source
-    inputs: Inputs
+    inputs: KernelInputs
     jobs: int
     work: Path
     log: TextIO
@@ -67,7 +66,7 @@ class _Build:
         run_logged(command, cwd=self.tree, log=self.log, env=self.environment)
 
     def prepare(self) -> None:
-        """Unpack the source and put what is ours into it."""
+        """Unpack the source and add our patches and files."""
         self.progress.stage(f"unpacking {self.source.name}")
         unpack(self.source, self.tree, log=self.log, without=())
         apply_patches(self.inputs.patches, self.tree, work=self.work, log=self.log)
@@ -78,7 +77,7 @@ class _Build:
                 makefile.write("KCSAN_SANITIZE := y\n")
 
     def configure(self) -> None:
-        """Merge the options into x86's smallest configuration. :raises LabError: when it does not take one."""
+        """Merge the options into x86's smallest configuration. :raises LabError: if it does not accept one."""
         self.progress.stage("configuring")
         fragment = self.work / "smp.config"
         fragment.write_text(self.inputs.fragment)
@@ -88,7 +87,7 @@ class _Build:
         final = parse_config((self.tree / ".config").read_text())
         if lost := lost_options(parse_config(self.inputs.fragment), final):
             raise LabError(
-                f"this kernel does not take {', '.join(lost)}", hint="look for a dependency that smp/config misses"
+                f"this kernel does not accept {', '.join(lost)}", hint="look for a dependency that smp/config lacks"
             )
 
     def compile(self) -> None:
@@ -112,9 +111,9 @@ class _Build:
 
 
 def build(variant: str, progress: Reporter, *, plain: bool = False, jobs: int | None = None) -> Path:
-    """Return the image of the kernel, built unless it is cached.
+    """Return the image of the kernel, building it unless it is cached.
 
-    :raises MissingError: without tools or source. :raises LabError: when it does not build.
+    :raises MissingError: without tools or source. :raises LabError: if the build fails.
     """
     require_tools(TOOLS)
     if not _LIBELF.exists():
@@ -137,7 +136,7 @@ def build(variant: str, progress: Reporter, *, plain: bool = False, jobs: int | 
 
 
 def _make(job: _Build, entry: Path) -> None:
-    # From the environment, a Makefile's own assignment overrides it: see WATCHED.
+    # A Makefile's own assignment overrides the environment's: see WATCHED.
     job = replace(job, environment=build_environment(os.environ) | {"KCSAN_SANITIZE": "n"})
     try:
         job.prepare()
@@ -145,9 +144,9 @@ def _make(job: _Build, entry: Path) -> None:
         job.compile()
     except CommandError as error:
         raise LabError("the kernel's build failed", hint=f"the log is {job.log.name}\n{error.hint}") from error
-    made = job.work / "entry"
-    made.mkdir()
+    new = job.work / "entry"
+    new.mkdir()
     for file, name in (("arch/x86/boot/bzImage", "bzImage"), ("System.map", "System.map"), (".config", "config")):
-        shutil.copyfile(job.tree / file, made / name)
+        shutil.copyfile(job.tree / file, new / name)
     entry.parent.mkdir(parents=True, exist_ok=True)
-    made.rename(entry)
+    new.rename(entry)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine: QEMU emulates several CPUs, each in a thread of its own."""
+"""The machine: QEMU emulates several CPUs, each in a separate thread."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from smp.root import PYTHON, SEARCH_PATH, archive, files
 
 PACKAGES = {"qemu-system-x86_64": "qemu-system-x86", "ip": "iproute2", "tc": "iproute2", "python3": "python3"}
 CONSOLE, REPORT, ROOT = "console.txt", "report.json", "root.cpio"
-#: To boot, to end the last connections and to power off; on a busy machine with KCSAN that takes two minutes.
-_PATIENCE_S = 600.0
+#: Time to boot, to end the last connections and to power off; on a busy machine with KCSAN this takes two minutes.
+_EXTRA_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Machine:
     def command(self) -> list[str]:
         """The command line of QEMU."""
         guest = ["-IS", main.__file__, str(self.flow.parent), str(self.seed), f"{self.seconds:g}", *SEARCH_PATH]
-        # Its clock is that of this machine, which a busy one may stop and start at any time.
+        # The guest's clock is that of this machine, which may stop and continue QEMU at any time when busy.
         kernel = ["console=ttyS0", "tsc=reliable", "panic=-1", "oops=panic", f"rdinit={PYTHON}", "--", *guest]
         return [
             *("qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max"),
@@ -46,9 +46,9 @@ class Machine:
         ]
 
     def run(self) -> dict[str, Any]:
-        """Boot, wait for the end, and return what the guest reports of itself.
+        """Boot, wait for the end, and return the guest's report.
 
-        :raises MissingError: without QEMU. :raises LabError: when the machine did not come to its end by itself.
+        :raises MissingError: without QEMU. :raises LabError: if the machine does not power off by itself.
         """
         require_tools(PACKAGES)
         self.out.mkdir(parents=True, exist_ok=True)
@@ -61,12 +61,12 @@ class Machine:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    timeout=self.seconds + _PATIENCE_S,
+                    timeout=self.seconds + _EXTRA_S,
                     check=True,
                 )
             except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
                 hint = f"see {self.out / CONSOLE} and qemu.txt beside it"
-                raise LabError(f"the machine did not come to its end: {type(error).__name__}", hint=hint) from error
+                raise LabError(f"the machine did not power off: {type(error).__name__}", hint=hint) from error
         return self._report()
 
     def _report(self) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The outcomes of runs of ``python -m smp --record``: an entry each in outcomes.json, and the table of them."""
+"""The outcomes of ``python -m smp --record``: one entry each in outcomes.json, and the table of all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run. Counts of MPTCP connections and subflows are those that the client of the guest opened."""
+    """One run. The counts of MPTCP connections and subflows are those that the guest's client opened."""
 
     kernel: str
     variant: str
@@ -41,7 +41,7 @@ class Outcome:
     mptcp_connections: int
     joins: int
     changes: int
-    """Of congestion controls and schedulers, on sockets that sent."""
+    """Changes of congestion controls and schedulers on sockets that were sending."""
     complaints: dict[str, int]
     """The number of reports by title, without those that are mainline's own."""
     known: int
@@ -51,7 +51,7 @@ class Outcome:
 
     @property
     def row(self) -> str:
-        """Its row of the table."""
+        """The row of the table."""
         found = [f"{count} × `{title}`" for title, count in self.complaints.items()]
         found += [f"{self.stuck} programs did not end"] if self.stuck else []
         found += [f"{self.known} of mainline's, listed"] if self.known else []
@@ -72,7 +72,7 @@ class Outcome:
 def outcome_of(
     report: dict[str, Any], *, variant: str, is_plain: bool, seed: int, complaints: list[str], known: int
 ) -> Outcome:
-    """Make an entry of a run's report. ``complaints`` are titles, each as often as it was made."""
+    """Return the entry for a run's report. ``complaints`` has a title for each complaint."""
     done, client = report["done"], report["counters"]["client"]
     return Outcome(
         kernel=report["kernel"].partition("-")[0],
@@ -93,7 +93,7 @@ def outcome_of(
 
 
 def load(file: Path = FILE) -> list[Outcome]:
-    """Return all entries, the oldest first."""
+    """Return all entries, oldest first."""
     return [Outcome(**entry) for entry in json.loads(file.read_text())]
 
 
@@ -103,6 +103,6 @@ def record(outcome: Outcome, file: Path = FILE) -> None:
 
 
 def table() -> str:
-    """Return the table of the documentation."""
+    """Return the table for the documentation."""
     lines = [f"| {' | '.join(_HEAD)} |", "|" + " --- |" * len(_HEAD)]
     return "\n".join([*lines, *(outcome.row for outcome in load())]) + "\n"

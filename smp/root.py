@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The guest's files: an archive that the kernel unpacks into memory, of some programs of this machine and Python.
+"""The guest's files: an archive of programs of this machine and Python, which the kernel unpacks into memory.
 
-Nothing is shared with this machine while the guest runs: each access would wait for QEMU.
+The guest shares no files with this machine while it runs: each access would wait for QEMU.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from mptcplab.engine.tools import find_program
 
 _ROOT = Path(__file__).resolve().parents[1]
-#: Where the guest finds its modules.
+#: The guest's search path for modules.
 SEARCH_PATH = (str(_ROOT), str(_ROOT / "src"))
 PYTHON = "/usr/bin/python3"
 _PROGRAMS = ("ip", "tc", "ss", "nstat", "unshare", "sleep")
 _FOLDERS = ("/dev", "/proc", "/run", "/sys", "/tmp")
-#: Everything that a guest imports, and what Python imports by name.
+#: All modules that the guest imports, and those that Python imports by name.
 _IMPORTS = """
 import sys; sys.path[:0] = sys.argv[1:]
 import smp.guest.agent, smp.guest.main, smp.guest.talk, mptcplab.guest.system
@@ -32,7 +32,7 @@ print(*(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__",
 def files(flow: Path) -> list[str]:
     """Return the programs, their libraries, and Python with the modules that the guest imports.
 
-    :raises MissingError: for a program that this machine does not have.
+    :raises MissingError: for a program that this machine lacks.
     """
     programs = ["/bin/sh", PYTHON, str(flow), *(str(find_program(name)) for name in _PROGRAMS)]
     command = [PYTHON, "-IS", "-c", _IMPORTS, *SEARCH_PATH]
@@ -44,7 +44,7 @@ def files(flow: Path) -> list[str]:
 
 
 def archive(names: list[str]) -> bytes:
-    """Return an archive of the files `names`, and the folders that they and the guest need.
+    """Return an archive of the files `names` and of the folders that they and the guest need.
 
     The format is cpio's "newc" (Documentation/driver-api/early-userspace/buffer-format.rst of the kernel).
     """

@@ -30,7 +30,7 @@ Run = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Subject:
-    """One scenario: what is measured in a run, where it stands, and what is expected there."""
+    """One scenario: the value measured in a run, its place in the table, and the expected values."""
 
     name: str
     axis: str
@@ -38,7 +38,7 @@ class Subject:
     place: Callable[[Run], str]
     measure: Callable[[Run], float]
     theories: Callable[[str, str], tuple[float | None, float | None]]
-    """By place and control: in the fluid model, and by the equations with random losses."""
+    """By place and congestion control: the values of the fluid model, and of the equations with random losses."""
     level: float | None = None
 
 
@@ -51,12 +51,12 @@ def table_of(name: str, folder: Path) -> str:
 
 
 def dropped_at_random(folder: Path) -> str:
-    """Return the table of the shared bottleneck for results of the same with another queue, without a figure."""
+    """Return the table of the shared bottleneck for results with another queue, without a figure."""
     (subject,) = (subject for subject in SUBJECTS if subject.name == "rfc6356-shared-bottleneck")
     return _table(subject, _points(subject, _runs(folder))) + "\n"
 
 
-#: Of many-flows.toml, by protocol, scheduler and number of connections.
+#: Column titles for many-flows.toml, by protocol, scheduler and number of connections.
 _FOUR = {
     ("mptcp", "default", "1"): "four subflows, `default`",
     ("mptcp", "minrtt", "1"): "four subflows, `minrtt`",
@@ -66,7 +66,7 @@ _FOUR = {
 
 
 def many_flows(folder: Path) -> str:
-    """Return goodput in terms of a TCP flow's, of four subflows and of four flows beside such ones."""
+    """Return the goodput of four subflows and of four flows, as a multiple of a TCP flow's beside them."""
     keys = ("hosts.client.transport.protocol", "hosts.client.transport.scheduler", "workloads.mptcp.connections")
 
     def sender(run: Run) -> str:
@@ -77,7 +77,7 @@ def many_flows(folder: Path) -> str:
 
 
 def four_subflows(folder: Path) -> str:
-    """Return goodput in terms of a TCP flow's and what was dropped, of four subflows by scheduler and kernel."""
+    """Return the goodput of four subflows as a multiple of a TCP flow's, and the number of runs with drops."""
 
     def sender(run: Run) -> str:
         fix = ", with the fix" if setting(run, "kernel").endswith("-window") else ""
@@ -112,24 +112,24 @@ def _runs(folder: Path) -> list[Run]:
 
 
 def control(run: Run) -> str:
-    """The congestion control that the run is about."""
+    """Return the congestion control of the run."""
     row = next(iter(run.values()))
     return next(str(value) for key, value in row.items() if _CONTROL.search(key))
 
 
 def setting(run: Run, key: str) -> str:
-    """A swept key, as written in the scenario."""
+    """Return the value of a swept key, as written in the scenario."""
     return str(next(iter(run.values()))[key])
 
 
 def is_tcp(run: Run) -> bool:
-    """Whether it is a run for comparison, in which the users of MPTCP use TCP."""
+    """Return whether the run is a reference, in which the users of MPTCP use TCP."""
     row = next(iter(run.values()))
     return any(value == "tcp" for key, value in row.items() if key.endswith("transport.protocol"))
 
 
 def goodput(run: Run, workload: str) -> float:
-    """Mbit/s of all connections of a workload."""
+    """Return the goodput of all connections of a workload, in Mbit/s."""
     return float(run[workload]["goodput_mbps"])
 
 
@@ -153,7 +153,7 @@ _REFERENCE = {
 
 
 def _with_reference(runs: Sequence[Run]) -> list[Run]:
-    """Runs with MPTCP; each has the rows of the run with TCP of the same seed and point as well, under ``tcp NAME``."""
+    """Return the MPTCP runs, each with the rows of the TCP run of the same seed and point added as ``tcp NAME``."""
 
     def other_settings(run: Run) -> tuple[Any, ...]:
         row = next(iter(run.values()))
@@ -167,8 +167,8 @@ def _with_reference(runs: Sequence[Run]) -> list[Run]:
     ]
 
 
-def _line2(run: Run) -> str:
-    loss, delay = setting(run, "links.line2.forward.loss"), setting(run, "links.line2.delay")
+def _link2(run: Run) -> str:
+    loss, delay = setting(run, "links.link2.forward.loss"), setting(run, "links.link2.delay")
     return f"{loss}, {2 * int(delay.split()[0])} ms"
 
 
@@ -195,9 +195,9 @@ def _left(run: Run) -> float:
 SUBJECTS = (
     Subject(
         "rfc6356-best-path",
-        "loss and round-trip time of line2 (line1: 0.2 %, 40 ms)",
-        "goodput / that of TCP on line1",
-        _line2,
+        "loss and round-trip time of link2 (link1: 0.2 %, 40 ms)",
+        "goodput / that of TCP on link1",
+        _link2,
         lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
         expected.best_path,
         1.0,
@@ -206,15 +206,15 @@ SUBJECTS = (
         "rfc6356-shared-bottleneck",
         "subflows beside TCP flows",
         "goodput / that of a TCP flow",
-        lambda run: f"{setting(run, 'topology.lines')} beside {setting(run, 'workloads.tcp.connections')}",
+        lambda run: f"{setting(run, 'topology.paths')} beside {setting(run, 'workloads.tcp.connections')}",
         lambda run: goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"),
         expected.shared_bottleneck,
         1.0,
     ),
     Subject(
         "rfc6356-congested-path",
-        "TCP flows on line2 (on line1: 1)",
-        "share of MPTCP's data on line2",
+        "TCP flows on link2 (on link1: 1)",
+        "share of MPTCP's data on link2",
         lambda run: setting(run, "workloads.tcp2.connections"),
         lambda run: _share(run, "access2"),
         expected.congested_path,

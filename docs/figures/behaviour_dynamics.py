@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/behaviour-dynamics.md, from the recordings of its four scenarios: ``make docs``.
+"""Tables and figures of docs/behaviour-dynamics.md, from recordings; ``make docs`` writes them.
 
 Means are over seeds, with 95 % intervals (Student's t).
 """
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 from docs.beyond_window import dropped
+from docs.figures.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from docs.figures.window import KERNEL
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from mptcplab.metrics.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from mptcplab.recording.record import Recording
 from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results
@@ -27,20 +27,20 @@ IMAGES = Path(__file__).resolve().parents[1] / "images"
 CONTROLS = ("reno", "lia", "olia", "balia", "wvegas")
 COLOUR = dict(zip(CONTROLS, (COLOURS[4], COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]), strict=True))
 Row = tuple[str, ...]
-#: By settings: the recordings of all seeds.
+#: The recordings of all seeds, by settings.
 Points = dict[tuple[str, ...], list[Recording]]
 
 
 def points(results: Results) -> Points:
-    """The runs of each point of the sweep."""
+    """Return the runs of each point of the sweep."""
     found: Points = {}
     for run in results.recorded:
         found.setdefault(tuple(run.settings.values()), []).append(run.recording)
     return found
 
 
-def said(values: Iterable[float], digits: int = 1) -> str:
-    """Mean and half width; nothing if there is no number in one of them."""
+def mean_text(values: Iterable[float], digits: int = 1) -> str:
+    """Return mean and half width as text, or ``-`` if a value is not a number."""
     numbers = list(values)
     if any(map(math.isnan, numbers)):
         return "-"
@@ -49,39 +49,39 @@ def said(values: Iterable[float], digits: int = 1) -> str:
 
 
 def table(head: Row, rows: Sequence[Row]) -> str:
-    """Markdown."""
+    """Return a Markdown table."""
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---",) * len(head), *rows)) + "\n"
 
 
-#: Of balia-responsiveness: when the TCP flows come, when they have no more to send, and what counts as settled.
+#: Of balia-responsiveness: start of the TCP flows, end of their writing, and intervals in which rates have settled.
 JOIN_S, LEAVE_S = 20, 50
 BEFORE, SHARED, END_S = (10, 20), (35, 50), 250
-LINE1, LINE2 = "access1>line1", "access2>exit"
+PATH1, PATH2 = "access1>link1", "access2>exit"
 
 
 def moves(recording: Recording) -> dict[str, float]:
-    """One run of balia-responsiveness: times in s, rates in Mbit/s."""
+    """Return the values of one run of balia-responsiveness: times in s, rates in Mbit/s."""
     rates = path_rates(recording, "multipath")
-    before, shared = (rates.mean(LINE2, *stretch) for stretch in (BEFORE, SHARED))
+    before, shared = (rates.mean(PATH2, *stretch) for stretch in (BEFORE, SHARED))
     tcp = path_rates(recording, "tcp").mean("access3>exit2", *SHARED)
-    away = rates.until(LINE2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
-    back = rates.until(LINE2, LEAVE_S, 0.9 * before)
+    away = rates.until(PATH2, JOIN_S, shared + 0.1 * (before - shared), falling=True)
+    back = rates.until(PATH2, LEAVE_S, 0.9 * before)
     if away is None or back is None:
-        raise ValueError(f"{recording.folder} ends before the rate of line2 is what it was")
-    found = {"away": away, "line1": rates.mean(LINE1, *SHARED) / 1e6, "line2": shared / 1e6}
+        raise ValueError(f"{recording.folder} ends before the rate of link2 has recovered")
+    found = {"away": away, "link1": rates.mean(PATH1, *SHARED) / 1e6, "link2": shared / 1e6}
     return found | {"tcp": tcp / 4e6, "back": back, "grown": growth_s(recording)}
 
 
-#: Windows in segments, between which the growth of a freed path is timed: what is left at most, and what fills it.
+#: Windows in segments between which the growth of a freed path is timed: the largest remainder, and a full path.
 SMALL, FULL = 5, 30
 
 
 def growth_s(recording: Recording) -> float:
-    """Time that the window of line2 takes from the last sample with at most :data:`SMALL` to the first with FULL.
+    """Return the time from the last sample of link2's window of at most :data:`SMALL` to the first of :data:`FULL`.
 
-    Counted after :data:`LEAVE_S`; not a number if it was not that small then.
+    It counts after :data:`LEAVE_S`, and is NaN if the window was not that small then.
     """
-    times, windows = path_windows(recording, "multipath", LINE2)
+    times, windows = path_windows(recording, "multipath", PATH2)
     later = times >= LEAVE_S
     times, windows = times[later], windows[later]
     full = np.flatnonzero(windows >= FULL)
@@ -90,45 +90,45 @@ def growth_s(recording: Recording) -> float:
 
 
 def backlog(folder: Path) -> str:
-    """Return the rate of MPTCP on line1, which is its own, before and after TCP flows have appeared on line2.
+    """Return the rate of MPTCP on link1, which is its own, before and after TCP flows appear on link2.
 
-    A second table has the kernel as a further setting. Segments that were dropped beyond the connection's window stand
-    there one number per run, in the order of the seeds.
+    A second table has the kernel as a further setting. Segments dropped beyond the connection's window are shown as one
+    number per run, in the order of the seeds.
     """
     rows = []
     for (_, scheduler, *kernel), recordings in points(open_results(folder)).items():
         runs = [path_rates(recording, "multipath") for recording in recordings]
-        before = said((rates.mean(LINE1, *BEFORE) / 1e6 for rates in runs), 2)
-        after = said((rates.mean(LINE1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
-        least = said((float(rates.by_path[LINE1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
+        before = mean_text((rates.mean(PATH1, *BEFORE) / 1e6 for rates in runs), 2)
+        after = mean_text((rates.mean(PATH1, JOIN_S, JOIN_S + 10) / 1e6 for rates in runs), 2)
+        slowest = mean_text((float(rates.by_path[PATH1][JOIN_S:LEAVE_S].min()) / 1e6 for rates in runs), 2)
         drops = ", ".join(str(dropped(recording.folder)) for recording in recordings)
         name = f"`{scheduler}`" + "".join(KERNEL[one] for one in kernel)
-        rows.append((name, before, after, least, drops, str(len(runs))))
+        rows.append((name, before, after, slowest, drops, str(len(runs))))
     head = ("scheduler", "before", "the first 10 s beside TCP flows", "slowest second beside them", "dropped", "n")
     return table(head, rows)
 
 
 def responsiveness(found: Points, axes: Axes) -> str:
-    """Rate of the second line over time, mean over seeds."""
+    """Draw the rate on link2 over time, as a mean over seeds, and return the table of times and rates."""
     rows = []
     for (control,), recordings in found.items():
         runs = [moves(recording) for recording in recordings]
-        cells = [said((run[key] for run in runs), digits) for key, digits in
-                 (("away", 1), ("line2", 2), ("tcp", 2), ("line1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
+        cells = [mean_text((run[key] for run in runs), digits) for key, digits in
+                 (("away", 1), ("link2", 2), ("tcp", 2), ("link1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
         rows.append((control, *cells, str(len(runs))))
-        curves = [path_rates(recording, "multipath").by_path[LINE2][:END_S] / 1e6 for recording in recordings]
+        curves = [path_rates(recording, "multipath").by_path[PATH2][:END_S] / 1e6 for recording in recordings]
         for curve in curves:
             axes.plot(np.arange(len(curve)) + 0.5, curve, color=COLOUR[control], linewidth=0.5, alpha=0.3)
         axes.plot(np.arange(END_S) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
     axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
-    axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this line", fontsize=9)
-    axes.set(xlabel="time (s)", ylabel="MPTCP on line2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
-    head = ("control", "moved away after (s)", "line2 then (Mbit/s)", "each TCP flow (Mbit/s)",
-            "line1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
+    axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this path", fontsize=9)
+    axes.set(xlabel="time (s)", ylabel="MPTCP on link2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
+    head = ("congestion control", "moved away after (s)", "link2 then (Mbit/s)", "each TCP flow (Mbit/s)",
+            "link1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
 
 
-#: Of balia-friendliness in Mbit/s, by tests/unit/coupled/fluid.py: MPTCP on both lines, a TCP flow on both lines.
+#: Of balia-friendliness in Mbit/s, by tests/unit/coupled/fluid.py: MPTCP on both paths, a TCP flow on both paths.
 FLUID = {
     "reno": (4.70, 3.13, 4.70, 3.13),
     "lia": (3.82, 1.78, 5.58, 3.82),
@@ -138,17 +138,17 @@ FLUID = {
 
 
 def friendliness(found: Points, axes: Axes) -> str:
-    """Rates of everybody from 30 s to 115 s."""
+    """Draw and return the rates of all connections from 30 s to 115 s."""
     stretch, rows, bars = (30, 115), [], []
     for (control,), recordings in found.items():
         own = [path_rates(recording, "multipath") for recording in recordings]
         first = [path_rates(recording, "tcp1").mean("access3>exit3", *stretch) / 1e6 for recording in recordings]
         second = [path_rates(recording, "tcp2").mean("access4>exit4", *stretch) / 2e6 for recording in recordings]
-        lines = [[rates.mean(path, *stretch) / 1e6 for rates in own] for path in ("access1>exit1", "access2>exit2")]
-        total = [one + two for one, two in zip(*lines, strict=True)]
-        rows.append((control, *(said(values, 2) for values in (*lines, total, first, second)), str(len(own))))
-        bars.append([mean_interval(values) for values in (*lines, first, second)])
-    names = ("MPTCP on line1", "MPTCP on line2", "TCP flow on line1", "each TCP flow on line2")
+        by_path = [[rates.mean(path, *stretch) / 1e6 for rates in own] for path in ("access1>exit1", "access2>exit2")]
+        total = [one + two for one, two in zip(*by_path, strict=True)]
+        rows.append((control, *(mean_text(values, 2) for values in (*by_path, total, first, second)), str(len(own))))
+        bars.append([mean_interval(values) for values in (*by_path, first, second)])
+    names = ("MPTCP on link1", "MPTCP on link2", "TCP flow on link1", "each TCP flow on link2")
     for place, (name, heights) in enumerate(zip(names, zip(*bars, strict=True), strict=True)):
         at = np.arange(len(bars)) + 0.2 * (place - 1.5)
         means, errors = [bar.mean for bar in heights], [bar.half_width or 0 for bar in heights]
@@ -157,74 +157,84 @@ def friendliness(found: Points, axes: Axes) -> str:
         axes.hlines(fluid, at - 0.09, at + 0.09, color="black", label="fluid model" if place == 3 else "")
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="payload (Mbit/s)")
-    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2", "n")
+    head = (
+        "congestion control",
+        "MPTCP on link1",
+        "MPTCP on link2",
+        "MPTCP in all",
+        "TCP on link1",
+        "each TCP on link2",
+        "n",
+    )
     return table(head, rows)
 
 
 def queue(found: Points, axes: Axes) -> str:
-    """Packets that wait, from 10 s to 30 s, by number of paths."""
+    """Draw and return the waiting packets, from 10 s to 30 s, by number of paths."""
     rows: list[Row] = []
     curves: dict[str, list[tuple[int, float]]] = {}
     for (control, more), recordings in found.items():
         runs = [path_waiting(recording, "multipath", 10, 30) for recording in recordings]
         packets = [sum(path.packets for path in run.values()) for run in runs]
         delay = [1e3 * float(np.mean([path.delay_s for path in run.values()])) for run in runs]
-        rows.append((control, str(int(more) + 1), said(packets), said(delay), str(len(runs))))
+        rows.append((control, str(int(more) + 1), mean_text(packets), mean_text(delay), str(len(runs))))
         curves.setdefault(control, []).append((int(more) + 1, float(np.mean(packets))))
     for control, curve in curves.items():
         axes.plot(*zip(*curve, strict=True), marker="o", color=COLOUR[control], label=control)
     axes.axhline(10, color="0.5", linewidth=0.8, linestyle="--")
     axes.set(xlabel="paths", ylabel="packets waiting, all paths", yscale="log", xticks=[1, 2, 4], ylim=(5, 400))
-    return table(("control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
+    return table(("congestion control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
 
 
-#: Of wvegas-equal-congestion: when MPTCP and the TCP flow have settled beside each other.
+#: Of wvegas-equal-congestion: the interval in which MPTCP and the TCP flow have settled.
 BESIDE = (60, 100)
 
 
 def _beside(recordings: Sequence[Recording]) -> tuple[str, str]:
-    """Rates in Mbit/s of MPTCP on both lines together, and of the TCP flow beside it."""
+    """Return the rates in Mbit/s of MPTCP on both paths together, and of the TCP flow beside it."""
     own = [path_rates(recording, "multipath") for recording in recordings]
     tcp = [path_rates(recording, "tcp").mean("access3>exit2", *BESIDE) / 1e6 for recording in recordings]
-    return said(((rates.mean(LINE1, *BESIDE) + rates.mean(LINE2, *BESIDE)) / 1e6 for rates in own), 2), said(tcp, 2)
+    return mean_text(((rates.mean(PATH1, *BESIDE) + rates.mean(PATH2, *BESIDE)) / 1e6 for rates in own), 2), mean_text(
+        tcp, 2
+    )
 
 
 def equal(found: Points, axes: Axes) -> str:
-    """Queueing delay of both lines, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
+    """Draw and return both paths' queueing delay, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
     rows = []
     for place, ((control,), recordings) in enumerate(found.items()):
         cells = []
         for stretch in ((15, 40), BESIDE):
             runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
-            delays = [[1e3 * run[path].delay_s for run in runs] for path in (LINE1, LINE2)]
-            cells += [said(values) for values in delays]
-            for line, values in enumerate(delays):
-                at = place + 0.2 * (line + 2 * (stretch[0] > 40) - 1.5)
-                label = f"line{line + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
+            delays = [[1e3 * run[path].delay_s for run in runs] for path in (PATH1, PATH2)]
+            cells += [mean_text(values) for values in delays]
+            for path, values in enumerate(delays):
+                at = place + 0.2 * (path + 2 * (stretch[0] > 40) - 1.5)
+                label = f"link{path + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
                 bar = mean_interval(values)
-                colour = COLOURS[line + 2 * (stretch[0] > 40)]
+                colour = COLOURS[path + 2 * (stretch[0] > 40)]
                 axes.bar(at, bar.mean, 0.19, yerr=bar.half_width, color=colour, label=label, error_kw={"linewidth": 1})
         rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
     axes.set_xticks(range(len(found)), [control for (control,) in found])
     axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
-    head = ("control", "line1 alone (ms)", "line2 alone (ms)", "line1 shared (ms)", "line2 shared (ms)",
+    head = ("congestion control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
 
 
 def latecomer(folder: Path) -> str:
-    """Return delays, shares and the TCP flow's least round-trip time, by when the TCP flow came; from 60 s to 100 s."""
+    """Return delays, shares and the TCP flow's smallest round-trip time, by the flow's start; from 60 s to 100 s."""
     rows = []
     for (_, start, _), recordings in points(open_results(folder)).items():
         waiting = [path_waiting(recording, "multipath", *BESIDE) for recording in recordings]
-        least = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
-        delays = (said(1e3 * run[path].delay_s for run in waiting) for path in (LINE1, LINE2))
-        rows.append((start, said(least), *delays, *_beside(recordings), str(len(recordings))))
+        smallest = [path_base_s(recording, "tcp") * 1e3 for recording in recordings]
+        delays = (mean_text(1e3 * run[path].delay_s for run in waiting) for path in (PATH1, PATH2))
+        rows.append((start, mean_text(smallest), *delays, *_beside(recordings), str(len(recordings))))
     head = (
         "TCP flow from",
-        "its least RTT (ms)",
-        "line1 (ms)",
-        "line2 (ms)",
+        "its min RTT (ms)",
+        "link1 (ms)",
+        "link2 (ms)",
         "MPTCP (Mbit/s)",
         "TCP flow (Mbit/s)",
         "n",
@@ -259,8 +269,15 @@ def table_of(name: str, folder: Path) -> str:
 
 
 def friendliness_expected() -> str:
-    """What the fluid model says of balia-friendliness."""
-    head = ("control", "MPTCP on line1", "MPTCP on line2", "MPTCP in all", "TCP on line1", "each TCP on line2")
+    """Return the fluid model's table for balia-friendliness."""
+    head = (
+        "congestion control",
+        "MPTCP on link1",
+        "MPTCP on link2",
+        "MPTCP in all",
+        "TCP on link1",
+        "each TCP on link2",
+    )
     rows = [
         (control, *(f"{value:.2f}" for value in (first, second, first + second, alone, shared)))
         for control, (first, second, alone, shared) in FLUID.items()

@@ -42,7 +42,7 @@ def counts_of(folder: Path) -> str:
 
 
 def with_fix(folder: Path) -> str:
-    """Return goodput in Mbit/s on mainline, and with the fix of the connection's window."""
+    """Return goodput in Mbit/s on mainline and with the fix of the connection's window."""
     return grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender_on_kernel, {"": grid.value()}).table_of(
         folder
     )
@@ -53,7 +53,7 @@ def _sender_on_kernel(row: ResultRow) -> str:
 
 
 def _sender(row: ResultRow) -> str:
-    """TCP, or the scheduler with the mechanisms that are on."""
+    """Return ``TCP``, or the scheduler with the active mechanisms."""
     if row.settings["transport.protocol"] == "tcp":
         return "TCP"
     mode = _MODES[grid.number_in(row.settings.get("transport.sysctl", ""))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of docs/captures.md about what capturing changes: the same seeds with four captures and without."""
+"""The table of docs/captures.md about the effect of capturing: the same seeds with four captures and without."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 from mptcplab.stats import mean_interval
 
 _CASES = {
-    "20 and 5 Mbit/s, 0.5 % loss on one line": ("20 Mbit/s", "5 Mbit/s", "0.5 %"),
-    "two lines of 100 Mbit/s, no loss": ("100 Mbit/s", "100 Mbit/s", "0 %"),
-    "two lines of 100 Mbit/s, 0.5 % loss on one": ("100 Mbit/s", "100 Mbit/s", "0.5 %"),
+    "20 and 5 Mbit/s, 0.5 % loss on one path": ("20 Mbit/s", "5 Mbit/s", "0.5 %"),
+    "two paths of 100 Mbit/s, no loss": ("100 Mbit/s", "100 Mbit/s", "0 %"),
+    "two paths of 100 Mbit/s, 0.5 % loss on one": ("100 Mbit/s", "100 Mbit/s", "0.5 %"),
 }
 _SCENARIO = """
-title = "What capturing changes"
+title = "Effect of capturing"
 repeats = 6
-topology = {{ preset = "disjoint-lines" }}
-links.line1 = {{ rate = "{first}", delay = "10 ms" }}
-links.line2 = {{ rate = "{second}", delay = "20 ms", loss = "{loss}" }}
+topology = {{ preset = "disjoint-paths" }}
+links.link1 = {{ rate = "{first}", delay = "10 ms" }}
+links.link2 = {{ rate = "{second}", delay = "20 ms", loss = "{loss}" }}
 workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "10 s" }}
 """
 _CAPTURES = 'record.captures=[{ node = "client" }, { node = "server" }]'
 
 
 def table_of(work: Path) -> str:
-    """Differences of goodput in percent, and how much seeds differ among themselves."""
+    """Return the differences of goodput in percent, and those among seeds."""
     lines = ["| scenario | largest difference of one run | mean difference | seeds among themselves |"]
     lines.append("| --- | --- | --- | --- |")
     for number, (name, (first, second, loss)) in enumerate(_CASES.items(), start=1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of docs/add-a-congestion-control.md: what coupled.h offers, from the comments at the definitions."""
+"""The table of docs/add-a-congestion-control.md: the functions of coupled.h, from the comments at their definitions."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _DECLARED = re.compile(r"^(?!static)[a-z][\w ]*[ *](coupled_\w+)\(", re.MULTILIN
 
 
 def files() -> tuple[Path, ...]:
-    """The header and the files that define what it declares."""
+    """Return the header and the files that define its functions."""
     return (HEADER, *sorted(FOLDER.glob("coupled*.c")))
 
 
 def declared() -> list[str]:
-    """Functions that coupled.h declares, in its order."""
+    """Return the functions that coupled.h declares, in its order."""
     return _DECLARED.findall(HEADER.read_text())
 
 
 def table_of(_: Path) -> str:
-    """A row for each function: its name, and the first line of its comment with what it returns."""
+    """Return a row for each function: its name, the first line of its comment, and its return value."""
     sources = "\n".join(file.read_text() for file in files()[1:])
     rows = [f"| `{name}` | {_comment(name, sources)} |" for name in declared()]
     return "\n".join(["| function | what it does |", "| --- | --- |", *rows]) + "\n"

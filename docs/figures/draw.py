@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Figures of the pages: measured points with their intervals, and what is expected there; curves over a quantity."""
+"""Figures of the pages: measured points with their intervals and expected values; curves over a quantity."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mptcplab.stats import Interval
 
 _MARKERS = ("o", "s", "D", "^", "v")
 _CURVE_MARKERS = ("", "o", "s", "D", "^", "v", "P", "X")
-#: A control has the same colour and marker in all figures.
+#: A congestion control has the same colour and marker in all figures.
 _NAMES = ("uncoupled Reno", "LIA", "OLIA", "BALIA", "TCP")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A measured value at a place of the horizontal axis, and what theory expects: None where it says nothing."""
+    """A measured value at a place of the horizontal axis, and the values that theory expects, or None."""
 
     place: str
     name: str
@@ -35,7 +35,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chart:
-    """What is drawn. ``level`` is a line across: the goal."""
+    """The content of a figure. ``level`` is a horizontal line: the goal."""
 
     axis: str
     value: str
@@ -62,7 +62,7 @@ def draw(chart: Chart, file: Path) -> None:
 
 @dataclass(frozen=True)
 class Curve:
-    """Measured values over a quantity. One that is called TCP is dashed."""
+    """Measured values over a quantity. A curve named TCP is dashed."""
 
     name: str
     points: tuple[tuple[float, Interval], ...]
@@ -100,7 +100,7 @@ def draw_curves(curves: Sequence[Curve], axes_names: tuple[str, str], file: Path
 def _save(drawing: Figure, file: Path) -> None:
     drawing.savefig(file, metadata={"Date": None})
     plt.close(drawing)
-    # matplotlib leaves blanks at the ends of lines, which git complains of.
+    # matplotlib leaves blanks at the ends of lines, about which git complains.
     file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
 
 

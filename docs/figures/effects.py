@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tables of docs/machine.md: what the timers' frequency and other settings of a machine change.
+"""Tables of docs/machine.md: the effects of the timers' frequency and of other settings of a machine.
 
-Runs that are recorded already are not made again. Every case is a scenario of this repository in
-a short form: less time, one row, few seeds. So the tables show the direction and the rough size of an effect; no study
-is judged by them.
+Recorded runs are not repeated. Every case is a short form of a scenario of this repository: less time, one row, few
+seeds. So the tables show the direction and the rough size of an effect; no study is judged by them.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from pathlib import Path
 
 from docs.making.pages import table_of as markdown
 
+from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.cli.common import default_jobs
-from mptcplab.engine.lab import Lab, Stop, prepare_engines
-from mptcplab.kernel.build import build_kernel
-from mptcplab.metrics.measure import Measured
+from mptcplab.kernel.build import BuildOptions, build_kernel
+from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study.load import select
@@ -27,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 
-Rows = Mapping[str, Measured]
+Rows = Mapping[str, WorkloadMeasurement]
 Value = Callable[[Rows], float]
 Variants = Mapping[str, tuple[str, ...]]
 """Settings by the title of their column."""
@@ -51,27 +50,27 @@ class Case:
 
 
 def goodput(workload: str) -> Value:
-    """Return what measures the goodput of ``workload`` in Mbit/s."""
+    """Return a function for the goodput of ``workload`` in Mbit/s."""
     return lambda rows: rows[workload].goodput_bps / 1e6
 
 
 def duration(workload: str) -> Value:
-    """Return what measures how long ``workload`` took, in s."""
-    return lambda rows: rows[workload].duration_s
+    """Return a function for the duration of ``workload`` in s."""
+    return lambda rows: rows[workload].metrics["duration_s"]
 
 
-def figure(workload: str, name: str) -> Value:
-    """Return what measures one of :data:`mptcplab.metrics.figures.FIGURES`."""
-    return lambda rows: rows[workload].figures[name]
+def metric(workload: str, name: str) -> Value:
+    """Return a function for one of :data:`mptcplab.metrics.registry.METRICS`."""
+    return lambda rows: rows[workload].metrics[name]
 
 
 def ratio(workload: str, other: str, *, flows: int = 1) -> Value:
-    """Return what measures the goodput of ``workload`` in terms of one of the ``flows`` of ``other``."""
+    """Return a function for the goodput of ``workload`` as a multiple of that of one of the ``flows`` of ``other``."""
     return lambda rows: rows[workload].goodput_bps / (rows[other].goodput_bps / flows)
 
 
 def share(workload: str, link: str) -> Value:
-    """Return what measures the part of the data of ``workload`` whose subflow begins with ``link``."""
+    """Return a function for the part of the data of ``workload`` on subflows that begin with ``link``."""
     return lambda rows: sum(
         part for path, part in rows[workload].sockets.shares.items() if path.split(">")[0].strip() == link
     )
@@ -101,9 +100,9 @@ def _subramani(loss: str, protocol: str) -> Case:
     )
 
 
-def _ito(way: str, column: str, *settings: str) -> Case:
+def _ito(connection: str, column: str, *settings: str) -> Case:
     return Case(
-        f"Ito, Table 3 (RTT 290 and 240 ms): {way}, 0.5 % loss",
+        f"Ito, Table 3 (RTT 290 and 240 ms): {connection}, 0.5 % loss",
         "Mbit/s",
         STUDIES / "ito2016" / "table-3.toml",
         ("links.line*.loss=0.5 %", *settings),
@@ -121,8 +120,8 @@ def _best_path(title: str, protocol: str, control: str) -> Case:
         (
             f"transport.protocol={protocol}",
             f"transport.congestion_control={control}",
-            "links.line2.forward.loss=0.2 %",
-            "links.line2.delay=20 ms",
+            "links.link2.forward.loss=0.2 %",
+            "links.link2.delay=20 ms",
             "workloads.bulk.duration=40 s",
         ),
         goodput("bulk"),
@@ -131,7 +130,7 @@ def _best_path(title: str, protocol: str, control: str) -> Case:
 
 def _unequal(scheduler: str) -> Case:
     return Case(
-        f"lines of 20 and 2 Mbit/s, 192 KiB of receive buffer: {scheduler}",
+        f"paths of 20 and 2 Mbit/s, 192 KiB of receive buffer: {scheduler}",
         "Mbit/s",
         EXAMPLES / "behaviour" / "unequal-paths.toml",
         (
@@ -168,22 +167,22 @@ OF_HZ = (
         EXAMPLES / "behaviour" / "rfc6356-shared-bottleneck.toml",
         (
             "workloads.tcp.connections=1",
-            "topology.lines=2",
+            "topology.paths=2",
             "hosts.client.transport.congestion_control=lia",
         ),
         ratio("mptcp", "tcp"),
     ),
     Case(
-        "congested path, 4 TCP flows on line2: OLIA's share there",
-        "part",
+        "congested path, 4 TCP flows on link2: OLIA's share on link2",
+        "fraction",
         EXAMPLES / "behaviour" / "rfc6356-congested-path.toml",
         ("workloads.tcp2.connections=4", "hosts.client.transport.congestion_control=olia"),
         share("mptcp", "access2"),
     ),
     *(_unequal(scheduler) for scheduler in ("default", "minrtt", "blest")),
     Case(
-        "one and two TCP flows on the two lines: BALIA's share on line2",
-        "part",
+        "one and two TCP flows on the two paths: BALIA's share on link2",
+        "fraction",
         EXAMPLES / "behaviour" / "balia-friendliness.toml",
         ("transport.congestion_control=balia",),
         share("multipath", "access2"),
@@ -205,7 +204,7 @@ _QUEUES: Variants = {
     "tail drop, 1000 packets": ("links.access1.discipline=tail-drop",),
     "fq_codel": ("links.access1.discipline=fq_codel",),
 }
-#: Of one setting each: the case, the lab's value, and that of a usual machine with Debian.
+#: The case of each setting, with the lab's value and that of a usual machine with Debian.
 OF_SETTINGS: Sequence[tuple[Case, Variants]] = (
     (Case("1 Gbit/s, RTT 100 ms: TCP", "Mbit/s", _LONG, ("transport.protocol=tcp",), goodput("bulk")), _BUFFERS),
     (
@@ -214,7 +213,7 @@ OF_SETTINGS: Sequence[tuple[Case, Variants]] = (
     ),
     (Case("10 MB, 0.1 % loss: duration", "s", _AGAIN, (), duration("second"), repeats=5), _METRICS),
     (Case("20 Mbit/s at the sender: TCP beside a call", "Mbit/s", _OWN, (), goodput("bulk")), _QUEUES),
-    (Case("the same: mean delay of the call's packets", "ms", _OWN, (), figure("call", "delay_mean_ms")), _QUEUES),
+    (Case("the same: mean delay of the call's packets", "ms", _OWN, (), metric("call", "delay_mean_ms")), _QUEUES),
 )
 
 
@@ -234,9 +233,9 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
 
 
 def table_of_hz(work: Path) -> str:
-    """Return the table of cases by the timers' frequency, on kernels built for it. Runs are kept in ``work``."""
+    """Return the table of cases by the timers' frequency, on kernels built for it. ``work`` keeps the runs."""
     for hz in _FREQUENCIES:
-        build_kernel(hz=hz)
+        build_kernel(options=BuildOptions(hz=hz))
     body = []
     for case in OF_HZ:
         cells = [_cell(measure(case, settings, work / _FOLDER)) for settings in HZ.values()]

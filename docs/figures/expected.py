@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is expected at each point of docs/behaviour.md: by the fluid model, and by the equations with random losses."""
+"""Expected values of docs/behaviour.md, by the fluid model and by the equations with random losses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _rates(kinds: Sequence[Users], capacities: Mapping[str, float]) -> tuple[Rat
 
 @cache
 def best_path(place: str, control: str) -> Pair:
-    """Goodput in terms of TCP's on line1."""
+    """Return the goodput as a multiple of TCP's on link1."""
     if control not in ALGORITHMS:
         return None, None
     loss, rtt_ms = (float(part.split()[0]) for part in place.split(","))
@@ -43,7 +43,7 @@ def best_path(place: str, control: str) -> Pair:
 
 @cache
 def shared_bottleneck(place: str, control: str) -> Pair:
-    """Goodput in terms of a TCP flow's."""
+    """Return the goodput as a multiple of a TCP flow's."""
     if control not in ALGORITHMS:
         return None, None
     subflows, beside = (int(number) for number in place.split(" beside "))
@@ -55,28 +55,28 @@ def shared_bottleneck(place: str, control: str) -> Pair:
 
 @cache
 def congested_path(place: str, control: str) -> Pair:
-    """Share of line2."""
+    """Return the share of link2."""
     if control not in ALGORITHMS:
         return None, None
     kinds = (
-        Users(1, ALGORITHMS[control], (path("line1"), path("line2"))),
-        Users(1, "uncoupled", (path("line1"),)),
-        Users(int(place), "uncoupled", (path("line2"),)),
+        Users(1, ALGORITHMS[control], (path("link1"), path("link2"))),
+        Users(1, "uncoupled", (path("link1"),)),
+        Users(int(place), "uncoupled", (path("link2"),)),
     )
-    found = _rates(kinds, {"line1": 10, "line2": 10})
+    found = _rates(kinds, {"link1": 10, "link2": 10})
     shares = [None if rates is None else rates[0][1] / sum(rates[0]) for rates in found]
     return shares[0], shares[1]
 
 
 @cache
 def scenario_a(place: str, control: str) -> Pair:
-    """TCP users' part of their access point."""
+    """Return the TCP users' part of their access point's rate."""
     return _left(int(place), control, "site", (path("site"), path("site", "shared")))
 
 
 @cache
 def scenario_c(place: str, control: str) -> Pair:
-    """TCP users' part of their access point."""
+    """Return the TCP users' part of their access point's rate."""
     return _left(int(place), control, "own", (path("own"), path("shared")))
 
 
@@ -97,7 +97,7 @@ def _capacities(ratio: int, limit: str) -> Mapping[str, float]:
 
 
 def known_loss() -> str:
-    """Return a table of scenario C by OLIA's equations with random losses, if a sender knew the probability of each."""
+    """Return a table of scenario C by OLIA's equations with random losses of known probabilities."""
     left = []
     for ratio in (1, 2, 3):
         kinds = _beside_five(ratio, "olia", (path("own"), path("shared")))
@@ -108,7 +108,7 @@ def known_loss() -> str:
 
 @cache
 def scenario_b(_: str, control: str) -> Pair:
-    """Goodput of all users after the upgrade, in terms of that before, when both links are full: 63 Mbit/s."""
+    """Return the goodput of all users after the upgrade, divided by 63 Mbit/s, that of two full links before it."""
     algorithm = ALGORITHMS[control]
     kinds = (
         Users(15, algorithm, (path("X"), path("T"))),

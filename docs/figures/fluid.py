@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What theory expects of the scenarios in docs/behaviour.md: the fixed point of a fluid model.
+"""Fixed points of a fluid model for the scenarios in docs/behaviour.md.
 
-A link drops every packet with the same probability, which is as large as it takes to keep it exactly full. All users
+A link drops every packet with the same probability, just large enough to keep the link exactly full. All users
 have the same round-trip time. With loss p on its path, a TCP flow (Reno) has a window of sqrt(2/p) segments, and so
-has each path of a user who is not coupled. LIA (RFC 6356) gives its paths windows in proportion to 1/p, and all of them
-together what TCP has on the best: sqrt(2/p_least). Rates are in multiples of one segment per round trip; only their
+has each path of an uncoupled user. LIA (RFC 6356) gives its paths windows in proportion to 1/p, and in total as much
+as TCP on the best path: sqrt(2/p_min). Rates are in multiples of one segment per round trip; only their
 ratios to the capacities of links matter here.
 """
 
@@ -34,17 +34,17 @@ class Users:
 
 
 def path(*links: str) -> Path:
-    """A path through these links."""
+    """Return a path through these links."""
     return frozenset(links)
 
 
 def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float]) -> list[list[float]]:
-    """Rate of one user of each kind on each of its paths, in the unit of ``capacities``.
+    """Return the rate of one user of each kind on each of its paths, in the unit of ``capacities``.
 
-    Raises ValueError when the model has no fixed point in which every link is full.
+    :raises ValueError: when the model has no fixed point in which every link is full.
     """
     links = sorted(capacities)
-    # Windows of some tens of segments, as in the scenarios: the unit of rates cancels, but it has to be a sane number.
+    # Windows of some tens of segments, as in the scenarios: the unit of rates cancels, but its size has to be sensible.
     segment = max(capacities.values()) / (20 * sum(kind.number for kind in kinds))
 
     def rates(logarithms: NDArray[np.float64]) -> list[list[float]]:
@@ -66,7 +66,7 @@ def fixed_point(kinds: Sequence[Users], capacities: Mapping[str, float]) -> list
 
 
 def _windows(kind: Users, loss: Mapping[str, float]) -> list[float]:
-    """Windows, in segments, of one user. OLIA keeps to its best path, which is not a function: see rounds.py."""
+    """Return the windows of one user, in segments. OLIA's are not a function of p: see rounds.py."""
     losses = [sum(loss[link] for link in links) for links in kind.paths]
     if kind.algorithm == "uncoupled":
         return [math.sqrt(2 / p) for p in losses]

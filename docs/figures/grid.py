@@ -16,14 +16,14 @@ from mptcplab.report.table import interval_text
 from mptcplab.results import open_results
 
 Name = Callable[[ResultRow], str]
-"""Where a result stands, or a cell's text. An empty name leaves the result out."""
+"""The place of a result, or a cell's text. An empty name excludes the result."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """``head`` are the titles of the columns that ``rows`` fill. The others have the title of ``columns``.
+    """Rows and columns of a table. ``head`` titles the columns of ``rows``; ``columns`` returns the other titles.
 
-    With several ``cells``, each result fills as many columns: their titles end with the names of the cells.
+    With several ``cells``, each result fills as many columns, whose titles end with the names of the cells.
     """
 
     head: Sequence[str]
@@ -45,7 +45,7 @@ class Grid:
 
 
 def setting(key: str, names: Mapping[str, str] | None = None) -> Name:
-    """Return what reads a swept key. ``names`` says what its values are called in the table, if not as written."""
+    """Return a function that reads a swept key. ``names`` maps its values to their names in the table."""
 
     def named(result: ResultRow) -> str:
         value = result.settings[key]
@@ -55,12 +55,12 @@ def setting(key: str, names: Mapping[str, str] | None = None) -> Name:
 
 
 def code(key: str) -> Name:
-    """Return what reads a swept key, as code."""
+    """Return a function that reads a swept key, as code."""
     return lambda result: f"`{result.settings[key]}`"
 
 
 def option(key: str, names: Mapping[int, str]) -> Name:
-    """Return what reads a swept ``sysctl`` table with one number in it, and calls that as ``names`` says."""
+    """Return a function that reads the one number of a swept ``sysctl`` table, and maps it by ``names``."""
 
     def named(result: ResultRow) -> str:
         return names[number_in(result.settings[key])]
@@ -74,27 +74,27 @@ def number_in(table: str) -> int:
 
 
 def largest(key: str) -> Name:
-    """Return what reads the last of a swept list, such as the largest receive buffer of ``tcp_rmem``."""
+    """Return a function that reads the last value of a swept list, such as the maximum of ``tcp_rmem``."""
     return lambda result: str(json.loads(result.settings[key])[-1])
 
 
 def joined(*names: Name) -> Name:
-    """Return what puts several names together."""
+    """Return a function that joins several names."""
     return lambda result: ", ".join(name(result) for name in names)
 
 
 def value(metric: str = "goodput_mbps") -> Name:
-    """Return what prints mean and half width (95 %) of one of METRICS or FIGURES."""
+    """Return a function that prints mean and half width (95 %) of one of METRICS."""
 
     def printed(result: ResultRow) -> str:
-        interval = result.interval_of(metric)
+        interval = result.metrics.get(metric)
         return "" if interval is None else interval_text(interval)
 
     return printed
 
 
 def share(link: str) -> Name:
-    """Return what prints the part of the payload that went over ``link``, in percent."""
+    """Return a function that prints the part of the payload that went over ``link``, in percent."""
 
     def printed(result: ResultRow) -> str:
         return f"{100 * sum(part for path, part in result.shares.items() if link in path.split('>')):.0f}"
@@ -103,10 +103,10 @@ def share(link: str) -> Name:
 
 
 def workload(names: Mapping[str, str]) -> Name:
-    """Return what calls workloads as ``names`` says, and leaves out the others."""
+    """Return a function that maps workloads by ``names``, and excludes the others."""
     return lambda result: names.get(result.workload, "")
 
 
 def counted(count: Callable[[ResultRow], Sequence[int | None]]) -> Name:
-    """Return what prints the mean of a kernel's count over the runs."""
+    """Return a function that prints the mean of a kernel's count over the runs."""
     return lambda result: f"{mean(one or 0 for one in count(result)):.0f}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of scenarios below examples/behaviour/ that need nothing but settings and values: goodput in Mbit/s."""
+"""Tables of scenarios below examples/behaviour/ that need only settings and values: goodput in Mbit/s."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GOODPUT = {"": value()}
 
 
 def _beside(head: str, row: Name) -> Grid:
-    """Of coupled-idle-*.toml: what the connection with pauses gets, and the TCP flow beside it."""
+    """Return a grid for coupled-idle-*.toml: goodput of the connection with pauses, and of the TCP flow beside it."""
     control = "hosts.server.transport.congestion_control"
     user = workload({"bursts": "MPTCP", "tcp": "TCP"})
     return Grid(
@@ -28,30 +28,30 @@ def _beside(head: str, row: Name) -> Grid:
 
 
 def _by_scheduler(result: ResultRow) -> str:
-    """Of best-path-schedulers.toml: the control on which scheduler; TCP has none."""
+    """Name the congestion control and scheduler of a result of best-path-schedulers.toml; TCP has no scheduler."""
     if result.settings[_PROTOCOL_KEY] == "tcp":
-        return "TCP on line1"
+        return "TCP on link1"
     return f"`{result.settings[_CONTROL]}`, `{result.settings['transport.scheduler']}`"
 
 
 GRIDS = {
     "hystart": Grid(
-        ["control"],
+        ["congestion control"],
         [code(_CONTROL)],
         joined(code("transport.scheduler"), option(_SYSCTL, {0: "Reno's", 1: "HyStart++"})),
         _GOODPUT,
     ),
     "clean-paths": Grid(
-        ["control"],
+        ["congestion control"],
         [code(_CONTROL)],
         setting(_PROTOCOL_KEY, _PROTOCOL),
         {": Mbit/s": value(), ": retransmitted %": value("retransmitted_percent")},
     ),
     "olia-best-paths": Grid(
-        ["loss on line 1"],
-        [setting("links.line1.forward.loss")],
+        ["loss on link1"],
+        [setting("links.link1.forward.loss")],
         option(_SYSCTL, {0: "l / rtt²", 1: "l² / rtt"}),
-        {": Mbit/s": value(), ": over line 1 %": share("line1")},
+        {": Mbit/s": value(), ": share of link1 %": share("link1")},
     ),
     "coupled-idle-subflows": _beside("mean pause", setting("workloads.bursts.think")),
     "coupled-idle-scheduler": _beside("scheduler", code("hosts.server.transport.scheduler")),
@@ -62,13 +62,13 @@ GRIDS = {
         _GOODPUT,
     ),
     "best-path-schedulers": Grid(
-        ["loss and delay of line2"],
-        [joined(setting("links.line2.forward.loss"), setting("links.line2.delay"))],
+        ["loss and delay of link2"],
+        [joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))],
         _by_scheduler,
         _GOODPUT,
     ),
     "jitter": Grid(
-        ["jitter"], [setting("links.line1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
+        ["jitter"], [setting("links.link1.jitter")], lambda _: "mean delay, ms", {"": value("delay_mean_ms")}
     ),
     "read-quantum": Grid(
         ["`read_quantum`"],
@@ -83,7 +83,7 @@ GRIDS = {
         _GOODPUT,
     ),
     "phases-rate": Grid(
-        ["rate of each line", "protocol"],
+        ["rate of each link", "protocol"],
         [setting("links.line*.rate"), setting(_PROTOCOL_KEY, _PROTOCOL)],
         code("phases"),
         _GOODPUT,

@@ -3,8 +3,8 @@
 
     python -m docs.refresh docs/machine.md --only settings
 
-Nothing about the lab is written here: a program inside the lab reads it, on a host of a scenario and in the network
-namespace of process 1, which no scenario touches and which has the kernel's own defaults. Debian's kernel is built from
+This module has no values of the lab: a program inside the lab reads them, on a host of a scenario and in the network
+namespace of process 1, which no scenario changes and which has the kernel's own defaults. Debian's kernel is built from
 the same source, so its values are those defaults unless its configuration or its packages change them: `DEBIAN`.
 """
 
@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIO = ROOT / "examples" / "two-lines.toml"
+SCENARIO = ROOT / "examples" / "two-paths.toml"
 HOST, DEVICE = "client", "access1"
 KERNELS = ("7.2", "6.12")
 DEFAULT = "the kernel's default"
 CONFIG = "linux-config-6.12 6.12.117-1~deb12u1, linux-config-7.2 7.2.12-1~bpo13+1"
 
-#: Runs in the lab. Prints one JSON object of texts by name, None for what this kernel lacks.
+#: Runs in the lab. Prints one JSON object of texts by name, null for settings that this kernel lacks.
 READER = r"""
 import ctypes, json, os, subprocess, sys, time
 
@@ -49,8 +49,8 @@ def sysctls(names):
     return {name: text("/proc/sys/" + name.replace(".", "/")) for name in names}
 
 def offloads(device):
-    said = subprocess.run(["ethtool", "-k", device], capture_output=True, text=True, check=True).stdout
-    named = dict(line.strip().partition(": ")[::2] for line in said.splitlines())
+    output = subprocess.run(["ethtool", "-k", device], capture_output=True, text=True, check=True).stdout
+    named = dict(line.strip().partition(": ")[::2] for line in output.splitlines())
     wanted = ("tx-tcp-segmentation", "generic-segmentation-offload", "generic-receive-offload")
     return {name: named[name].split()[0] for name in wanted}
 
@@ -171,12 +171,12 @@ SETTINGS = (
 
 
 def read(kernel: str) -> dict[str, Any]:
-    """Return what the reader prints inside the lab kernel ``kernel``."""
+    """Return the output of the reader inside the lab kernel ``kernel``."""
     wanted = {"device": DEVICE, "sysctls": [setting.name for setting in SETTINGS if "." in setting.name]}
     command = [sys.executable, "-m", "mptcplab", "exec", "--kernel", kernel, "--scenario", str(SCENARIO), "--on", HOST]
     command += ["--no-stdin", "--", "python3", "-IS", "-c", READER, json.dumps(wanted)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
-    return dict(json.loads(said))
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+    return dict(json.loads(output))
 
 
 def rows(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str, str, str]]:
@@ -192,7 +192,7 @@ def rows(found: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, str
 
 
 def of_lab(name: str, found: Mapping[str, Any]) -> str | None:
-    """Return the value on a host. What only the whole machine has is not in a host's namespace."""
+    """Return the value on a host, or the machine's if a host's namespace has none."""
     if "." not in name:
         return _preemption(found[name]) if name == "preemption" else str(found[name])
     own = found["host"][name]
@@ -212,7 +212,7 @@ def _preemption(version: str) -> str:
 
 
 def _by_kernel(values: Mapping[str, str | None]) -> str:
-    """One text where all kernels agree; else each with its version."""
+    """Return one text if all kernels agree, else each value with its version."""
     present = {kernel: value for kernel, value in values.items() if value is not None}
     if len(set(present.values())) == 1 and len(present) == len(values):
         return next(iter(present.values()))
@@ -221,11 +221,11 @@ def _by_kernel(values: Mapping[str, str | None]) -> str:
 
 def table(found: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the table as Markdown."""
-    lines = ["| setting | lab | Debian | as there | remark, source |", "| --- " * 5 + "|"]
+    lines = ["| setting | lab | Debian | same | remark, source |", "| --- " * 5 + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows(found)]
     return "\n".join(lines)
 
 
 def table_of(kernels: Sequence[str]) -> str:
-    """Return the table with what these kernels have, read inside a lab of each."""
+    """Return the table for these kernels, read inside a lab of each."""
     return table({kernel: read(kernel) for kernel in kernels})

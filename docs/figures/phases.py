@@ -17,7 +17,7 @@ _HEAD = ("senders", "phases", "first", "second", "first - second, paired", "diff
 
 
 def table_of(folder: Path) -> str:
-    """Return the goodput in Mbit/s of both senders, their paired difference, and how many runs are different ones."""
+    """Return the goodput in Mbit/s of both senders, their paired difference, and the number of distinct runs."""
     points: dict[tuple[str, str], dict[str, ResultRow]] = {}
     for row in open_results(folder).rows:
         place = (_SENDERS[row.settings["transport.protocol"]], f"`{row.settings['phases']}`")

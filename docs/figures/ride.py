@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The figure of docs/first-scenario.md: what two operators offer along the ride, and what arrives.
+"""The figure of docs/first-scenario.md: the rates that two operators offer along the ride, and the goodput.
 
     python -m docs.figures.ride results/7-ride results/7-modem examples/ride docs/images/ride.svg
 
@@ -20,55 +20,55 @@ from matplotlib.axes import Axes
 from mptcplab.report.figure import COLOURS
 from mptcplab.results import open_results
 
-#: Of Ethernet frames of 1514 bytes, 1448 are payload.
+#: Payload's share of an Ethernet frame of 1514 bytes.
 _PAYLOAD = 1448 / 1514
 _SECONDS = 90
-#: Tunnels of 7-ride.toml: from, to, and the lines that are gone.
+#: Tunnels of 7-ride.toml: begin, end, and the paths that are lost.
 _TUNNELS = ((30, 35, (1, 2)), (60, 66, (1,)))
-#: Of the first folder: protocol and scheduler; all begin on line 1.
+#: Runs of the first folder: protocol and scheduler; all begin on path 1.
 _PANELS = (
-    ("tcp", "default", "TCP, line 1"),
+    ("tcp", "default", "TCP, path 1"),
     ("mptcp", "default", "MPTCP, mainline's scheduler"),
     ("mptcp", "minrtt", "MPTCP, scheduler minrtt"),
 )
-_LAST = "MPTCP, minrtt, and a modem that tells when its network is gone"
+_LAST = "MPTCP, minrtt, and a modem that reports the loss of its network"
 
 
 def _offered(folder: Path) -> dict[int, list[float]]:
-    """Mbit/s of payload by line and second, nothing in tunnels."""
+    """Return Mbit/s of payload by path and second, 0 in tunnels."""
     offered = {}
-    for line in (1, 2):
-        table = pl.read_csv(folder / f"operator{line}.csv", comment_prefix="#")
+    for number in (1, 2):
+        table = pl.read_csv(folder / f"operator{number}.csv", comment_prefix="#")
         rates = [_PAYLOAD * rate for rate in table["rate_mbit_s"]]
-        gone = {second for begin, end, lines in _TUNNELS if line in lines for second in range(begin, end)}
-        offered[line] = [0.0 if second in gone else rate for second, rate in enumerate(rates)]
+        gone = {second for begin, end, numbers in _TUNNELS if number in numbers for second in range(begin, end)}
+        offered[number] = [0.0 if second in gone else rate for second, rate in enumerate(rates)]
     return offered
 
 
 def _arrived(samples: pl.DataFrame) -> dict[int, list[float]]:
-    """Mbit/s by line and second, of one run's samples at the client. Between two samples data comes evenly."""
-    arrived = {line: [0.0] * _SECONDS for line in (1, 2)}
+    """Return Mbit/s by path and second from one run's samples at the client, even between two samples."""
+    arrived = {number: [0.0] * _SECONDS for number in (1, 2)}
     for (path, *_), subflow in samples.sort("time_ns").group_by("path", "local", "remote"):
-        of_line = arrived[1 if "line1" in str(path) else 2]
+        of_path = arrived[1 if "link1" in str(path) else 2]
         time_s, received = 0.0, 0
         for now_ns, total in subflow.select("time_ns", "bytes_received").iter_rows():
             middle = int((time_s + now_ns / 1e9) / 2)
             if middle < _SECONDS:
-                of_line[middle] += 8e-6 * (total - received)
+                of_path[middle] += 8e-6 * (total - received)
             time_s, received = now_ns / 1e9, total
     return arrived
 
 
 def _panel(axes: Axes, title: str, offered: list[float], arrived: Mapping[int, list[float]]) -> None:
-    axes.stairs(offered, color="0.45", linewidth=0.9, label="offered to it")
+    axes.stairs(offered, color="0.45", linewidth=0.9, label="offered")
     below = [0.0] * _SECONDS
-    for line, values in arrived.items():
+    for number, values in arrived.items():
         if sum(values):
             above = [low + value for low, value in zip(below, values, strict=True)]
-            axes.stairs(above, baseline=below, fill=True, color=COLOURS[line - 1], label=f"arrived by line {line}")
+            axes.stairs(above, baseline=below, fill=True, color=COLOURS[number - 1], label=f"arrived by path {number}")
             below = above
-    for begin, end, lines in _TUNNELS:
-        axes.axvspan(begin, end, color="0.5", alpha=0.35 if len(lines) > 1 else 0.18, linewidth=0)
+    for begin, end, numbers in _TUNNELS:
+        axes.axvspan(begin, end, color="0.5", alpha=0.35 if len(numbers) > 1 else 0.18, linewidth=0)
     axes.set_title(title, loc="left", fontsize=10)
     axes.set_ylim(0, 65)
     axes.set_ylabel("Mbit/s")
@@ -79,7 +79,7 @@ def _samples(results: Path) -> pl.DataFrame:
 
 
 def main(results: Path, modem: Path, traces: Path, file: Path) -> None:
-    """Four panels, one per run."""
+    """Draw four panels, one per run."""
     plt.switch_backend("Agg")
     samples, offered = _samples(results), _offered(traces)
     both = [sum(values) for values in zip(*offered.values(), strict=True)]
@@ -89,7 +89,7 @@ def main(results: Path, modem: Path, traces: Path, file: Path) -> None:
             mine = samples.filter(
                 pl.col("transport.protocol") == protocol,
                 pl.col("transport.scheduler") == scheduler,
-                pl.col("workloads.*.via") == "line1",
+                pl.col("workloads.*.via") == "link1",
             )
             _panel(axes, title, both if protocol == "mptcp" else offered[1], _arrived(mine))
         _panel(panels[-1], _LAST, both, _arrived(_samples(modem)))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What Reno, LIA and OLIA do by their equations when losses are random: a simulation without any code of the kernel.
+"""Simulation of Reno, LIA and OLIA by their equations with random losses, without any code of the kernel.
 
 The fluid model knows the loss probability of every path. A sender does not: OLIA estimates it from the distance of two
-losses, which varies as much as it is long. So here users have windows that move in rounds of one round-trip time. In
-each round a path loses with probability 1 - (1 - p)^w, and then halves its window; otherwise it grows by the equations.
-Users do not disturb each other but through p, which is as large as it takes to keep every link full.
+losses, whose deviation is as large as its mean. So here users have windows that change in rounds of one round-trip
+time. In each round a path loses with probability 1 - (1 - p)^w, and then halves its window; otherwise it grows by the
+equations. Users affect each other only through p, which is just large enough to keep every link full.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _USERS, _ROUNDS, _WARM_UP, _STEPS = 100, 1500, 500, 45
 def fixed_point(
     kinds: Sequence[Users], capacities: Mapping[str, float], segment: float, *, knows_loss: bool = False
 ) -> list[list[float]]:
-    """Rate of one user of each kind on each path. ``segment`` is one segment per round trip, in the unit of rates.
+    """Return the rate of one user of each kind on each path. ``segment`` is one segment per round trip as a rate.
 
-    The last third of the steps is averaged: each has other random numbers. For ``knows_loss`` see :func:`windows`.
+    The last third of the steps is averaged; each has its own random numbers. For ``knows_loss`` see :func:`windows`.
     """
     links = sorted(capacities)
     logarithms = np.full(len(links), np.log(0.004))
@@ -59,15 +59,15 @@ def windows(
     rounds: int = _ROUNDS,
     knows_loss: bool = False,
 ) -> Array:
-    """Mean window on each path, in segments.
+    """Return the mean window on each path, in segments.
 
     ``ticks`` are the paths' round-trip times, whole numbers in any unit; ``rounds`` are counted in the same unit.
-    With ``knows_loss``, OLIA goes by 1/p of every path instead of by what it sent between losses.
+    With ``knows_loss``, OLIA uses 1/p of every path instead of the data sent between losses.
     """
     random = np.random.default_rng(seed)
     shape = (len(loss), _USERS)
     # OLIA's smallest window is one segment if there are several paths; Reno's and LIA's are two.
-    least = 1 if algorithm == "olia" and len(loss) > 1 else 2
+    smallest = 1 if algorithm == "olia" and len(loss) > 1 else 2
     rtt = np.ones((len(loss), 1)) if ticks is None else ticks[:, None]
     window, previous, since, total = np.full(shape, 10.0), np.zeros(shape), np.zeros(shape), np.zeros(len(loss))
     for number in range(rounds):
@@ -78,14 +78,14 @@ def windows(
         lost = random.random(shape) < 1 - (1 - loss[:, None]) ** sent
         if number >= _WARM_UP:
             total += np.floor(window).mean(axis=1)
-        window = np.where(lost, np.maximum(window / 2, least), np.maximum(window + growth * sent, 1))
+        window = np.where(lost, np.maximum(window / 2, smallest), np.maximum(window + growth * sent, 1))
         since += sent
         previous, since = np.where(lost, since, previous), np.where(lost, 0, since)
     return total / (rounds - _WARM_UP)
 
 
 def _growth(algorithm: Algorithm, window: Array, rtt: Array, between_losses: Array) -> Array:
-    """Segments per acked segment."""
+    """Return the growth in segments per acked segment."""
     squared = (window / rtt).sum(axis=0) ** 2
     if algorithm == "uncoupled":
         return np.asarray(1 / window)
@@ -95,7 +95,7 @@ def _growth(algorithm: Algorithm, window: Array, rtt: Array, between_losses: Arr
 
 
 def _epsilon(window: Array, quality: Array) -> Array:
-    """OLIA's shift from the paths with the largest window to those that are best and have less."""
+    """Return OLIA's shift from the paths with the largest window to the best paths with smaller windows."""
     largest = np.floor(window) >= np.floor(window).max(axis=0) - 1
     best = quality >= quality.max(axis=0)
     promoted = best & ~largest

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The kernel's own MPTCP tests for the pages, and the table of docs/kernel-developers.md about all of them.
 
-Every outcome is kept below the folder of results by kernel, so that an interrupted command goes on where it ended.
+Every outcome is kept below the folder of results by kernel, so that an interrupted command continues where it stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mptcplab.kernel import find_kernel
 
 
 def outcome(work: Path, name: str, *arguments: str) -> dict[str, Any]:
-    """Return what ``mptcplab selftest ARGUMENTS --json`` prints, kept as ``name``. Tests may fail, labs may not.
+    """Return the output of ``mptcplab selftest ARGUMENTS --json``, kept as ``name``. Tests may fail, labs may not.
 
     :raises ValueError: when a lab fails.
     """
@@ -37,7 +37,7 @@ def outcome(work: Path, name: str, *arguments: str) -> dict[str, Any]:
 
 
 def table_of(work: Path) -> str:
-    """Return how many of all tests pass, with the seed that the command has by default, and which do not."""
+    """Return the number of tests that pass with the command's default seed, and the names of those that fail."""
     found = outcome(work, "all")
     by_verdict: dict[str, list[str]] = {}
     for one in found["results"]:

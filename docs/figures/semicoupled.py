@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of docs/add-a-congestion-control.md, on a kernel that is built as that page says."""
+"""The table of docs/add-a-congestion-control.md, on a kernel that is built by that page's commands."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _STEP = "3. One file in `kernel/net/mptcp/`"
 
 
 def commands(heading: str) -> str:
-    """The commands of one section of the page."""
+    """Return the commands of one section of the page."""
     pattern = rf"^## {re.escape(heading)}\n(.*?)^## "
     (section,) = re.findall(pattern, GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     return "\n".join(line[4:] for line in section.splitlines() if line.startswith("    "))
 
 
 def built_kernel(folder: Path) -> str:
-    """Follow the page in a copy of the project below ``folder``, and return the entry of the kernel that comes out.
+    """Follow the page in a copy of the project below ``folder``, and return the entry of the built kernel.
 
-    With a kept tree this takes seconds; without one, a whole build.
+    With a kept tree this takes seconds; without one, it is a whole build.
     """
     copy = folder / "project"
     shutil.rmtree(copy, ignore_errors=True)
@@ -45,18 +45,18 @@ def built_kernel(folder: Path) -> str:
 
 
 def table_of(folder: Path) -> str:
-    """Goodput by congestion control and number of lines, and the equation's: sqrt(n) times one of Reno's many lines."""
+    """Return goodput by congestion control and number of paths, and sqrt(n) times one of Reno's paths."""
     values: dict[tuple[str, int], list[float]] = {}
-    for control, lines, goodput in _runs(folder):
-        values.setdefault((control, lines), []).append(goodput)
+    for control, paths, goodput in _runs(folder):
+        values.setdefault((control, paths), []).append(goodput)
     found = {place: mean_interval(of_place) for place, of_place in values.items()}
-    counts = sorted({lines for _, lines in found})
+    counts = sorted({paths for _, paths in found})
     widest = counts[-1]
-    line = found["reno", widest].mean / widest
+    path = found["reno", widest].mean / widest
     rows = [_row(f"`{control}`", [found[control, n] for n in counts]) for control in ("reno", "semicoupled")]
-    rows.append(["equation", *(number(math.sqrt(n) * line) for n in counts)])
+    rows.append(["equation", *(number(math.sqrt(n) * path) for n in counts)])
     rows.append(_row("`lia`", [found["lia", n] for n in counts]))
-    head = ["goodput, Mbit/s", *(f"{n} line{'s' if n > 1 else ''}" for n in counts)]
+    head = ["goodput, Mbit/s", *(f"{n} path{'s' if n > 1 else ''}" for n in counts)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows)) + "\n"
 
 
@@ -66,6 +66,6 @@ def _row(name: str, values: list[Interval]) -> list[str]:
 
 def _runs(folder: Path) -> list[tuple[str, int, float]]:
     frame = open_results(folder).runs.select(
-        "transport.congestion_control", pl.col("topology.lines").cast(pl.Int64), "goodput_mbps"
+        "transport.congestion_control", pl.col("topology.paths").cast(pl.Int64), "goodput_mbps"
     )
-    return [(str(control), int(lines), float(goodput)) for control, lines, goodput in frame.iter_rows()]
+    return [(str(control), int(paths), float(goodput)) for control, paths, goodput in frame.iter_rows()]

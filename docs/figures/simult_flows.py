@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of docs/congestion-controls.md about the kernel's ``simult_flows.sh``: which of its tests take too long."""
+"""The table of docs/congestion-controls.md about tests of the kernel's ``simult_flows.sh`` that take too long."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LATE = re.compile(r"runtime (\d+) ms, expected (\d+) ms")
 
 
 def table_of(work: Path, controls: Sequence[str] = CONTROLS, seeds: Sequence[int] = SEEDS) -> str:
-    """Return how many seeds fail a test with each congestion control, and by how much (median).
+    """Return the number of seeds that fail a test with each congestion control, and the median excess.
 
-    Tests that never fail are left out.
+    Tests that never fail are omitted.
     """
     outcomes = {control: [_results(work, control, seed) for seed in seeds] for control in controls}
     tests = [one["name"] for one in outcomes[controls[0]][0]]
@@ -33,7 +33,7 @@ def table_of(work: Path, controls: Sequence[str] = CONTROLS, seeds: Sequence[int
 
 
 def _results(work: Path, control: str, seed: int) -> list[dict[str, Any]]:
-    """The results of the script's tests, in its order."""
+    """Return the results of the script's tests, in its order."""
     arguments = ("simult_flows", "--congestion-control", control, "--seed", str(seed))
     results = selftests.outcome(work, f"simult-flows-{control}-{seed}", *arguments)["results"]
     # The last result is the kernel's own checks, if it complained.
@@ -41,7 +41,7 @@ def _results(work: Path, control: str, seed: int) -> list[dict[str, Any]]:
 
 
 def _cell(results: Sequence[dict[str, Any]]) -> str:
-    """Empty if all pass. A test that the script calls flaky counts as well."""
+    """Return the cell of one test, empty if all seeds pass. A test that the script calls flaky counts as well."""
     failed = [one["reason"] for one in results if one["verdict"] != "ok"]
     if not failed:
         return ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tables of scenarios on mainline and on the kernel whose sender keeps to the connection's window, side by side.
+"""Tables of scenarios on mainline and on the kernel whose sender keeps within the connection's window.
 
-Segments that receivers dropped beyond the window stand there one number per run, in the order of the seeds.
+Segments that receivers dropped beyond the window are shown as one number per run, in the order of the seeds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from docs.figures.grid import Grid, Name, code, joined, setting, value
 
 from mptcplab.metrics.rows import ResultRow
 
-#: What stands behind a scheduler's name for each kernel.
+#: Suffix of a scheduler's name for each kernel.
 KERNEL = {"7.2": "", "7.2-window": ", with the fix"}
 
 
@@ -30,13 +30,13 @@ def _both(folder: Path) -> dict[str, Name]:
 
 
 def best_path(folder: Path) -> str:
-    """Goal 1 of RFC 6356 by scheduler and kernel: goodput, and what was dropped."""
-    line2 = joined(setting("links.line2.forward.loss"), setting("links.line2.delay"))
-    head = ["loss and delay of line2", "control"]
-    return Grid(head, [line2, code("transport.congestion_control")], _scheduler, _both(folder)).table_of(folder)
+    """Return goal 1 of RFC 6356 by scheduler and kernel: goodput and drops."""
+    link2 = joined(setting("links.link2.forward.loss"), setting("links.link2.delay"))
+    head = ["loss and delay of link2", "congestion control"]
+    return Grid(head, [link2, code("transport.congestion_control")], _scheduler, _both(folder)).table_of(folder)
 
 
 def clean_paths(folder: Path) -> str:
-    """Both of two empty lines, by control and kernel: goodput, and what was dropped."""
+    """Return both of two clean paths, by congestion control and kernel: goodput and drops."""
     control = code("transport.congestion_control")
-    return Grid(["control"], [control], _scheduler, _both(folder)).table_of(folder)
+    return Grid(["congestion control"], [control], _scheduler, _both(folder)).table_of(folder)

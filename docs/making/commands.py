@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command lines on pages: whether their commands, options and files exist. Nothing is run."""
+"""Check that the commands, options and files of command lines on pages exist. Nothing is run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOLDERS = ("examples/", "docs/", "kernel/", "tests/", "scripts/", "bench/", "sr
 
 
 def problem(line: str, page: Page) -> str | None:
-    """What does not exist, or None."""
+    """Return a sentence about the first part that does not exist, or None."""
     try:
         words = shlex.split(line, comments=True)
     except ValueError:

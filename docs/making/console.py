@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Commands of console blocks: run again, and what a page shows of their output written anew."""
+"""Run the commands of console blocks again and update the output that a page shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from docs.making.pages import ROOT, Block, Command, Page, is_volatile
 
 _LEFT_OUT = "..."
-#: With a sign or an interval's half; and words of eight hexadecimal digits, as tokens are.
+#: A number with its sign or half width; or a word of eight hexadecimal digits, such as a token.
 _NUMBER = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8}\b|[-+<±]*\s*\d[\d,]*(?:\.\d+)?")
 
 
@@ -36,7 +36,7 @@ def prepare(page: Page, folder: Path) -> None:
 
 
 def run(command: Command, folder: Path) -> str:
-    """What the command prints: output, and what goes to standard error first, as on a terminal.
+    """Run the command and return its standard error followed by its output, as on a terminal.
 
     :raises ChangedOutputError: when it fails, unless the page shows an error.
     """
@@ -50,9 +50,9 @@ def run(command: Command, folder: Path) -> str:
 
 
 def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
-    """The block with numbers from running its commands.
+    """Return the block with numbers from running its commands.
 
-    With ``accept``, the whole output of a command that no longer has a line which the page shows; the author shortens
+    With ``accept``, insert the whole output of a command that no longer has a line of the page; the author shortens
     it. :raises ChangedOutputError: without ``accept``.
     """
     text = ""
@@ -69,7 +69,7 @@ def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
 
 
 def printed(script: str, folder: Path) -> str:
-    """What a page's Python prints. :raises ChangedOutputError: when it fails."""
+    """Return the output of a page's Python. :raises ChangedOutputError: when it fails."""
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ChangedOutputError(f"the page's Python failed: {done.stderr.strip().splitlines()[-1]}")
@@ -77,10 +77,10 @@ def printed(script: str, folder: Path) -> str:
 
 
 def updated(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]:
-    """``shown`` with each line replaced by the one of ``output`` that differs from it by numbers alone.
+    """Return ``shown`` with each line replaced by the line of ``output`` that differs in numbers only.
 
-    A stretch between two ``...`` is looked for as a whole, in order; a line with another number of columns is none of
-    its kind. :raises ChangedOutputError: naming a line that is not there.
+    Lines between two ``...`` must match together and in order; a line with another number of columns does not match.
+    :raises ChangedOutputError: naming a line without a match.
     """
     found: list[str] = []
     rest = [line.rstrip() for line in output if not is_volatile(line)]
@@ -101,7 +101,7 @@ def updated(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]
 
 
 def _stretches(shown: Sequence[str]) -> list[list[str]]:
-    """Lines that stand together; a ``...`` and a volatile line by themselves."""
+    """Group adjacent lines; a ``...`` and a volatile line form groups of their own."""
     stretches: list[list[str]] = []
     alone = True
     for line in shown:
@@ -115,5 +115,5 @@ def _stretches(shown: Sequence[str]) -> list[list[str]]:
 
 
 def _shape(line: str) -> str:
-    """The line without its numbers, blanks and rules."""
+    """Return the line without its numbers, blanks and rules."""
     return " ".join(re.sub(r"[─┄]+", "─", _NUMBER.sub(" # ", line)).split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages and the blocks in them that hold measured numbers. docs/maintaining-docs.md says how authors mark them."""
+"""Pages and their blocks of measured numbers. docs/maintaining-docs.md describes how authors mark them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FILE = re.compile(r"<!-- file (\S+) -->\n\Z")
 _OUTPUT = re.compile(r"<!-- output of python (\S+) -->\n\Z")
 _FIXED = re.compile(r"<!-- (?:typed|not run): .*? -->\s*\Z", re.DOTALL)
 _COMMAND = re.compile(r"\$ ((?:[^\n]*\\\n)*[^\n]*)\n?")
-#: Words of the wall clock, and how many runs were there already: neither is repeatable, nor a result.
+#: Wall-clock times, and the number of runs that existed already: neither is repeatable, nor a result.
 _VOLATILE = re.compile(r"^(?:done|there|failed) |runs?: .* of virtual time in |^\d+ runs? (?:was|were) there|left\)$")
 _DIGEST = 16
-#: A mark stands directly before what it is about: no further back than this many characters.
+#: A mark is directly before its block: at most this many characters before it.
 _NEAR = 400
 #: A cell that is a measured number, with or without a unit: a decimal fraction at its beginning, or an interval.
 _MEASURED = re.compile(r"^[-+<*~]*\d[\d,]*\.\d|±")
@@ -31,7 +31,7 @@ _MEASURED = re.compile(r"^[-+<*~]*\d[\d,]*\.\d|±")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a console block with what the page shows of its output; a line ``...`` is left out."""
+    """A command of a console block with the output that the page shows; ``...`` stands for omitted lines."""
 
     text: str
     shown: tuple[str, ...]
@@ -43,7 +43,7 @@ class Command:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the page shows an error of it."""
+        """True if the page shows that the command fails."""
         return any(line.startswith("mptcplab: ") for line in self.shown)
 
 
@@ -51,8 +51,8 @@ class Command:
 class Block:
     """A stretch of a page from ``begin`` to ``end``. ``name`` is unique on its page.
 
-    ``kind`` is ``table`` (made by a script), ``rows`` (made of a folder of results, ``source``), ``console`` (with
-    ``source``, its indentation) or ``python`` (what the script ``source`` prints).
+    ``kind`` is ``table`` (made by a script), ``rows`` (made from a folder of results, ``source``), ``console`` (with
+    ``source``, its indentation) or ``python`` (the output of the script ``source``).
     """
 
     page: Path
@@ -70,13 +70,13 @@ class Block:
 
     @property
     def digest(self) -> str:
-        """Of everything in the block that is repeatable."""
+        """Digest of the repeatable lines of the block."""
         lines = [line for line in self.text.splitlines() if not is_volatile(line)]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGEST]
 
     @property
     def commands(self) -> list[Command]:
-        """Of a console block."""
+        """The commands of a console block."""
         pieces = re.split(r"^(?=\$ )", self.text, flags=re.MULTILINE)
         found = [(_COMMAND.match(piece), piece) for piece in pieces]
         return [Command(match[1], tuple(piece[match.end() :].splitlines())) for match, piece in found if match]
@@ -90,17 +90,17 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """As it is on disk."""
+        """The text on disk."""
         return self.file.read_text()
 
     @property
     def name(self) -> str:
-        """Relative to the project."""
+        """Path relative to the project."""
         return str(self.file.relative_to(ROOT))
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """All that a script writes, in the order of the page."""
+        """All blocks that a script writes, in the order of the page."""
         found = sorted([*self._tables(), *self._consoles(), *self._outputs()], key=lambda block: block.begin)
         met: Counter[str] = Counter()
         for block in found:
@@ -122,7 +122,7 @@ class Page:
                 yield replace(block, name=block.commands[0].line if block.commands else text.partition("\n")[0])
 
     def _outputs(self) -> Iterator[Block]:
-        """What a Python block prints: the fence behind it that is marked so."""
+        """Yield the marked fences with the output of a Python block."""
         for found in _FENCE.finditer(self.text):
             if name := _OUTPUT.search(self.text[max(0, found.start() - _NEAR) : found.start()]):
                 script = [fence[3] for fence in _FENCE.finditer(self.text[: found.start()]) if fence[2] == "python"][-1]
@@ -130,7 +130,7 @@ class Page:
 
     @property
     def files(self) -> dict[str, str]:
-        """Files that the page's commands use, by name: blocks of the page, and such as only its source has."""
+        """Files that the page's commands use, by name: visible blocks and hidden ones."""
         named = dict(_HIDDEN.findall(self.text))
         for found in _FENCE.finditer(self.text):
             if file := _FILE.search(self.text[max(0, found.start() - _NEAR) : found.start()]):
@@ -138,7 +138,7 @@ class Page:
         return named
 
     def is_code(self, at: int) -> bool:
-        """Whether a place is inside a fence, or inside backticks of its line."""
+        """Return whether a place is inside a fence, or inside backticks of its line."""
         line = self.text[self.text.rfind("\n", 0, at) + 1 : at]
         return line.count("`") % 2 == 1 or any(begin <= at < end for begin, end in self._fences)
 
@@ -161,33 +161,33 @@ class Page:
         return [" ".join(line.replace("\\\n", " ").split()) for line in found]
 
     def replaced(self, block: Block, text: str) -> str:
-        """The page's text with ``block`` changed to ``text``."""
+        """Return the page's text with ``block`` changed to ``text``."""
         indented = textwrap.indent(text, block.source) if block.kind == "console" else text
         return f"{self.text[: block.begin]}{indented}{self.text[block.end :]}"
 
 
 def pages() -> list[Page]:
-    """All pages that people read, decisions apart: those are records of their time."""
+    """Return all pages except decisions, which are records of their time."""
     own = sorted((ROOT / "docs").glob("*.md"))
     return [Page(file) for file in (ROOT / "README.md", *own, ROOT / "bench" / "README.md")]
 
 
 def is_volatile(line: str) -> bool:
-    """Whether a line of output tells of the wall clock."""
+    """Return whether a line of output depends on the wall clock."""
     return bool(_VOLATILE.search(line.strip()))
 
 
 def cells_of(table: str) -> list[list[str]]:
-    """Head and rows of a table of Markdown."""
+    """Return head and rows of a Markdown table."""
     lines = [line for line in table.splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip()[1:-1])] for line in lines]
     return [row for row in rows if not all(re.fullmatch(r":?-+:?", cell) for cell in row)]
 
 
 def typed_tables(page: Page) -> list[tuple[int, str]]:
-    """Tables with measured numbers that no script makes and no ``typed:`` explains: line, and the first such row.
+    """Return tables with measured numbers that no script makes and no ``typed:`` explains: line number and first row.
 
-    A row with a number that a quote checks is none of them.
+    Rows with a number that a quote checks do not count.
     """
     covered = [(block.begin, block.end) for block in page.blocks]
     found = []
@@ -205,6 +205,6 @@ def typed_tables(page: Page) -> list[tuple[int, str]]:
 
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], rule: str | None = None) -> str:
-    """Markdown; ``rule`` is the line below the head, if it is not the plain one."""
+    """Return a Markdown table; ``rule`` replaces the plain line below the head."""
     lines = ["| " + " | ".join(head) + " |", rule or "| " + " | ".join(["---"] * len(head)) + " |"]
     return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"

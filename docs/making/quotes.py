@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Numbers in prose that come from a table, and claims about tables, checked against what the tables say now.
+"""Check numbers in prose that come from a table, and claims about tables, against the present tables.
 
-    OLIA takes 0.81<!-- = [balia-friendliness: MPTCP on line2 @ olia] --> Mbit/s
+    OLIA takes 0.81<!-- = [balia-friendliness: MPTCP on link2 @ olia] --> Mbit/s
     <!-- holds [back after (s) @ reno] < [back after (s) @ balia] -->
 
-``[TABLE: COLUMN @ ROW]`` is a cell; without ``TABLE:`` it is one of the last table above. ``*`` and ``A | B`` stand for
-several columns or rows; ``*`` leaves out the first column and ``n``. A row is named by its first cell, or by its first
-cells with ``, `` between. A value that a test of the lab has measured is ``[measured: NAME]``. Expressions have
-Python's arithmetic and comparisons and the functions of :data:`FUNCTIONS`; what compares lists has to hold for every
-member. A number has to be the value rounded to as many digits as it is written with.
+``[TABLE: COLUMN @ ROW]`` is a cell; without ``TABLE:`` it is in the last table above. ``*`` and ``A | B`` stand for
+several columns or rows; ``*`` excludes the first column and ``n``. A row is named by its first cell, or by its first
+cells joined by ``, ``. A value that a test of the lab has measured is ``[measured: NAME]``. Expressions have
+Python's arithmetic and comparisons and the functions of :data:`FUNCTIONS`; a comparison of lists has to hold for every
+member. A number has to equal the value rounded to the digits that are written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _REFERENCE = re.compile(r"\[([^\]]+)\]")
 _CELL = re.compile(r"(-?[\d,.]*\d(?:e-?\d+)?)(?: ± ([\d.]+(?:e-?\d+)?))?(?: \(([^)]*)\))?(.*)", re.DOTALL)
 
 
-#: Of sums of decimal fractions.
+#: Tolerance for sums of decimal fractions.
 _ROUNDING = 1e-9
 
 
@@ -37,17 +37,17 @@ class QuoteError(Exception):
 
 
 class Cell(float):
-    """A mean with the half width of its interval, and what is expected there, in the order of the cell."""
+    """A mean with the half width of its interval, and the expected values in the order of the cell."""
 
     half: float
     expected: tuple[float, ...]
 
     @classmethod
     def read(cls, text: str) -> Cell:
-        """``0.69 ± 0.01 (0.70, 0.73)``. :raises QuoteError: when there is no number."""
+        """Parse ``0.69 ± 0.01 (0.70, 0.73)``. :raises QuoteError: when there is no number."""
         found = _CELL.match(text)
         if not found:
-            raise QuoteError(f"the cell {text!r} is no number")
+            raise QuoteError(f"the cell {text!r} is not a number")
         cell = cls(found[1].replace(",", ""))
         cell.half = float(found[2] or 0)
         theory = found[3] or ""
@@ -84,9 +84,9 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "half": _each(lambda cell: cell.half),
     "low": _each(lambda cell: cell - cell.half),
     "high": _each(lambda cell: cell + cell.half),
-    # What a cell expects in parentheses, counted from 0.
+    # The expected value in parentheses, by its index from 0.
     "expected": _each(lambda cell, at=0: cell.expected[int(at)]),
-    # The interval of every cell has the value in it; those of no two of them overlap.
+    # The interval of every cell contains the value; no two intervals overlap.
     "covers": lambda cells, value: all(abs(cell - value) <= cell.half + _ROUNDING for cell in _listed(cells)),
     "apart": lambda cells: not any(_overlap(a, b) for n, a in enumerate(cells) for b in cells[n + 1 :]),
     # A list that rises from each member to the next.
@@ -122,12 +122,12 @@ class Quote:
 
     @property
     def place(self) -> str:
-        """For messages."""
+        """The place for messages."""
         return f"{self.page.name}:{self.page.text.count(chr(10), 0, self.at) + 1}"
 
 
 def quotes_of(page: Page) -> Iterator[Quote]:
-    """All quotes and claims of a page, in order. :raises QuoteError: for one without a number before it."""
+    """Yield all quotes and claims of a page, in order. :raises QuoteError: for one without a number before it."""
     tables = [block for block in page.blocks if block.kind in ("table", "rows")]
     for found in _COMMENT.finditer(page.text):
         if page.is_code(found.start()):
@@ -153,7 +153,7 @@ class Tables:
         self._measured = measured
 
     def value(self, quote: Quote) -> Any:
-        """The value of a quote's expression. :raises QuoteError: when it cannot be computed."""
+        """Return the value of a quote's expression. :raises QuoteError: when it cannot be computed."""
         names: dict[str, Any] = {}
 
         def named(found: re.Match[str]) -> str:
@@ -230,7 +230,7 @@ def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _combined(function: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
-    """Member by member where one or both are lists."""
+    """Apply ``function`` member by member where one or both are lists."""
     if isinstance(one, list) and isinstance(other, list):
         return [function(a, b) for a, b in zip(one, other, strict=True)]
     if isinstance(one, list):
@@ -241,13 +241,13 @@ def _combined(function: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
 
 
 def rewritten(written: str, value: float) -> str:
-    """``value`` with as many decimals as ``written`` has, and commas where that has them."""
+    """Format ``value`` like ``written``: with as many decimals, and with commas if it has them."""
     decimals = len(written.partition(".")[2])
     return f"{value:{',' if ',' in written else ''}.{decimals}f}"
 
 
 def problem(quote: Quote, tables: Tables) -> str | None:
-    """What is wrong with a quote, or None."""
+    """Return a sentence about a wrong quote, or None."""
     try:
         value = tables.value(quote)
     except QuoteError as error:
@@ -255,7 +255,7 @@ def problem(quote: Quote, tables: Tables) -> str | None:
     if quote.written is None:
         return None if value is True else f"{quote.place}: it no longer holds that {quote.expression}"
     if isinstance(value, (list, bool)):
-        return f"{quote.place}: {quote.expression!r} is no number"
+        return f"{quote.place}: {quote.expression!r} is not a number"
     now = rewritten(quote.written, float(value))
-    said = quote.written.replace("−", "-")
-    return None if said == now else f"{quote.place}: the page says {said}, {quote.expression} is {now}"
+    written = quote.written.replace("−", "-")
+    return None if written == now else f"{quote.place}: the page says {written}, {quote.expression} is {now}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tables whose rows come from a folder of results. The page's own head says which columns there are.
+"""Fill tables whose rows come from a folder of results. The page's own head determines the columns.
 
-A column is a swept key under its short name, or a value by the title that it has in the lab's own tables, behind
+A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
-a link, and ``MPTCP in use`` is what was found on the sockets.
+a link, and ``MPTCP in use`` is as recorded from the sockets.
 """
 
 from __future__ import annotations
@@ -15,24 +15,22 @@ from typing import Any
 
 from docs.making.pages import cells_of, table_of
 
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import interval_text, number, short_names
 from mptcplab.stats import Interval
 
-_TITLES = {"goodput Mbit/s": "goodput_mbps", "s": "duration_s", "retrans %": "retransmitted_percent"} | {
-    figure.title: name for name, figure in FIGURES.items()
-}
+_TITLES = {metric.heading: name for name, metric in METRICS.items()}
 Row = Mapping[str, Any]
 
 
 def document(folder: Path) -> dict[str, Any]:
-    """A folder's results.json."""
+    """Return a folder's results.json."""
     loaded: dict[str, Any] = json.loads((folder / "results.json").read_text())
     return loaded
 
 
 def filled(block: str, folder: Path) -> str:
-    """The table with the same head, and one row for each point of the results in ``folder``.
+    """Return the table with the same head, and one row for each point of the results in ``folder``.
 
     :raises ValueError: for a column that the results do not have.
     """
@@ -64,9 +62,9 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
     if title not in _TITLES:
-        raise ValueError(f"{column!r} is no column of a table")
+        raise ValueError(f"{column!r} is not a column of a table")
     name = _TITLES[title]
-    found = row.get(name) or row["figures"].get(name)
+    found = row.get(name) or row["metrics"].get(name)
     return "" if found is None else _value(found)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Where the tables come from that a script makes: the scenarios to run, and what makes a table of their results.
+"""The sources of generated tables: the scenarios to run, and the functions that make a table from their results.
 
-A page's own marks name these by ``<!-- table NAME -->``. Other blocks carry their source with them.
+A page's marks name these by ``<!-- table NAME -->``. Other blocks contain their source.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from docs.figures import (
     buffers,
     capturing,
     coupled_api,
+    durations,
     effects,
     expected,
     machine,
@@ -40,11 +41,11 @@ _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 
 @dataclass(frozen=True)
 class Source:
-    """``make`` gets the folder of the scenario's results, or of nothing, and draws the figures as well.
+    """The source of a table. ``make`` gets the folder of the scenario's results, if any, and draws the figures as well.
 
-    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap one runs nothing, and a
-    computed one runs nothing in the lab, but takes long; one that gathers is made of the results of all scenarios of
-    the others, as far as they run mainline; any other without a scenario runs something in the lab.
+    ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap source runs nothing, and a
+    computed one runs nothing in the lab, but takes long. A source that gathers uses the results of all scenarios of
+    the others that run mainline. Any other source without a scenario runs something in the lab.
     """
 
     make: Callable[[Path], str]
@@ -76,6 +77,10 @@ def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
 
+def _durations(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=(durations.FILE,), is_cheap=True)
+
+
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
@@ -101,6 +106,9 @@ SOURCES: dict[str, Source] = {
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
+    "test-folders": _durations(durations.folders),
+    "test-files": _durations(durations.files),
+    "slowest-tests": _durations(durations.tests),
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
@@ -114,12 +122,12 @@ SOURCES: dict[str, Source] = {
 }
 
 
-#: Of which tables compare mainline with a kernel that has a fix.
+#: Suffix of tables that compare mainline with a kernel that has a fix.
 _WITH_FIX = "-window"
 
 
 def gathered() -> dict[str, Source]:
-    """One source for each scenario that runs mainline alone, by the name of its folder."""
+    """Return one source for each scenario that runs only mainline, by the name of its folder."""
     found = {source.scenario.stem: source for source in SOURCES.values() if source.scenario}
     return {name: source for name, source in sorted(found.items()) if not name.endswith(_WITH_FIX)}
 
@@ -134,7 +142,7 @@ SOURCES["beyond-window"] = Source(
 
 
 def inputs_of(scenario: Path) -> Iterator[Path]:
-    """A scenario file, those that it extends, and the traces that any of them names."""
+    """Yield a scenario file, those that it extends, and the traces that any of them names."""
     yield scenario
     text = scenario.read_text()
     base = tomllib.loads(text).get("extends")

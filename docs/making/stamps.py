@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What each block of the documentation was made from: docs/stamps.json, written by ``make docs`` alone.
+"""The origin of each block of the documentation: docs/stamps.json, written only by ``make docs``.
 
-A block's stamp has the digest of its text, so a number that somebody typed shows, and the identities of the runs that
-it was made from, so what a new kernel or scenario makes stale can be found without running anything.
+A block's stamp has the digest of its text, which reveals typed numbers, and the identities of the runs that it was made
+from, which reveal blocks that a new kernel or scenario made stale, without running anything.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ MEASURED = ROOT / "docs" / "measured.json"
 
 @dataclass(frozen=True)
 class Stamp:
-    """``text`` is the block's digest, ``runs`` that of the runs' identities, ``kernels`` what they ran on.
+    """The origin of a block: ``text`` is its digest, ``runs`` that of its runs' identities, ``kernels`` are theirs.
 
-    ``inputs`` has the digest of each file that the block depends on. ``runs`` is None where no run was recorded (a
-    capture, a program), or where the block is older than stamps. What runs in the lab and is not recorded has the name
-    of the kernel's entry in ``kernels``.
+    ``inputs`` has the digest of each file that the block depends on. ``runs`` is None if no run was recorded (a
+    capture, a program), or if the block predates stamps. For unrecorded runs in the lab, ``kernels`` has the name of
+    the kernel's entry.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Stamp:
 
 
 def load() -> dict[str, Stamp]:
-    """By the blocks' keys."""
+    """Return the stamps by the blocks' keys."""
     if not FILE.exists():
         return {}
     stamps = json.loads(FILE.read_text())
@@ -49,13 +49,13 @@ def write(stamps: dict[str, Stamp]) -> None:
 
 
 def measured() -> dict[str, float]:
-    """Values that tests of the lab have measured, by name."""
+    """Return the values that tests of the lab have measured, by name."""
     loaded: dict[str, float] = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
     return loaded
 
 
 def made(block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Path], entry: str | None = None) -> Stamp:
-    """The stamp of a block that was just made from these results, or without results on the kernel ``entry``."""
+    """Return the stamp of a block just made from these results, or without results on the kernel ``entry``."""
     rows = [row for document in documents for row in document["rows"]]
     runs = digest_of(run for row in rows for run in row["runs"]) if rows else None
     kernels = tuple(sorted({str(row["kernel"]) for row in rows})) or ((entry,) if entry else ())
@@ -63,12 +63,12 @@ def made(block: Block, documents: Sequence[dict[str, Any]], inputs: Iterable[Pat
 
 
 def digest_of(identities: Iterable[str]) -> str:
-    """One for all runs, in whatever order."""
+    """Return one digest for all runs, independent of their order."""
     return hashlib.sha256("\n".join(sorted(set(identities))).encode()).hexdigest()[:16]
 
 
 def digests(files: Iterable[Path]) -> dict[str, str]:
-    """Of files of the project, by their names in it."""
+    """Return the digests of files of the project, by their paths in it."""
     return {
         str(file.relative_to(ROOT)): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in sorted(set(files))
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Make blocks anew: run what is not recorded yet below results/docs/, and write text and stamp."""
+"""Remake blocks: run what is not recorded yet below results/docs/, and write text and stamp."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _RUN_OPTIONS = ("--set", "--seed", "--repeats", "--out")
 
 
 class CannotMakeError(Exception):
-    """A block cannot be made anew: one sentence."""
+    """A block cannot be remade: one sentence."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A ``mptcplab run`` of a page: its file, what its options change, and where its results go."""
+    """A ``mptcplab run`` of a page: its file, its options, and the folder of its results."""
 
     file: str
     options: tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ class Experiment:
 
 
 def experiment_of(command: str) -> Experiment | None:
-    """The experiment that a command line runs, or None."""
+    """Return the experiment that a command line runs, or None."""
     if not command.startswith("mptcplab run "):
         return None
     words = shlex.split(command.partition(" | ")[0], comments=True)
@@ -60,14 +60,14 @@ def experiment_of(command: str) -> Experiment | None:
 
 
 def folder_of(page: Page) -> Path:
-    """Where a page's commands run."""
+    """Return the folder in which a page's commands run."""
     return WORK / page.name.removeprefix("docs/").replace("/", "-").removesuffix(".md")
 
 
 def experiments_of(page: Page, block: Block) -> list[Experiment]:
-    """The experiments that a console block runs, or that made the results which a table is filled from."""
+    """Return the experiments that a console block runs, or whose results fill a table."""
     if block.kind == "console":
-        # One whose error the page shows runs nothing.
+        # A command whose error the page shows runs nothing.
         lines = [command.line for command in block.commands if not command.is_refused]
         return [found for found in map(experiment_of, lines) if found is not None]
     every = [found for found in map(experiment_of, page.commands) if found is not None]
@@ -75,7 +75,7 @@ def experiments_of(page: Page, block: Block) -> list[Experiment]:
 
 
 def inputs(page: Page, block: Block) -> list[Path]:
-    """Files of the project that the block is made of."""
+    """Return the files of the project that the block is made from."""
     found = [ROOT / one.file for one in experiments_of(page, block) if (ROOT / one.file).is_file()]
     if block.kind == "table":
         source = SOURCES[block.name]
@@ -85,7 +85,7 @@ def inputs(page: Page, block: Block) -> list[Path]:
 
 
 def kernel_of(block: Block) -> str | None:
-    """The entry of the kernel on which a block runs what it does not record; None if it runs no such thing."""
+    """Return the entry of the kernel for a block's unrecorded runs, or None if it has none."""
     if block.kind == "table" and (source := SOURCES.get(block.name)) is not None:
         in_lab = source.scenario is None and not source.is_cheap and not source.is_computed
     else:
@@ -96,7 +96,7 @@ def kernel_of(block: Block) -> str | None:
 def make(
     page: Page, block: Block, say: Callable[[str], None], *, accept: bool = False
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The block's text as it is now, and the results.json of what it was made from.
+    """Make a block, and return its text and each results.json that it was made from.
 
     :raises CannotMakeError: with a sentence.
     """
@@ -134,9 +134,9 @@ def _from_source(name: str) -> tuple[str, list[dict[str, Any]]]:
 
 
 def run(source: Source) -> Path:
-    """Run a source's scenario, what is recorded already apart; sources of one scenario share its results.
+    """Run the missing runs of a source's scenario; sources of one scenario share its results.
 
-    :raises CannotMakeError: when that fails.
+    :raises CannotMakeError: when a run fails.
     """
     assert source.scenario is not None
     name = source.scenario.stem
@@ -150,7 +150,7 @@ def run(source: Source) -> Path:
 
 
 def adopt(page: Page) -> int:
-    """Stamp the blocks of a page that have no stamp as they stand, made from unknown runs; how many they are."""
+    """Stamp the blocks of a page without a stamp, as made from unknown runs, and return their number."""
     known = stamps.load()
     new = {block.key: stamps.Stamp(block.digest) for block in page.blocks if block.key not in known}
     stamps.write(known | new)
@@ -158,7 +158,7 @@ def adopt(page: Page) -> int:
 
 
 def copy_figures(page: Page) -> list[str]:
-    """Put the figures of a page's results in their places; the names of those that could not be made."""
+    """Copy the figures of a page's results to their places, and return the names of those that could not be made."""
     missing = []
     for target, kind, origin in _FIGURE.findall(page.text):
         place, made = page.file.parent / target, folder_of(page) / origin
@@ -175,9 +175,9 @@ def copy_figures(page: Page) -> list[str]:
 
 
 def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, accept: bool = False) -> list[str]:
-    """Make the blocks of a page that ``wanted`` names, all if it is empty; what could not be made, a sentence each.
+    """Make the blocks of a page that ``wanted`` names, or all, and return a sentence for each that could not be made.
 
-    The page and the stamps are written after each block, so that nothing is lost when it is interrupted.
+    The page and the stamps are written after each block, so that an interruption loses nothing.
     """
     problems = []
     for name in [block.name for block in page.blocks]:

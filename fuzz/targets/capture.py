@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The analysis of captures behind tshark: packets of any kind, in lines as tshark writes them, or any other lines."""
+"""The analysis of captures after tshark: any packets, in lines that tshark could write, or any other lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mptcplab.capture.read import packets_of_lines
 from mptcplab.capture.summary import summarise
 from mptcplab.report.capture import connection_table, headline
 
-#: A packet of the compact form: time step, ends and way, flags, sequence, acknowledgment, length, options' length.
+#: A packet in compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
 _HEAD = 10
 _TEXT, _PACKETS = b"T", b"P"
 _IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"
@@ -23,12 +23,12 @@ _TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\n"
 
 
 class CaptureTarget:
-    """Lines as tshark writes them (T...), or packets in a compact form that becomes such lines (P...)."""
+    """Lines in the form of tshark (T...), or packets in a compact form that becomes such lines (P...)."""
 
     name = "capture"
 
     def seeds(self) -> Iterator[bytes]:
-        """A whole connection with two subflows, each way of ending, and its lines."""
+        """Yield a complete connection with two subflows for each kind of end, and its lines."""
         for end in (Pipe.close, Pipe.reset):
             packets: list[Packet] = []
             first, other = Pipe(packets), second(packets)
@@ -47,7 +47,7 @@ class CaptureTarget:
             yield _TEXT + "".join(_lines(compact)).encode()
 
     def read(self, data: bytes) -> None:
-        """Analyse, summarise, and make tables."""
+        """Analyse the packets, summarise them, and make tables."""
         kind, rest = data[:1], data[1:]
         lines = list(_lines(rest)) if kind == _PACKETS else rest.decode(errors="replace").splitlines(keepends=True)
         analysis = Analysis()
@@ -82,7 +82,7 @@ def _lines(data: bytes) -> Iterator[str]:
             b=1 + (ends & 2) + (1 - (ends & 1)),
             sport=ports[ends & 1],
             dport=ports[1 - (ends & 1)],
-            # The upper half of the ends' byte lets numbers wrap.
+            # The upper half of the ends' byte makes numbers wrap.
             seq=(seq - ((ends >> 4) & 3) * 1000) % 2**32,
             ack=(ack - (ends >> 6) * 1000) % 2**32,
             flags=flags,

@@ -12,8 +12,8 @@ from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "tests" / "unit" / "captures"
-#: Whole files are longer than this; some packets will do.
-_LONGEST_SEED = 4096
+#: Whole files are longer than this; some packets suffice.
+_MAX_SEED_BYTES = 4096
 _PCAPNG = b"\x0a\x0d\x0d\x0a"
 
 
@@ -27,12 +27,12 @@ class PcapTarget:
         self._file = Path(self._folder.name) / "fuzz.pcap"
 
     def seeds(self) -> Iterator[bytes]:
-        """The beginnings of captures that several tools made."""
+        """Yield the beginnings of captures from several tools."""
         for file in (*_CAPTURES.glob("*.pcap"), *_CAPTURES.glob("*.pcapng")):
             yield _beginning(file.read_bytes())
 
     def read(self, data: bytes) -> None:
-        """As `mptcplab capture` does."""
+        """Read the file as `mptcplab capture` does."""
         self._file.write_bytes(data)
         analysis = Analysis()
         for packet in read_packets([self._file]):
@@ -41,12 +41,12 @@ class PcapTarget:
 
 
 def _beginning(capture: bytes) -> bytes:
-    """Its first whole packets (pcap) or blocks (pcapng), both of little endian machines."""
+    """Return the first complete packets (pcap) or blocks (pcapng) of a little-endian capture."""
     is_ng = capture.startswith(_PCAPNG)
     end, at, more = (0, 4, 0) if is_ng else (24, 8, 16)
     while end + at + 4 <= len(capture):
         following = end + more + int.from_bytes(capture[end + at : end + at + 4], "little")
-        if following > _LONGEST_SEED:
+        if following > _MAX_SEED_BYTES:
             break
         end = following
     return capture[:end]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The readers of recordings and of results folders: one file in them is replaced by the fuzzer's bytes.
+"""The readers of recordings and of results folders, in which the fuzzer's bytes replace one file.
 
-The first byte says which file. Behind the files of a finished results folder come the texts that programs left in a
+The first byte selects the file. The files of a finished results folder come first, then the output of programs in a
 run that is about to become a recording.
 """
 
@@ -19,21 +19,21 @@ from tests.unit.made_results import make_results
 
 from mptcplab.cli.compare import compare
 from mptcplab.metrics.rows import run_result
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording, finish
-from mptcplab.report.html import build_report
 from mptcplab.results import open_results
 
 _SCENARIO = """
 title = "Fuzz"
 repeats = 2
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "30 ms" }
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 sweep."transport.protocol" = ["mptcp"]
 """
-#: In the folder of a run, before there is a manifest.
-_LEFT = ("out/bulk.server.out", "sockets.jsonl", "out/capture.a-b.err")
+#: Files in the folder of a run before its manifest exists.
+_OUTPUTS = ("out/bulk.server.out", "sockets.jsonl", "out/capture.a-b.err")
 _PROGRAMS = [
     {"name": "bulk.server", "node": "server", "samples_itself": True, "status": 0},
     {"name": "capture.a-b", "node": "server", "samples_itself": False, "status": 0},
@@ -49,7 +49,7 @@ class RecordingTarget:
     def __init__(self) -> None:
         self._temporary = tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-")
         top = Path(self._temporary.name)
-        self._whole, self._folder, self._left = top / "whole", top / "results", top / "left"
+        self._whole, self._folder, self._unfinished = top / "whole", top / "results", top / "unfinished"
         make_results(self._whole, _SCENARIO, steps=3)
         shutil.copytree(self._whole, self._folder)
         first = sorted(self._whole.glob("runs/*"))[0]
@@ -58,7 +58,7 @@ class RecordingTarget:
         self._run = self._folder / first.relative_to(self._whole)
 
     def seeds(self) -> Iterator[bytes]:
-        """Every file as it is."""
+        """Yield every file unchanged."""
         contents = [(self._whole / file).read_bytes() for file in self._files]
         server = next(self._whole.glob("runs/*/out/bulk.server.out")).read_bytes()
         contents += [
@@ -70,10 +70,10 @@ class RecordingTarget:
             yield bytes([number]) + content
 
     def read(self, data: bytes) -> None:
-        """Everything that commands and notebooks read."""
-        number, content = data[0] % (len(self._files) + len(_LEFT)) if data else 0, data[1:]
+        """Read everything that commands and notebooks read."""
+        number, content = data[0] % (len(self._files) + len(_OUTPUTS)) if data else 0, data[1:]
         if number >= len(self._files):
-            self._finish(_LEFT[number - len(self._files)], content)
+            self._finish(_OUTPUTS[number - len(self._files)], content)
             return
         file = self._files[number]
         (self._folder / file).write_bytes(content)
@@ -92,11 +92,11 @@ class RecordingTarget:
         run_result(Recording(self._run))
 
     def _finish(self, name: str, content: bytes) -> None:
-        shutil.rmtree(self._left, ignore_errors=True)
-        (self._left / "out").mkdir(parents=True)
-        for left in _LEFT:
-            (self._left / left).write_bytes(b"")
-        (self._left / "out/capture.a-b.out").write_bytes(b"")
-        (self._left / name).write_bytes(content)
-        finish(self._left, manifest={"programs": json.loads(json.dumps(_PROGRAMS))}, zero_ns=0)
-        assert Recording(self._left).subflows.height >= 0
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        (self._unfinished / "out").mkdir(parents=True)
+        for output in _OUTPUTS:
+            (self._unfinished / output).write_bytes(b"")
+        (self._unfinished / "out/capture.a-b.out").write_bytes(b"")
+        (self._unfinished / name).write_bytes(content)
+        finish(self._unfinished, manifest={"programs": json.loads(json.dumps(_PROGRAMS))}, zero_ns=0)
+        assert Recording(self._unfinished).subflows.height >= 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The loader of scenario files, and what is made of a scenario that it took."""
+"""The loader of scenario files, and the plan, script and estimate of an accepted scenario."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from mptcplab.plan.script import script
 from mptcplab.scenario.load import load
 
 _ROOT = Path(__file__).resolve().parents[2]
-#: Between the file and what the command line sets, one key per line.
+#: Separates the file from the settings of the command line, one key per line.
 _SETTINGS = b"\0"
 
 
 class ScenarioTarget:
-    """A scenario file, behind a zero byte with values of ``--set``."""
+    """A scenario file, then after a zero byte values of ``--set``."""
 
     name = "scenario"
 
@@ -27,15 +27,15 @@ class ScenarioTarget:
         self._file = Path(self._folder.name) / "fuzz.toml"
 
     def seeds(self) -> Iterator[bytes]:
-        """Our examples, and the files that tests want refused."""
+        """Yield our examples, and the invalid files of the tests."""
         for file in (*_ROOT.glob("examples/*.toml"), *_ROOT.glob("tests/unit/bad/*.toml")):
             yield file.read_bytes()
-        example = (_ROOT / "examples/two-lines.toml").read_bytes()
-        yield example + _SETTINGS + b"links.line1.rate=5 Mbit/s\ntransport.protocol=tcp"
+        example = (_ROOT / "examples/two-paths.toml").read_bytes()
+        yield example + _SETTINGS + b"links.link1.rate=5 Mbit/s\ntransport.protocol=tcp"
         yield example + _SETTINGS + b'transport.tcp_rmem=["4 KiB", "1 MiB", "2 MiB"]\nseed=4'
 
     def read(self, data: bytes) -> None:
-        """Load it, and make plan, script and estimate of its first point."""
+        """Load the scenario, and make plan, script and estimate of its first point."""
         text, _, settings = data.partition(_SETTINGS)
         self._file.write_bytes(text)
         overrides = [line for line in settings.decode(errors="replace").split("\n") if line]

@@ -29,18 +29,18 @@ _WORDS = (
 
 
 class UnitsTarget:
-    """Text to quantities of every kind. What is read must be written as text that reads as the same."""
+    """Text to quantities of every kind. A parsed value's text must parse to the same value."""
 
     name = "units"
 
     def seeds(self) -> Iterator[bytes]:
-        """One of each spelling."""
+        """Yield one of each spelling."""
         for kind in _KINDS:
             yield from (f"1.5 {unit}".encode() for unit in kind.units)
         yield from (word.encode() for word in _WORDS)
 
     def read(self, data: bytes) -> None:
-        """All kinds; the last refusal is told, since most text is of one kind only."""
+        """Parse the text as all kinds, and report the last refusal, since most text is of one kind only."""
         text = data.decode(errors="replace")
         refused: UnitError | None = None
         for kind in _ALL:
@@ -51,5 +51,5 @@ class UnitsTarget:
                 continue
             assert kind.parse(str(value)) == value, f"{text!r} is {value!r}, written as {value}"
         if refused is not None:
-            # What a scenario makes of it, with the place in front.
+            # A scenario reports the error like this, with the place in front.
             raise InputError(f"key: {refused}", hint=refused.hint) from refused

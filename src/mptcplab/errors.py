@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What can go wrong, as a user sees it: one sentence, a hint, an exit status.
+"""Errors for users: one sentence, a hint, an exit status.
 
-Every error that a user can cause or meet is a :class:`LabError`. The command
-line prints its message and hint and exits with its status; anything else that
-reaches the command line is a bug of ours.
+Every expected error is a :class:`LabError`. The command line prints its message
+and hint and exits with its status; any other exception that reaches the command
+line is a bug of mptcplab.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class Exit(IntEnum):
@@ -21,11 +21,26 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-class LabError(Exception):
-    """A run failed, or a verdict that was asked for does not hold (status 1).
+class Mistake(StrEnum):
+    """The kind of mistake in a key of a scenario: stable when messages are reworded."""
 
-    ``message`` is one sentence without a final full stop; ``hint`` says what
-    to do about it.
+    SYNTAX = "syntax"  # cannot be parsed
+    FILE = "file"  # names a file that is missing or unsuitable
+    UNKNOWN = "unknown"  # is not a key here
+    MISSING = "missing"  # a required key is missing
+    TYPE = "type"  # has a value of the wrong type
+    CHOICE = "choice"  # is not one of the choices
+    QUANTITY = "quantity"  # is not a number with a unit, or is out of range
+    VALUE = "value"  # has an unusable value, independent of other keys
+    REFERENCE = "reference"  # names something that does not exist, or is elsewhere
+    CONFLICT = "conflict"  # conflicts with another key
+    IDLE = "idle"  # would have no effect
+
+
+class LabError(Exception):
+    """A run failed, or a requested verdict does not hold (status 1).
+
+    ``message`` is one sentence without a final full stop; ``hint`` is the remedy.
     """
 
     status: Exit = Exit.FAILED
@@ -37,17 +52,17 @@ class LabError(Exception):
 
 
 class InputError(LabError):
-    """What the user wrote is wrong (status 2)."""
+    """The user's input is wrong (status 2)."""
 
     status = Exit.BAD_INPUT
 
 
 class MissingError(LabError):
-    """This machine lacks something (status 3)."""
+    """The machine lacks a program, file or feature (status 3)."""
 
     status = Exit.MISSING
 
 
 def reason(error: OSError) -> str:
-    """What the system says is wrong, as a part of a sentence."""
+    """Return the system's error message, for use in a sentence."""
     return (error.strerror or str(error)).lower()

@@ -3,13 +3,13 @@
 
     from mptcplab.results import open_results
 
-    results = open_results("results/two-lines")
+    results = open_results("results/two-paths")
     results.runs          # one line per run and workload: settings, seed, goodput, shares, warnings
     results.subflows      # every sample of every subflow, with the settings of its run as columns
     results.table         # the rows of the experiment's table: means and their intervals
 
-Nothing is run, and nothing is written. Frames are polars'; :func:`to_pandas` makes pandas' of them. Units stand in the
-columns' names; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
+Nothing is run, and nothing is written. The data frames are polars'; :func:`to_pandas` converts them to pandas. Names of
+columns contain the units; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ import polars as pl
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.figures import columns
-from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, Settings, rows_of, run_result
+from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.metrics.rows import ResultRow, RunResult, Settings, rows_of, run_result
 from mptcplab.metrics.subflows import path_name
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What to do when files of a results folder say what none of ours would.
+#: The hint if files of a results folder have contents that mptcplab does not write.
 DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
 _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
 @dataclass(frozen=True)
 class RecordedRun:
-    """A recording, and what was measured from it."""
+    """A recording and the values measured from it."""
 
     recording: Recording
     result: RunResult
@@ -60,14 +60,14 @@ class RecordedRun:
 
 @dataclass(frozen=True)
 class Results:
-    """What a results folder holds. Open one with :func:`open_results`.
+    """The contents of a results folder. Open one with :func:`open_results`.
 
-    ``recorded`` are the runs of the experiment that was written last, by point and seed. ``document`` is its
-    results.json, empty when there is none. ``log`` has a line per execution.
+    ``recorded`` has the runs of the experiment that was written last, by point and seed. ``document`` is its
+    results.json, empty if there is none. ``log`` has a line per execution.
 
-    ``damaged`` says what could not be read. ``others`` counts recordings that do not belong to the experiment,
-    ``older`` those with settings and seed of another that is shown (made with another kernel, another program or other
-    keys), ``absent`` the runs that results.json names and that are not there.
+    ``damaged`` names recordings that could not be read, with the error. ``others`` counts recordings that do not belong
+    to the experiment, ``older`` those with settings and seed of another that is shown (made with another kernel,
+    another program or other keys), and ``absent`` the runs that results.json names and that are missing.
     """
 
     folder: Path
@@ -81,17 +81,17 @@ class Results:
 
     @property
     def recordings(self) -> tuple[Recording, ...]:
-        """The runs as they lie on disk."""
+        """The recordings of the runs."""
         return tuple(run.recording for run in self.recorded)
 
     @property
     def title(self) -> str:
-        """The experiment's title; the folder's name when nothing tells."""
+        """The experiment's title; the folder's name if it is unknown."""
         return str(self.document.get("title") or self.folder.resolve().name)
 
     @property
     def question(self) -> str:
-        """What the experiment is to answer; may be empty."""
+        """The question that the experiment should answer; may be empty."""
         return str(self.document.get("question") or "")
 
     @cached_property
@@ -120,12 +120,12 @@ class Results:
         return self._samples("connections")
 
     def of_experiment(self) -> Results:
-        """The runs that results.json is about, in its order; of several with the same settings and seed the newest."""
-        with damage_told(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
+        """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
+        with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
             return _chosen(self)
 
     def _samples(self, name: str, *, with_path: bool = False) -> pl.DataFrame:
-        with damage_told(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
+        with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
             return self._joined(name, with_path=with_path)
 
     def _joined(self, name: str, *, with_path: bool) -> pl.DataFrame:
@@ -144,13 +144,13 @@ class Results:
 def open_results(folder: str | Path) -> Results:
     """Open the folder that ``mptcplab run`` wrote.
 
-    :raises InputError: when there are no runs in it. :raises LabError: when its results.json is damaged.
+    :raises InputError: if there are no runs in it. :raises LabError: if its results.json is damaged.
     """
     return open_every(Path(folder)).of_experiment()
 
 
 def open_every(folder: Path) -> Results:
-    """All recordings of a folder, whatever they belong to. :raises InputError: when there are none."""
+    """Open all recordings of a folder, of any experiment. :raises InputError: if there are none."""
     found, damaged = _recorded(folder)
     if not found and not damaged:
         raise InputError(f"{folder} has no recorded runs", hint=_RUN_HINT)
@@ -163,10 +163,9 @@ def open_every(folder: Path) -> Results:
 
 
 def _chosen(results: Results) -> Results:
-    """The runs that results.json names, in its order, or of each point and seed the one that was executed last."""
+    """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
     by_name = {run.result.identity: run for run in results.recorded}
-    rows = results.document.get("rows", [])
-    named = list(dict.fromkeys(name for row in rows for name in row.get("runs", ())))
+    named = list(dict.fromkeys(name for row in results.document.get("rows", ()) for name in row["runs"]))
     if named:
         chosen = [by_name[name] for name in named if name in by_name]
         others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
@@ -175,15 +174,12 @@ def _chosen(results: Results) -> Results:
     alike: dict[tuple[Settings, int], list[RecordedRun]] = {}
     for run in sorted(results.recorded, key=lambda run: (newest.get(run.result.identity, -1), run.key)):
         alike.setdefault(run.key, []).append(run)
-    keys = [(tuple(row["settings"].items()), seed) for row in rows for seed in row["seeds"]]
-    wanted = list(dict.fromkeys(keys)) or list(alike)
-    chosen = [alike[key][-1] for key in wanted if key in alike]
-    same = sum(len(alike.get(key, ())) for key in wanted)
-    return replace(results, recorded=tuple(chosen), others=len(results.recorded) - same, older=same - len(chosen))
+    chosen = [some[-1] for some in alike.values()]
+    return replace(results, recorded=tuple(chosen), older=len(results.recorded) - len(chosen))
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
-    """The same as a pandas data frame. :raises MissingError: when pandas is not installed."""
+    """Return the frame as a pandas data frame. :raises MissingError: if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -191,8 +187,8 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
 
 
-def way_name(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
-    """A subflow's path as tables name it, the sender's link first, from a sample of either side."""
+def subflow_path(row: dict[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
+    """Return a subflow's path as tables name it, the sender's link first, from a sample of either side."""
     return path_name({"local": row["remote"], "remote": row["local"]} if sends else row, addresses)
 
 
@@ -201,13 +197,13 @@ def _paths(recording: Recording, subflows: pl.DataFrame) -> list[str]:
     senders = {(one.sender, one.sending) for one in ends}
     columns = [name for name in ("node", "program", "local", "remote") if name in subflows.columns]
     return [
-        way_name(row, addresses, sends=(row["node"], row.get("program")) in senders)
+        subflow_path(row, addresses, sends=(row["node"], row.get("program")) in senders)
         for row in subflows.select(columns).iter_rows(named=True)
     ]
 
 
 def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
-    """Every run that can be read and measured, and what is wrong with the others."""
+    """Return every run that can be read and measured, and the errors of the others."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
     found, damaged = [], []
@@ -221,7 +217,7 @@ def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
 
 
 def _document(file: Path) -> dict[str, Any]:
-    """results.json, or nothing when a sweep was interrupted before it was written."""
+    """Read results.json; empty if a sweep was interrupted before it was written."""
     try:
         document = json.loads(file.read_text())
     except (OSError, ValueError):
@@ -230,7 +226,7 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def log_lines(file: Path) -> Iterable[dict[str, Any]]:
-    """When and where runs were executed; a line that a killed process left unfinished is passed over."""
+    """Yield when and where runs were executed; a line that a killed process left incomplete is skipped."""
     for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
         try:
             found = json.loads(line)
@@ -241,7 +237,7 @@ def log_lines(file: Path) -> Iterable[dict[str, Any]]:
 
 
 def _is_logged(line: dict[str, Any]) -> bool:
-    """Whether it has what readers use, in types that they take."""
+    """Return whether a line has the keys that readers use, with the right types."""
     seconds = [line[key] for key in ("wall_seconds", "virtual_seconds") if key in line]
     texts = [line.get("run"), line.get("when", "")]
     return (
@@ -255,38 +251,35 @@ def _labels(result: RunResult) -> dict[str, Any]:
     return {"run": result.identity, **dict(result.settings), "seed": result.seed}
 
 
-def _run_row(result: RunResult, measured: Measured) -> dict[str, Any]:
+def _run_row(result: RunResult, measured: WorkloadMeasurement) -> dict[str, Any]:
     sockets = measured.sockets
     return {
         **_labels(result),
         "workload": measured.workload,
-        "goodput_mbps": measured.goodput_bps / 1e6,
-        "duration_s": measured.duration_s,
-        "retransmitted_percent": sockets.retransmitted_percent,
+        **{name: measured.metrics.get(name) for name in BASIC},
         "mptcp": sockets.use.text,
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
         "kernel": result.kernel,
         "hz": result.hz,
         "warnings": "; ".join(measured.warnings),
-        **{name: measured.figures[name] for name in columns([measured.figures], hidden=True)},
+        **{name: measured.metrics[name] for name in columns([measured.metrics], hidden=True)},
         **{f"share {path}": share for path, share in sockets.shares.items()},
     }
 
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
-    intervals = {}
-    values = {name: getattr(row, name) for name in METRICS} | dict(row.figures)
-    for name, value in values.items():
-        known = value is not None and value.half_width is not None
+    intervals: dict[str, float | None] = {}
+    for name in dict.fromkeys((*BASIC, *row.metrics)):
+        value = row.metrics.get(name)
+        ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
         intervals[name] = value.mean if value is not None else None
-        intervals[f"{name}_low"] = value.low if known else None
-        intervals[f"{name}_high"] = value.high if known else None
+        intervals[f"{name}_low"], intervals[f"{name}_high"] = ends
     return {
         **row.settings,
         "workload": row.workload,
         **intervals,
-        "n": row.goodput_mbps.n,
+        "n": row.n,
         "mptcp": row.mptcp,
         "congestion_control": row.congestion,
         "scheduler": row.scheduler,
@@ -296,7 +289,7 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
 
 
 def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Rows as a frame; a row that lacks a column has nothing there."""
+    """Return rows as a frame; missing columns of a row are null."""
     rows = list(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folders of the project that are no Python but belong to the package: the kernel's options, the workload program."""
+"""Folders outside of the Python package that belong to it: the kernel's options, the workload program."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def shipped_folder(installed: str, checkout: str, *, proof: str) -> Path | None:
-    """The folder that has the file ``proof``: ``_data/INSTALLED`` of an installed package, or ``CHECKOUT``."""
+    """Return the folder with the file ``proof``: ``_data/INSTALLED`` of an installed package, or ``CHECKOUT``."""
     package = Path(__file__).resolve().parent
     candidates = [package / "_data" / installed, *(parent / checkout for parent in (package, *package.parents))]
     return next((folder for folder in candidates if (folder / proof).is_file()), None)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Statistics that a result has to carry. Pure functions of numbers: the same values give the same answer, also those
-of the bootstrap, whose resampling has a fixed seed.
+"""Statistics of results. Pure functions of numbers: the same values give the same result; the bootstrap's resampling
+has a fixed seed.
 
-SciPy is imported late, because importing it takes longer than most commands need in all.
+SciPy is imported late, because its import takes longer than most commands.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 CONFIDENCE = 0.95
-#: The probability with which an effect that is called detectable is shown.
+#: The probability with which a test shows a detectable effect.
 POWER = 0.8
 _RESAMPLES = 2000
-#: Numbers that a batch of resamples may hold: bounds the memory for many values.
+#: Maximum size of a batch of resamples, in numbers: bounds the memory for many values.
 _BATCH_NUMBERS = 1_000_000
 _BOOTSTRAP_SEED = 1
 #: Relative error of a noncentrality parameter.
@@ -25,10 +25,10 @@ _EXACT = 1e-9
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean of ``n`` independent values with the half width of its 95 % confidence interval by Student's t.
+    """The mean of ``n`` independent values, and the half width of its 95 % confidence interval by Student's t.
 
-    ``half_width`` is None for a single value: one run says nothing about the spread. It is exactly 0 if, and only if,
-    several values are identical: then they are no sample either (:attr:`is_identical`).
+    ``half_width`` is None for a single value: one run does not show the spread. It is exactly 0 if and only if several
+    values are identical: then they are not a sample either (:attr:`is_identical`).
     """
 
     mean: float
@@ -47,17 +47,26 @@ class Interval:
 
     @property
     def is_identical(self) -> bool:
-        """Whether several values are all the same number. Their runs are one run, and the interval means nothing."""
+        """Whether several values are identical. Then their runs are the same run, and the interval has no meaning."""
         return self.half_width == 0.0
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the interval as JSON data."""
+        return {"mean": self.mean, "ci95_half_width": self.half_width, "n": self.n}
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> Interval:
+        """Return the interval from the data of :meth:`to_json`; other keys are ignored."""
+        return cls(described["mean"], described["ci95_half_width"], described["n"])
+
     def is_within(self, share: float) -> bool:
-        """Whether the half width is at most ``share`` of the mean's size. Never for a single value."""
+        """Return whether the half width is at most ``share`` of the mean's magnitude; False for a single value."""
         return self.half_width is not None and self.half_width <= share * abs(self.mean)
 
 
 @dataclass(frozen=True)
 class QuantileInterval:
-    """A quantile of ``n`` values with the ends of its 95 % confidence interval by the percentile bootstrap.
+    """A quantile of ``n`` values, and the ends of its 95 % confidence interval by the percentile bootstrap.
 
     The ends are None for a single value.
     """
@@ -70,12 +79,12 @@ class QuantileInterval:
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much the second of two sets of values is larger, in the values' unit.
+    """The amount by which the second of two sets of values is larger, in the values' unit.
 
-    ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` how likely at least such a difference
-    would be if there were none; both None when a set is too small to tell. ``n`` are the sizes of the sets.
-    ``standard_error`` is that of the difference and ``freedom`` the degrees of freedom of the test's t distribution,
-    None where there is no test or the values do not vary.
+    ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` the probability of at least this
+    difference if the sets do not differ; both are None if a set is too small. ``n`` has the sizes of the sets.
+    ``standard_error`` is that of the difference, and ``freedom`` has the degrees of freedom of the test's t
+    distribution; both are None without a test, or if the values do not vary.
     """
 
     mean: float
@@ -88,14 +97,14 @@ class Difference:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Mean and 95 % confidence interval of ``values``. :raises ValueError: for none."""
+    """Return mean and 95 % confidence interval of ``values``. :raises ValueError: for no values."""
     n = len(values)
     if n == 0:
         raise ValueError("no values")
     if n == 1:
         return Interval(values[0], None, 1)
     if min(values) == max(values):
-        # Not left to arithmetic, whose rounding would make a spread of identical values.
+        # Computed separately, since rounding would give identical values a spread.
         return Interval(values[0], 0.0, n)
     mean = math.fsum(values) / n
     from scipy.special import stdtrit
@@ -109,20 +118,21 @@ def _variance(values: Sequence[float], mean: float) -> float:
 
 
 def median_interval(values: Sequence[float]) -> QuantileInterval:
-    """Median and 95 % confidence interval of ``values``. :raises ValueError: for none."""
+    """Return median and 95 % confidence interval of ``values``. :raises ValueError: for no values."""
     return quantile_interval(values, 0.5)
 
 
 def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInterval:
-    """A quantile (0 to 1) and its 95 % confidence interval. :raises ValueError: for no values or no such quantile.
+    """Return a quantile (0 to 1) and its 95 % confidence interval.
 
-    The interval cannot reach beyond the values themselves: with few values it is too narrow for outer quantiles.
+    The interval cannot extend beyond the values themselves: with few values it is too narrow for outer quantiles.
+    :raises ValueError: for no values, or a quantile out of range.
     """
     n = len(values)
     if n == 0:
         raise ValueError("no values")
     if not 0 <= quantile <= 1:
-        raise ValueError(f"{quantile} is no quantile")
+        raise ValueError(f"{quantile} is not a quantile")
     import numpy as np
 
     found = float(np.quantile(values, quantile))
@@ -146,9 +156,9 @@ def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInter
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """``second`` minus ``first``, value by value: for runs on shared seeds. Student's t on the differences.
+    """Return ``second`` minus ``first``, value by value, for runs on shared seeds, by Student's t on the differences.
 
-    Where every difference is the same and not zero, p is 0. :raises ValueError: for no values or unequal numbers.
+    If all differences are equal and not zero, p is 0. :raises ValueError: for no values or unequal numbers of values.
     """
     if len(first) != len(second):
         raise ValueError("values without a partner")
@@ -166,9 +176,9 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
 
 
 def welch_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """``second`` minus ``first``, means of independent sets whose variances may differ: Welch's t.
+    """Return ``second`` minus ``first``, means of independent sets whose variances may differ, by Welch's t.
 
-    Where neither set varies, p is 0 or 1. :raises ValueError: for no values.
+    If neither set varies, p is 0 or 1. :raises ValueError: for no values.
     """
     if not first or not second:
         raise ValueError("no values")
@@ -189,34 +199,18 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
 
 
 def detectable(difference: Difference, significance: float, *, power: float = POWER) -> float | None:
-    """Return the smallest true difference that a test like this one shows with the probability ``power``.
+    """Return the smallest true difference that a test like this one detects with the probability ``power``.
 
-    That is, with p below ``significance``, with as many values that vary as much. In the values' unit; None where the
-    values do not vary or are too few to tell.
+    It is for p below ``significance``, and the same number and spread of values. In the values' unit; None if the
+    values do not vary or are too few.
     """
     if difference.standard_error is None or difference.freedom is None:
         return None
     return _noncentrality(difference.freedom, significance, power) * difference.standard_error
 
 
-def repeats_needed(effect: float, significance: float, *, power: float = POWER) -> int:
-    """Return how many pairs show an ``effect``, in standard deviations of the paired differences, with ``power``.
-
-    :raises ValueError: for an effect that is not positive.
-    """
-    if not effect > 0:
-        raise ValueError("no number of runs shows an effect of zero")
-    # Student's t needs more than the normal distribution, from which the search starts.
-    from scipy.special import ndtri
-
-    n = max(2, math.floor(((ndtri(1 - significance / 2) + ndtri(power)) / effect) ** 2))
-    while _noncentrality(n - 1, significance, power) > effect * math.sqrt(n):
-        n += 1
-    return n
-
-
 def _noncentrality(freedom: float, significance: float, power: float) -> float:
-    """Return the noncentrality at which a two-sided t test has this power; its far tail is left out.
+    """Return the noncentrality at which a two-sided t test has this power; its far tail is ignored.
 
     The test statistic follows the noncentral t distribution (Cohen, Statistical Power Analysis, 1988, chapter 2).
     """
@@ -233,7 +227,7 @@ def _noncentrality(freedom: float, significance: float, power: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """``p_values`` adjusted by Holm's step-down method, in their order: as many tests, one chance of a false alarm."""
+    """Return ``p_values`` adjusted by Holm's step-down method, which bounds the family-wise error rate, in order."""
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda number: p_values[number])):
@@ -243,15 +237,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def jain_index(values: Sequence[float]) -> float:
-    """Jain's fairness index of what several got: 1 when all got the same, 1/n when one got everything.
+    """Return Jain's fairness index of shares: 1 if all are equal, 1/n if one has everything.
 
-    1 as well when nobody got anything. :raises ValueError: for no values or a negative one.
+    It is 1 as well if all are zero. :raises ValueError: for no values or a negative one.
     """
     if not values or min(values) < 0:
-        raise ValueError("shares are zero or more, and at least one")
+        raise ValueError("needs at least one share, and none below zero")
     largest = max(values)
     if largest == 0:
         return 1.0
-    # Scaled to the largest, because squares of very small and very large numbers leave the range of a float.
+    # Scaled to the largest, because squares of very small and very large numbers exceed the range of a float.
     scaled = [value / largest for value in values]
     return math.fsum(scaled) ** 2 / (len(scaled) * math.fsum(value * value for value in scaled))

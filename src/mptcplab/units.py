@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Quantities as people write them, integers inside.
+"""Quantities: text with a unit in files, integers in memory.
 
-A scenario says ``"100 Mbit/s"``, ``"20 ms"``, ``"0.5 %"`` or ``"64 KiB"``. Inside, a rate is a whole number of
-bit/s, a time of nanoseconds, a size of bytes, a probability of parts per billion. Text that would lose precision
-is refused instead of rounded, and every type writes itself back as text that reads as the same value.
+A scenario has ``"100 Mbit/s"``, ``"20 ms"``, ``"0.5 %"`` or ``"64 KiB"``. In memory, a rate is a whole number of bit/s,
+a time of nanoseconds, a size of bytes, a probability of parts per billion. Text that would lose precision is refused
+rather than rounded, and the text form of every value parses to the same value.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pydantic_core import PydanticCustomError, core_schema
 
 _NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"
 _QUANTITY = re.compile(rf"([+-]?{_NUMBER})\s*([^0-9\s].*)?")
-_LONGEST_TEXT = 64
-_LARGEST = 2**63 - 1
+_MAX_TEXT = 64
+_MAX_VALUE = 2**63 - 1
 
 
 class UnitError(ValueError):
-    """A quantity that cannot be read; the message says why, ``hint`` how to write it."""
+    """A quantity that cannot be parsed: the message has the reason, ``hint`` the remedy."""
 
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(message)
@@ -36,24 +36,24 @@ class UnitError(ValueError):
 class Quantity(int):
     """A whole, non-negative number of the smallest unit of its kind.
 
-    Subclasses name their units, smallest first; several spellings may share a factor and the first one is used
-    for writing. :raises UnitError: from :meth:`parse` when the text is no such quantity.
+    Subclasses name their units, smallest first; several spellings may share a factor, of which output uses the first.
+    :raises UnitError: from :meth:`parse` if the text is not such a quantity.
     """
 
     noun: ClassVar[str]
     example: ClassVar[str]
     units: ClassVar[dict[str, int]]
-    #: Units that someone who wrote a bare number may have meant.
+    #: Likely units of a bare number, for hints.
     probable: ClassVar[tuple[str, ...]]
-    #: Units that people mix up with ours, and what to tell them.
+    #: Common wrong units, each with a hint.
     mistaken: ClassVar[dict[str, str]] = {}
-    largest: ClassVar[int] = _LARGEST
-    #: A unit is used for writing from this number of it on.
-    least_written: ClassVar[Decimal] = Decimal(1)
+    largest: ClassVar[int] = _MAX_VALUE
+    #: The smallest number of a unit for which output uses it.
+    min_written: ClassVar[Decimal] = Decimal(1)
 
     @classmethod
     def parse(cls, text: object) -> Self:
-        """Read ``text`` such as ``cls.example``."""
+        """Parse ``text`` such as ``cls.example``."""
         if isinstance(text, cls):
             return text
         if isinstance(text, (int, float)) and not isinstance(text, bool):
@@ -68,11 +68,11 @@ class Quantity(int):
 
     @classmethod
     def _unit_hint(cls, number: str) -> str:
-        """How to write a bare ``number``."""
+        """Return the hint for a bare ``number``."""
         if len(number) > 9 or re.fullmatch(r"[0-9]+(\.[0-9]+)?", number) is None:
-            return f'for example "{cls.example}"'
+            return f'write for example "{cls.example}"'
         choices = " or ".join(f'"{number} {unit}"' for unit in cls.probable)
-        return f"write number and unit as text, like {choices}"
+        return f"write a number and a unit, like {choices}"
 
     @classmethod
     def _factor(cls, unit: str) -> int:
@@ -86,20 +86,20 @@ class Quantity(int):
     def _checked(cls, value: Fraction) -> Self:
         smallest = next(iter(cls.units))
         if value < 0:
-            raise UnitError(f"a {cls.noun} cannot be negative", hint=f'for example "{cls.example}"')
+            raise UnitError(f"a {cls.noun} cannot be negative", hint=f'write for example "{cls.example}"')
         if value > cls.largest:
             raise UnitError(f"is more than the largest {cls.noun}, {cls(cls.largest)}", hint="use a smaller value")
         if value.denominator != 1:
-            raise UnitError(f"is not a whole number of {smallest}", hint=f"round it: {smallest} are not divided")
+            raise UnitError(f"is not a whole number of {smallest}", hint=f"round it to whole {smallest}")
         return cls(int(value))
 
     def __str__(self) -> str:
-        """The shortest text that reads as the same value."""
+        """Return the shortest text that parses to the same value."""
         best = f"{int(self)} {next(iter(self.units))}"
         for unit in _first_spellings(self.units):
             number = Decimal(int(self)) / self.units[unit]
             text = f"{number:f} {unit}" if number == number.quantize(Decimal("0.001")) else best
-            if number >= self.least_written and len(text) <= len(best):
+            if number >= self.min_written and len(text) <= len(best):
                 best = text
         return best
 
@@ -119,15 +119,15 @@ class Quantity(int):
 
 
 def text_schema(noun: str, units: Iterable[str]) -> dict[str, Any]:
-    """A number and one of ``units`` in the words of JSON Schema, for editors; values out of range pass it."""
+    """Return the JSON Schema of a number and one of ``units``, for editors; it accepts values out of range."""
     choices = "|".join(map(re.escape, units))
-    # A minus is read before zeros only.
+    # A minus sign is accepted only before zero.
     pattern = rf"^\s*(\+?{_NUMBER}|-[0_.]+(?:[eE][+-]?[0-9]{{1,3}})?)\s*({choices})\s*$"
-    return {"type": "string", "title": noun, "pattern": pattern, "maxLength": _LONGEST_TEXT}
+    return {"type": "string", "title": noun, "pattern": pattern, "maxLength": _MAX_TEXT}
 
 
 def as_pydantic(parse: Any, text: object) -> Any:
-    """Call ``parse`` so that pydantic reports a :class:`UnitError` with its hint."""
+    """Call ``parse``, and turn a :class:`UnitError` into an error that pydantic reports with its hint."""
     try:
         return parse(text)
     except UnitError as error:
@@ -136,15 +136,15 @@ def as_pydantic(parse: Any, text: object) -> Any:
 
 
 def _split(text: object) -> tuple[str, str | None] | None:
-    """Number and unit of ``text``, without blanks and underscores; None when it does not begin with a number."""
-    match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _LONGEST_TEXT else None
+    """Return number and unit of ``text``, without blanks and underscores; None if it does not begin with a number."""
+    match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
     if match is None or not (match[2] or "").isprintable():
         return None
     return match[1].replace("_", ""), match[2]
 
 
 def _near_unit(unit: str, known: dict[str, int]) -> str | None:
-    """A hint when ``unit`` is nearly the spelling of a known one."""
+    """Return a hint if ``unit`` resembles a known one."""
     for name in known:
         if name.casefold() == unit.casefold():
             return f"write {name}"
@@ -160,7 +160,7 @@ def _first_spellings(units: dict[str, int]) -> list[str]:
 
 
 class Rate(Quantity):
-    """Bits per second, on the wire (with all headers) unless a docstring says goodput."""
+    """Bits per second, with all headers unless a docstring names goodput."""
 
     noun = "rate"
     example = "100 Mbit/s"
@@ -172,22 +172,22 @@ class Rate(Quantity):
         "Gbit/s": 10**9, "Gbps": 10**9, "Gbit": 10**9,
     }  # fmt: skip
     mistaken: ClassVar[dict[str, str]] = {
-        "B/s": "rates are in bits: 1 B/s is 8 bit/s",
-        "kB/s": "rates are in bits: 1 kB/s is 8 kbit/s",
-        "MB/s": "rates are in bits: 1 MB/s is 8 Mbit/s",
-        "MBps": "rates are in bits: 1 MB/s is 8 Mbit/s",
-        "GB/s": "rates are in bits: 1 GB/s is 8 Gbit/s",
-        "KiB/s": "rates are in bits: 1 KiB/s is 8192 bit/s",
-        "MiB/s": "rates are in bits: 1 MiB/s is 8388608 bit/s",
+        "B/s": "write rates in bits: 1 B/s is 8 bit/s",
+        "kB/s": "write rates in bits: 1 kB/s is 8 kbit/s",
+        "MB/s": "write rates in bits: 1 MB/s is 8 Mbit/s",
+        "MBps": "write rates in bits: 1 MB/s is 8 Mbit/s",
+        "GB/s": "write rates in bits: 1 GB/s is 8 Gbit/s",
+        "KiB/s": "write rates in bits: 1 KiB/s is 8192 bit/s",
+        "MiB/s": "write rates in bits: 1 MiB/s is 8388608 bit/s",
         "kb/s": "write kbit/s",
         "Mb/s": "write Mbit/s",
         "Gb/s": "write Gbit/s",
         "kb": "write kbit/s",
         "Mb": "write Mbit/s",
         "Gb": "write Gbit/s",
-        "mbit/s": "a small m is milli: write Mbit/s",
-        "mbit": "a small m is milli: write Mbit/s",
-        "mbps": "a small m is milli: write Mbit/s",
+        "mbit/s": "write Mbit/s: a small m is milli",
+        "mbit": "write Mbit/s: a small m is milli",
+        "mbps": "write Mbit/s: a small m is milli",
         "k": "write kbit/s",
         "M": "write Mbit/s",
         "G": "write Gbit/s",
@@ -227,17 +227,17 @@ class Duration(Quantity):
 
     @property
     def seconds(self) -> float:
-        """The same as a number of seconds."""
+        """The duration as a number of seconds."""
         return int(self) / 1e9
 
     @property
     def decimal_seconds(self) -> str:
-        """The same as exact decimal text, for command lines that take seconds."""
+        """The duration in seconds as exact decimal text, for command lines."""
         return format((Decimal(int(self)) / 10**9).normalize(), "f")
 
 
 class Size(Quantity):
-    """Bytes; kB, MB, GB are powers of 1000 and KiB, MiB, GiB powers of 1024."""
+    """Bytes; kB, MB and GB are powers of 1000, KiB, MiB and GiB powers of 1024."""
 
     noun = "size"
     example = "64 KiB"
@@ -253,11 +253,11 @@ class Size(Quantity):
         "TB": 10**12,
     }  # fmt: skip
     mistaken: ClassVar[dict[str, str]] = {
-        "kbit": "sizes are in bytes: 8 kbit is 1 kB",
-        "Mbit": "sizes are in bytes: 8 Mbit is 1 MB",
-        "kb": "sizes are in bytes: write kB (1000 bytes) or KiB (1024 bytes)",
-        "Mb": "sizes are in bytes: write MB (1000^2 bytes) or MiB (1024^2 bytes)",
-        "Gb": "sizes are in bytes: write GB (1000^3 bytes) or GiB (1024^3 bytes)",
+        "kbit": "write sizes in bytes: 8 kbit is 1 kB",
+        "Mbit": "write sizes in bytes: 8 Mbit is 1 MB",
+        "kb": "write kB (1000 bytes) or KiB (1024 bytes)",
+        "Mb": "write MB (1000^2 bytes) or MiB (1024^2 bytes)",
+        "Gb": "write GB (1000^3 bytes) or GiB (1024^3 bytes)",
         "k": "write kB (1000 bytes) or KiB (1024 bytes)",
         "K": "write kB (1000 bytes) or KiB (1024 bytes)",
         "M": "write MB (1000^2 bytes) or MiB (1024^2 bytes)",
@@ -274,7 +274,7 @@ class Probability(Quantity):
     units: ClassVar[dict[str, int]] = {"ppb": 1, "ppm": 1000, "%": 10**7}
     mistaken: ClassVar[dict[str, str]] = {"percent": "write %", "pct": "write %"}
     largest = 10**9
-    least_written = Decimal("0.001")
+    min_written = Decimal("0.001")
 
     @classmethod
     def _unit_hint(cls, number: str) -> str:
@@ -284,22 +284,22 @@ class Probability(Quantity):
 
     @property
     def fraction(self) -> float:
-        """The same as a number from 0 to 1."""
+        """The probability as a number from 0 to 1."""
         return int(self) / 1e9
 
     @property
     def as_fraction(self) -> Fraction:
-        """The same, exact."""
+        """The probability as an exact fraction."""
         return Fraction(int(self), 10**9)
 
     @property
     def percent_text(self) -> str:
-        """Exact decimal percent without the sign, for ``tc``."""
+        """The probability as exact decimal percent without the sign, for ``tc``."""
         return format((Decimal(int(self)) / 10**7).normalize(), "f")
 
 
 class Packets(Quantity):
-    """A number of packets, whatever their size."""
+    """A number of packets of any size."""
 
     noun = "number of packets"
     example = "100 packets"
@@ -313,7 +313,7 @@ _QUEUE_HINT = 'write packets, bytes or time: "100 packets", "64 KiB" or "50 ms"'
 
 @dataclass(frozen=True)
 class QueueLength:
-    """How much a bottleneck's queue holds: packets, bytes, or the time that the link's rate takes to send it.
+    """The capacity of a queue: packets, bytes, or the time to send it at the link's rate.
 
     Exactly one of the three is set.
     """
@@ -326,7 +326,7 @@ class QueueLength:
 
     @classmethod
     def parse(cls, text: object) -> QueueLength:
-        """Read ``"100 packets"``, ``"64 KiB"`` or ``"50 ms"``. :raises UnitError: for anything else, and for zero."""
+        """Parse ``"100 packets"``, ``"64 KiB"`` or ``"50 ms"``. :raises UnitError: for anything else, and for zero."""
         if isinstance(text, cls):
             return text
         split = _split(text if isinstance(text, str) else str(text))
@@ -336,7 +336,7 @@ class QueueLength:
         if not isinstance(text, str) or unit is None:
             raise UnitError("a queue length needs a unit", hint=_QUEUE_HINT)
         if Fraction(number) == 0:
-            raise UnitError("a queue cannot be empty", hint="a link needs room for at least one packet")
+            raise UnitError("a queue cannot have a length of zero", hint='use at least "1 packet"')
         if unit in Packets.units:
             return cls(packets=Packets.parse(text))
         if unit in Size.units:
@@ -350,7 +350,7 @@ class QueueLength:
         return str(next(part for part in (self.packets, self.size, self.time) if part is not None))
 
     def bytes_at(self, rate: Rate) -> int | None:
-        """The limit in whole bytes on a link of ``rate``, rounded down; None when it is counted in packets."""
+        """Return the length in whole bytes on a link of ``rate``, rounded down; None if it is in packets."""
         if self.size is not None:
             return int(self.size)
         if self.time is not None:

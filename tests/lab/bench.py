@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -15,14 +16,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mptcplab.engine.lab import Done, Lab, Stop
-from mptcplab.engine.virtual import Outcome, VirtualEngine
+from mptcplab.campaign.lab import CompletedRun, Lab, Stop
+from mptcplab.campaign.record import Engines, labels
+from mptcplab.engine.protocol import Outcome
+from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.model import Counter, Plan, Program
-from mptcplab.recording.record import Recording
-from mptcplab.scenario.load import Experiment, load
+from mptcplab.plan.model import Plan
+from mptcplab.recording.record import Recording, relabelled
+from mptcplab.scenario.load import Experiment, Run, load
+from mptcplab.steps import Counter, Program
 
 MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")
@@ -40,7 +45,7 @@ def note(name: str, value: float) -> None:
 
 
 @dataclass(frozen=True)
-class Lived:
+class LabOutput:
     """What a hand-made plan left."""
 
     folder: Path
@@ -63,10 +68,14 @@ class Lived:
 
 
 class Bench:
-    """Runs things in the lab kernel, in a folder of the test's own."""
+    """Runs things in the lab kernel, in a folder of the test's own.
 
-    def __init__(self, engines: dict[str, VirtualEngine], folder: Path) -> None:
+    ``shared`` is a results folder of all tests: recordings are taken from there, and made there if they are not.
+    """
+
+    def __init__(self, engines: dict[str, VirtualEngine], folder: Path, shared: Path | None = None) -> None:
         self.engines, self.folder = engines, folder
+        self.shared = folder / "shared" if shared is None else shared
 
     def write(self, text: str, name: str = "scenario.toml") -> Path:
         """A scenario file; a title is put before it when it has none."""
@@ -79,22 +88,40 @@ class Bench:
         return load(self.write(text), overrides=overrides, seed=seed)
 
     def lab(self, out: str = "results", *, fresh: bool = False) -> Lab:
-        """A lab with its results in ``out``."""
-        return Lab(self.engines, self.folder / out, stop=Stop(), fresh=fresh)
+        """A lab with its results in ``out``, a folder of the test's own if it is no absolute path."""
+        return Lab(Engines(DEFAULT_ENGINE, self.engines), self.folder / out, stop=Stop(), fresh=fresh)
 
-    def try_all(
-        self, experiment: Experiment, *, out: str = "results", jobs: int = 1, fresh: bool = False
-    ) -> list[Done]:
-        """All runs of an experiment, also the failed ones."""
-        return self.lab(out, fresh=fresh).execute(experiment.runs, jobs=jobs, progress=lambda _: None)
+    def try_all(self, experiment: Experiment, *, out: str = "results", fresh: bool = False) -> list[CompletedRun]:
+        """All runs of an experiment, also the failed ones, executed for this test alone."""
+        return self.lab(out, fresh=fresh).execute(experiment.runs, jobs=1, progress=lambda _: None)
 
-    def record(self, text: str, *overrides: str, seed: int | None = None, out: str = "results") -> list[Recording]:
-        """The recordings of a scenario, in the order of its runs. Failures are the test's."""
-        done = self.try_all(self.experiment(text, *overrides, seed=seed), out=out)
+    def record(self, text: str, *overrides: str, seed: int | None = None, out: str | None = None) -> list[Recording]:
+        """The recordings of a scenario, in the order of its runs. Failures are the test's.
+
+        A test whose point it is that a run is executed names ``out``.
+        """
+        return self.recordings(self.experiment(text, *overrides, seed=seed).runs, out=out)
+
+    def recordings(self, runs: Sequence[Run], *, out: str | None = None) -> list[Recording]:
+        """Those of ``runs``, in their order. What another test has made is copied, and has the labels of this one."""
+        done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
         for one in done:
             if one.error is not None:
                 raise one.error
-        return [one.recording for one in done if one.recording is not None]
+        # A run that another worker was making has come last.
+        folders = {id(one.run): one.folder for one in done}
+        places = [place for run in runs if (place := folders[id(run)]) is not None]
+        if out is not None:
+            return [Recording(place) for place in places]
+        mine = self.folder / f"recordings{len(list(self.folder.glob('recordings*')))}"
+        return [self._copied(place, mine / place.name, run) for place, run in zip(places, runs, strict=True)]
+
+    def _copied(self, place: Path, mine: Path, run: Run) -> Recording:
+        if not mine.exists():
+            # A worker that labels it anew has a hidden file there for a moment.
+            shutil.copytree(place, mine, ignore=shutil.ignore_patterns(".*"))
+            return relabelled(Recording(mine), labels(run))
+        return Recording(mine)
 
     def rows(self, text: str, *overrides: str, seed: int | None = None) -> list[ResultRow]:
         """The rows of a scenario's table."""
@@ -115,13 +142,13 @@ class Bench:
         plan = compile_plan(experiment.points[0].scenario, seed=1)
         return replace(plan, programs=tuple(programs), counters=(*plan.counters, *counters), sampled=())
 
-    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> Lived:
+    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> LabOutput:
         """Execute a plan; what it leaves stays in a new folder."""
         folder = self.folder / f"plan{len(list(self.folder.glob('plan*')))}"
         folder.mkdir()
         engine = replace(self.engines[version], stall_seconds=stall_seconds)
         outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
-        return Lived(folder, outcome)
+        return LabOutput(folder, outcome)
 
     def fail(self, plan: Plan, *, stall_seconds: float = 10.0) -> LabError:
         """The error that a plan ends with."""
@@ -143,12 +170,19 @@ size = "1 B"
 
 def client(name: str, *argv: str, node: str = "client", start_ns: int = 0, seconds: float = 600) -> Program:
     """A program that has to end by itself."""
-    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9))
+    return Program(name, node, "client", argv, start_ns, start_ns + round(seconds * 1e9), _started(argv))
 
 
 def server(name: str, *argv: str, node: str = "server") -> Program:
     """A program that waits."""
-    return Program(name, node, "server", argv)
+    return Program(name, node, "server", argv, starts=_started(argv))
+
+
+def _started(argv: Sequence[str]) -> tuple[str, ...]:
+    """What scripts of the tests may start."""
+    network = ("ip", "nft", "ping", "ss", "sysctl", "tc")
+    scripts = ("cat", "python3", "seq", "setpriv", "sleep", "touch", "unshare", *network)
+    return scripts if argv[0] in ("sh", "python3") else ()
 
 
 def bare_plan(*programs: Program) -> Plan:

@@ -9,12 +9,25 @@ from pathlib import Path
 import pytest
 
 from mptcplab.engine.tools import flow_program
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.workload.context import FLOW
 
+from . import kept
 from .bench import Bench
+
+
+def pytest_sessionstart() -> None:
+    """Prepare the kept recordings, in the process that starts the others."""
+    if kept.starts_session():
+        kept.begin()
+
+
+def pytest_sessionfinish() -> None:
+    """Remove what is too large to keep, in the process that started the others."""
+    if kept.starts_session():
+        kept.end()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -40,7 +53,16 @@ def engines() -> dict[str, VirtualEngine]:
     return {version: VirtualEngine(_kernel(version), tools) for version in ("7.2", "6.12")}
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder of all workers and of later sessions: a run that several tests look at is executed once."""
+    if kept.keeps():
+        return kept.kept_folder()
+    own = tmp_path_factory.getbasetemp()
+    return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
+
+
 @pytest.fixture
-def bench(engines: dict[str, VirtualEngine], tmp_path: Path) -> Bench:
+def bench(engines: dict[str, VirtualEngine], tmp_path: Path, shared: Path) -> Bench:
     """Runs scenarios and plans in a folder of the test's own."""
-    return Bench(engines, tmp_path)
+    return Bench(engines, tmp_path, shared)

@@ -21,12 +21,12 @@ title = "four runs"
 repeats = 4
 
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 
-[links.line2]
+[links.link2]
 rate = "10 Mbit/s"
 
 [workloads.bulk]

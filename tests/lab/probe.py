@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.plan.model import Counter, Program
+from mptcplab.steps import Counter, Program
 
-from .bench import Bench, Lived, client, server
+from .bench import Bench, LabOutput, client, server
 
 #: Two routers, with the link under test between them: both of its ends forward.
 LINE = """
 [topology]
-preset = "line"
+preset = "chain"
 routers = 2
 
 # Multicast reports of the nodes themselves, at random instants, would be counted with the datagrams.
@@ -83,12 +83,12 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Probed:
+class ProbeResult:
     """What became of ``sent`` datagrams, in the order of arrival."""
 
     sent: int
     arrivals: tuple[Arrival, ...]
-    lived: Lived
+    lived: LabOutput
 
     @property
     def delays_ms(self) -> list[float]:
@@ -137,11 +137,11 @@ def probe(
     size: int = 64,
     gap_us: float = 1000,
     seed: int = 1,
-) -> Probed:
+) -> ProbeResult:
     """Send datagrams over a network with ``settings`` of it, beside other ``programs``."""
     own = probe_programs(bursts=bursts, per_burst=per_burst, size=size, gap_us=gap_us)
     lived = bench.live(bench.plan(text, *settings, programs=(*own, *programs), counters=counters), seed=seed)
-    return Probed(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
+    return ProbeResult(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
 
 
 def arrivals(file: Path) -> tuple[Arrival, ...]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random schedules of link events: every one is possible, and the share of time with a path up is known.
 
-Two paths, each made of the client's link (``access1``) and the server's (``line1``). A path is up when nothing of it is
+Two paths, each made of the client's link (``access1``) and the server's (``link1``). A path is up when nothing of it is
 down, silent or without its address.
 """
 
@@ -37,7 +37,7 @@ class _State:
         self.wrong: dict[str, dict[str, str]] = {}
 
     def is_up(self, path: int) -> bool:
-        return not any(link in self.wrong for link in (f"access{path}", f"line{path}"))
+        return not any(link in self.wrong for link in (f"access{path}", f"link{path}"))
 
     def some_up(self) -> bool:
         return any(self.is_up(path) for path in PATHS)
@@ -78,27 +78,27 @@ def _attempt(chance: random.Random, events: int, mean_gap_ms: int, kinds: tuple[
 
 def _take(state: _State, event: dict[str, str]) -> None:
     link = event["link"]
-    if event["what"] == "down":
-        state.wrong[link] = {"what": "up"}
-    elif event["what"] == "address-removed":
-        state.wrong[link] = {"what": "address-added"}
-    elif event["what"] in ("up", "address-added"):
+    if event["type"] == "down":
+        state.wrong[link] = {"type": "up"}
+    elif event["type"] == "address-removed":
+        state.wrong[link] = {"type": "address-added"}
+    elif event["type"] in ("up", "address-added"):
         del state.wrong[link]
 
 
 def _draw(chance: random.Random, state: _State, kinds: tuple[str, ...]) -> dict[str, str] | None:
     """An event that is possible now; None when the one that was drawn is not."""
     kind = chance.choices(kinds, [_KINDS[kind] for kind in kinds])[0]
-    link = f"{chance.choice(('access', 'line'))}{chance.choice(PATHS)}"
+    link = f"{chance.choice(('access', 'link'))}{chance.choice(PATHS)}"
     if kind == "restore":
         return {"link": link, **state.wrong[link]} if link in state.wrong else None
     if kind == "change":
-        return _change(chance, f"line{link[-1]}")
+        return _change(chance, f"link{link[-1]}")
     if link in state.wrong:
         return None
     if kind == "address":
-        return {"link": link, "what": "address-removed"}
-    return {"link": link, "what": "down", "how": kind}
+        return {"link": link, "type": "address-removed"}
+    return {"link": link, "type": "down", "mode": kind}
 
 
 def _change(chance: random.Random, link: str) -> dict[str, str]:
@@ -110,5 +110,5 @@ def _change(chance: random.Random, link: str) -> dict[str, str]:
         "loss": f"{chance.choice((0, 0, 0, 1, 2, 5))} %",
     }
     if chance.random() < 0.5:
-        return {"link": link, "what": "change", "direction": chance.choice(("forward", "backward")), **values}
-    return {"link": link, "what": "change", **values}
+        return {"link": link, "type": "change", "direction": chance.choice(("forward", "backward")), **values}
+    return {"link": link, "type": "change", **values}

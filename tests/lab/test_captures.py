@@ -25,14 +25,14 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Losses, and queues that overflow: retransmissions of all kinds.
 LINES = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 loss = "0.5 %"
 
-[links.line2]
+[links.link2]
 rate = "5 Mbit/s"
 delay = "30 ms"
 queue = "20 packets"
@@ -43,7 +43,7 @@ from = "client"
 to = "server"
 duration = "5 s"
 """
-FASTER = ("links.line*.rate=100 Mbit/s", "links.line*.queue=100 ms", "workloads.bulk.read_quantum=5 ms")
+FASTER = ("links.link*.rate=100 Mbit/s", "links.link*.queue=100 ms", "workloads.bulk.read_quantum=5 ms")
 BOTH_ENDS = LINES + '[record]\ncaptures = [{ node = "client" }, { node = "server" }]\n'
 
 
@@ -67,11 +67,11 @@ def counters(recording: Recording, node: str, program: str) -> dict[tuple[str, s
     return {(row[keys[0]], row[keys[1]]): row for row in rows}
 
 
-@pytest.mark.parametrize("changes", [(), ("family=ipv6",), ("workloads.bulk.direction=download",), ("kernel=6.12",)])
+@pytest.mark.parametrize("changes", [(), ("family=ipv6",), ("workloads.bulk.reverse=true",), ("kernel=6.12",)])
 def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> None:
     """Of every subflow: bytes sent, received and retransmitted, and retransmitted segments. Exactly."""
     (recording,) = bench.record(BOTH_ENDS, *changes)
-    way = int("workloads.bulk.direction=download" in changes)
+    way = int("workloads.bulk.reverse=true" in changes)
     nodes = ("client", "server")[:: -1 if way else 1]
     sending, receiving = (counters(recording, node, f"bulk.{node}") for node in nodes)
     connection = only(summary_of(*recording.captures.values()))
@@ -97,7 +97,7 @@ def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> No
 
 def test_one_interface_says_what_it_can(bench: Bench) -> None:
     """A capture on a router's far side: what was lost before it is not in it."""
-    (recording,) = bench.record(LINES + '[record]\ncaptures = [{ node = "server", link = "line1" }]\n')
+    (recording,) = bench.record(LINES + '[record]\ncaptures = [{ node = "server", link = "link1" }]\n')
     received = counters(recording, "server", "bulk.server")
     (subflow,) = only(summary_of(*recording.captures.values())).subflows
     row = received[subflow.ends]
@@ -108,7 +108,7 @@ def test_one_interface_says_what_it_can(bench: Bench) -> None:
 def test_reinjections(bench: Bench) -> None:
     """A line that is very slow: MPTCP sends its data again on the other one; the receiver's kernel counts the same."""
     text = LINES + '[record]\ncaptures = [{ node = "client" }]\n'
-    changes = ("links.line2.rate=200 kbit/s", "links.line2.queue=300 ms", "workloads.bulk.duration=4 s")
+    changes = ("links.link2.rate=200 kbit/s", "links.link2.queue=300 ms", "workloads.bulk.duration=4 s")
     (recording,) = bench.record(text, *changes)
     connection = only(summary_of(*recording.captures.values()))
     payload = sum(subflow.directions[0].payload_bytes for subflow in connection.subflows)
@@ -126,7 +126,7 @@ def test_same_identity_same_captures(bench: Bench) -> None:
     hashes = set()
     for out in ("one", "another-with-a-longer-name"):
         recordings = bench.record(BOTH_ENDS, out=out)
-        assert sorted(recordings[0].captures) == ["client-access1", "client-access2", "server-line1", "server-line2"]
+        assert sorted(recordings[0].captures) == ["client-access1", "client-access2", "server-link1", "server-link2"]
         hashes.add(tree_hash(bench.folder / out / "runs"))
     assert len(hashes) == 1
 
@@ -136,7 +136,7 @@ def test_another_seed_has_another_capture(bench: Bench) -> None:
     assert len(captures) == 2
 
 
-@pytest.mark.parametrize("changes", [(), FASTER, (*FASTER, "links.line1.loss=0 %")], ids=["slow", "fast", "lossless"])
+@pytest.mark.parametrize("changes", [(), FASTER, (*FASTER, "links.link1.loss=0 %")], ids=["slow", "fast", "lossless"])
 def test_capturing_does_not_change_the_result(bench: Bench, changes: tuple[str, ...]) -> None:
     """With captures, another program runs beside: instants move by less than a microsecond. Where packets meet by
     coincidence, other ones are then lost, as with another seed. So single runs may differ, in both directions, by a
@@ -159,7 +159,7 @@ def test_capturing_does_not_change_the_result(bench: Bench, changes: tuple[str, 
 def test_nothing_is_lost_at_full_speed(bench: Bench) -> None:
     """A gigabit per second on each line, whole packets, four captures."""
     text = BOTH_ENDS.replace('"client" }', '"client", snaplen = "256 KiB" }')
-    fast = ("links.line*.rate=1 Gbit/s", "links.line*.queue=10 ms", "links.line*.delay=1 ms", "links.line1.loss=0 %")
+    fast = ("links.link*.rate=1 Gbit/s", "links.link*.queue=10 ms", "links.link*.delay=1 ms", "links.link1.loss=0 %")
     (recording,) = bench.record(text, *fast, "workloads.bulk.duration=300 ms")
     for name, file in recording.captures.items():
         said = recording.output(f"capture.{name}", "err")

@@ -46,10 +46,10 @@ def test_every_look_takes_the_same_time(bench: Bench, version: str) -> None:
 #: What is sent after 1 s waits for 3 s in the line, TCP repeats it, and from 2 s on there is no route.
 NO_ROUTE = """
 [topology]
-preset = "disjoint-lines"
-lines = 1
+preset = "disjoint-paths"
+paths = 1
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "10 ms"
 
@@ -58,21 +58,21 @@ protocol = "tcp"
 
 [[events]]
 at = "1 s"
-what = "change"
-link = "line1"
+type = "change"
+link = "link1"
 direction = "backward"
 delay = "3 s"
 
 [[events]]
 at = "2 s"
-what = "down"
-how = "interface"
-link = "line1"
+type = "down"
+mode = "interface"
+link = "link1"
 
 [[events]]
 at = "6 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 LISTENER = """
 import socket, time
@@ -139,7 +139,7 @@ def test_a_run_with_delayed_softirqs_is_marked(bench: Bench, version: str) -> No
 @pytest.mark.parametrize("version", ["7.2", "6.12"])
 def test_a_usual_run_has_no_delayed_softirqs(bench: Bench, version: str) -> None:
     """Neither a transfer with loss, nor one whose link goes down where the route stays."""
-    text = NO_ROUTE.replace('how = "interface"', 'how = "silent"').replace('delay = "3 s"', 'loss = "2 %"')
+    text = NO_ROUTE.replace('mode = "interface"', 'mode = "silent"').replace('delay = "3 s"', 'loss = "2 %"')
     assert text.count("silent") == 1
     (recording,) = bench.record(text + STREAM, f"kernel={version}")
     (row,) = result_rows([recording])

@@ -15,9 +15,9 @@ SETTINGS = ("coupled_count_idle", "coupled_hystart", "coupled_olia_best")
 
 _LOSSY = """
 title = "A line that loses every eighth packet beside one with a queue"
-topology.preset = "disjoint-lines"
-links.line1 = { rate = "10 Mbit/s", delay = "20 ms", queue = "50 packets" }
-links.line2 = { rate = "10 Mbit/s", delay = "20 ms", forward.loss = "12 %" }
+topology.preset = "disjoint-paths"
+links.link1 = { rate = "10 Mbit/s", delay = "20 ms", queue = "50 packets" }
+links.link2 = { rate = "10 Mbit/s", delay = "20 ms", forward.loss = "12 %" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "30 s" }
 transport.scheduler = "minrtt"
 record.interval = "100 ms"

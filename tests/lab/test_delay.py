@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from mptcplab.plan.model import Program
+from mptcplab.steps import Program
 
 from .bench import Bench, client, ping_extremes, ping_ms, ping_sequence
 
@@ -20,7 +20,7 @@ preset = "direct"
 """
 LINE = """
 [topology]
-preset = "line"
+preset = "chain"
 routers = 2
 """
 
@@ -42,7 +42,7 @@ def _worst(rtts: tuple[float, float], expected: float) -> float:
     return max(abs(rtt - expected) for rtt in rtts)
 
 
-# Two hosts on one wire: both directions are shaped in IFBs. Two routers: "line1" is shaped on routers' egress.
+# Two hosts on one wire: both directions are shaped in IFBs. Two routers: "link1" is shaped on routers' egress.
 @pytest.mark.parametrize("delay", ["0.5 ms", "10 ms", "100 ms", "333.333 us"])
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 @pytest.mark.parametrize("place", ["ifb", "egress"])
@@ -51,7 +51,7 @@ def test_round_trip_is_twice_the_delay(bench: Bench, delay: str, family: str, pl
     number = 1 if place == "ifb" else 3
     target = f"10.0.{number}.2" if family == "ipv4" else f"fd00:6d70:7463:{number}::2"
     head = f'family = "{family}"\n'
-    rtts = _rtts(bench, head + text, f"links.line1.delay={delay}", target=target)
+    rtts = _rtts(bench, head + text, f"links.link1.delay={delay}", target=target)
     value, unit = delay.split()
     expected = 2 * float(value) * {"ms": 1.0, "us": 0.001}[unit]
     worst = _worst(rtts, expected)
@@ -61,14 +61,14 @@ def test_round_trip_is_twice_the_delay(bench: Bench, delay: str, family: str, pl
 
 @pytest.mark.parametrize(("text", "target"), [(DIRECT, "10.0.1.2"), (LINE, "10.0.3.2")])
 def test_directions_are_apart(bench: Bench, text: str, target: str) -> None:
-    settings = ("links.line1.forward.delay=30 ms", "links.line1.backward.delay=5 ms")
+    settings = ("links.link1.forward.delay=30 ms", "links.link1.backward.delay=5 ms")
     rtts = _rtts(bench, text, *settings, target=target)
     worst = _worst(rtts, 35.0)
     assert worst <= TOLERANCE_MS, f"RTTs {rtts} ms, expected 30 + 5 ms: {worst:.3f} ms off"
 
 
 def test_delays_add_up_over_hops(bench: Bench) -> None:
-    settings = ("links.client-r1.delay=3 ms", "links.line1.delay=20 ms", "links.r2-server.delay=0.25 ms")
+    settings = ("links.client-r1.delay=3 ms", "links.link1.delay=20 ms", "links.r2-server.delay=0.25 ms")
     rtts = _rtts(bench, LINE, *settings, target="10.0.3.2")
     worst = _worst(rtts, 2 * 23.25)
     assert worst <= TOLERANCE_MS, f"RTTs {rtts} ms, expected 46.5 ms: {worst:.3f} ms off"
@@ -82,7 +82,7 @@ def test_no_delay_is_none(bench: Bench) -> None:
 def test_serialisation_is_part_of_the_delay(bench: Bench) -> None:
     """Five frames of 1,484 bytes sent at once at 1 Mbit/s: each waits for the one before to be sent."""
     ping = client("ping", "ping", "-n", "-c", "5", "-l", "5", "-s", "1442", "10.0.1.2", start_ns=10**9)
-    settings = ("links.line1.forward.rate=1 Mbit/s", "links.line1.forward.queue=5 s")
+    settings = ("links.link1.forward.rate=1 Mbit/s", "links.link1.forward.queue=5 s")
     plan = bench.plan(DIRECT, *settings, programs=[_warm("10.0.1.2"), ping])
     rtts = ping_ms(bench.live(plan).text("ping"))
     # Of tbf's bucket of 1,600 B there are 116 B left after the first frame, which went at once.
@@ -94,7 +94,7 @@ def test_serialisation_is_part_of_the_delay(bench: Bench) -> None:
 def test_jitter_stays_in_bounds_and_in_order(bench: Bench) -> None:
     """20 ms +- 5 ms, a packet every 1 ms: without order-keeping netem would swap most neighbours."""
     ping = client("ping", "ping", "-n", "-c", "2000", "-i", "0.001", "10.0.3.2", start_ns=10**9)
-    settings = ("links.line1.forward.delay=20 ms", "links.line1.forward.jitter=5 ms")
+    settings = ("links.link1.forward.delay=20 ms", "links.link1.forward.jitter=5 ms")
     text = bench.live(bench.plan(LINE, *settings, programs=[_warm("10.0.3.2"), ping])).text("ping")
     sequence, rtts = ping_sequence(text), ping_ms(text)
     swapped = sum(1 for before, after in itertools.pairwise(sequence) if after < before)

@@ -19,15 +19,15 @@ LINES = """
 title = "determinism"
 
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 loss = "1 %"
 
-[links.line2]
+[links.link2]
 rate = "5 Mbit/s"
 delay = "30 ms"
 jitter = "3 ms"

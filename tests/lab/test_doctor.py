@@ -9,7 +9,7 @@ import subprocess
 
 from mptcplab.doctor.kernel import boot
 from mptcplab.doctor.model import Level
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 
 from .bench import CLI
 
@@ -17,8 +17,8 @@ from .bench import CLI
 def test_every_kernel_boots(engines: dict[str, VirtualEngine]) -> None:
     for engine in engines.values():
         finding = boot(engine.kernel)
-        print(f"{engine.kernel.release}: {finding.says}")
-        assert finding.level == Level.FINE, finding.says
+        print(f"{engine.kernel.release}: {finding.message}")
+        assert finding.level == Level.FINE, finding.message
 
 
 def test_healthy_machine() -> None:

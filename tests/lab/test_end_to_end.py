@@ -20,9 +20,9 @@ from .bench import Bench, mptcplab
 FLOW = 'workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s", read_quantum = "1 ms" }\n'
 LINES = f"""
 title = "two lines"
-topology = {{ preset = "disjoint-lines", lines = 2 }}
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = {{ preset = "disjoint-paths", paths = 2 }}
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 {FLOW}"""
 #: Two hosts with two networks each, of which one is longer; routers in between; names and order are not the preset's.
 FREE = f"""
@@ -40,7 +40,7 @@ links.e = {{ between = ["server", "far"] }}
 {FLOW}"""
 
 
-def _preset(name: str, more: str = "", line: str = "line1") -> str:
+def _preset(name: str, more: str = "", line: str = "link1") -> str:
     return f'topology = {{ preset = "{name}"{more} }}\nlinks.{line}.rate = "10 Mbit/s"\n{FLOW}'
 
 
@@ -50,10 +50,10 @@ def _preset(name: str, more: str = "", line: str = "line1") -> str:
     ("text", "subflows", "mbps"),
     [
         (_preset("direct"), 1, 10),
-        (_preset("line", ", routers = 1"), 1, 10),
-        (_preset("line", ", routers = 5"), 1, 10),
-        (_preset("disjoint-lines", ", lines = 1"), 1, 10),
-        (_preset("disjoint-lines", ", lines = 4") + "".join(f'links.line{n}.rate="10 Mbit/s"\n' for n in "234"), 4, 40),
+        (_preset("chain", ", routers = 1"), 1, 10),
+        (_preset("chain", ", routers = 5"), 1, 10),
+        (_preset("disjoint-paths", ", paths = 1"), 1, 10),
+        (_preset("disjoint-paths", ", paths = 4") + "".join(f'links.link{n}.rate="10 Mbit/s"\n' for n in "234"), 4, 40),
         (_preset("shared-bottleneck", line="bottleneck"), 2, 10),
         (FREE, 2, 40),
     ],
@@ -104,7 +104,7 @@ test_bed = "none"
 title = "two lines"
 place = "nowhere"
 scenario = "table.toml"
-along = "links.line1.rate"
+along = "links.link1.rate"
 along_label = "rate"
 columns = { tcp = "TCP", mptcp = "MPTCP" }
 unit = "Mbit/s"
@@ -123,7 +123,7 @@ def test_reproduce_json_is_one_document(
     folder = bench.folder / "studies" / "nothing"
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(STUDY)
-    sweep = '[sweep]\n"links.line1.rate" = ["10 Mbit/s", "5 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    sweep = '[sweep]\n"links.link1.rate" = ["10 Mbit/s", "5 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     (folder / "table.toml").write_text(f"repeats = 3\n{LINES}\n{sweep}")
     monkeypatch.setattr("mptcplab.study.load._STUDIES", folder.parent)
     out = str(bench.folder / "out")
@@ -167,7 +167,7 @@ def test_resume_and_fresh(bench: Bench) -> None:
 def test_a_wider_sweep_takes_what_is_there(bench: Bench) -> None:
     """Runs of the narrower sweep are not executed again, and bear the names of the new one."""
     narrow = f'{LINES}\n[sweep]\n"transport.protocol" = ["tcp", "mptcp"]\n'
-    wide = f'{narrow}"links.line1.rate" = ["10 Mbit/s", "20 Mbit/s"]\n'
+    wide = f'{narrow}"links.link1.rate" = ["10 Mbit/s", "20 Mbit/s"]\n'
     for text, executed in ((narrow, 2), (wide, 2), (narrow, 0)):
         done = bench.try_all(bench.experiment(text))
         assert sum(one.wall_seconds is not None for one in done) == executed
@@ -182,7 +182,7 @@ def test_plan_names_every_command(bench: Bench, text: str) -> None:
     file = bench.write(text)
     printed = mptcplab("plan", file).stdout
     plan = compile_plan(bench.experiment(text).points[0].scenario, seed=1)
-    missing = [argv for argv in plan.commands if shlex.join(argv) not in printed]
+    missing = [step.argv for step in plan.steps if shlex.join(step.argv) not in printed]
     assert not missing, f"the script lacks {missing}"
 
 
@@ -201,7 +201,7 @@ def test_a_folder_that_the_kernel_cannot_be_given(bench: Bench, name: str) -> No
     out = bench.folder / name
     done = mptcplab("run", bench.write(LINES), "--out", out)
     assert done.returncode == 2, f"status {done.returncode}: {done.stderr}"
-    assert "cannot be given the folder" in done.stderr, done.stderr
+    assert "cannot use the folder" in done.stderr, done.stderr
     assert not out.exists(), "it was made nevertheless"
 
 

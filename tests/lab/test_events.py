@@ -9,16 +9,16 @@ import re
 
 import pytest
 
-from mptcplab.plan.model import Command, Counter, Event
+from mptcplab.steps import Command, Counter, Event
 
-from .bench import Bench, Lived, client, server, tree_hash
+from .bench import Bench, LabOutput, client, server, tree_hash
 
 LINE = """
 [topology]
-preset = "line"
+preset = "chain"
 routers = 1
 
-[links.line1]
+[links.link1]
 rate = "100 Mbit/s"
 delay = "10 ms"
 """
@@ -54,48 +54,48 @@ while True:
 ADDRESSES = {"ipv4": "10.0.2.2", "ipv6": "fd00:6d70:7463:2::2"}
 
 
-def _event(at: str, what: str, link: str = "line1", **more: str) -> str:
+def _event(at: str, what: str, link: str = "link1", **more: str) -> str:
     lines = [
         f'at = "{at}"',
-        f'what = "{what}"',
+        f'type = "{what}"',
         f'link = "{link}"',
         *(f'{key} = "{value}"' for key, value in more.items()),
     ]
     return "\n".join(["[[events]]", *lines, ""])
 
 
-def _probe(bench: Bench, *events: str, family: str = "ipv4", counters: tuple[Counter, ...] = ()) -> Lived:
+def _probe(bench: Bench, *events: str, family: str = "ipv4", counters: tuple[Counter, ...] = ()) -> LabOutput:
     text = (f'family = "{family}"\n' if family == "ipv6" else "") + LINE + "".join(events)
     address = ADDRESSES[family]
     programs = [server("echo", "python3", "-c", ECHO, address), client("probe", "python3", "-c", PROBE, address)]
     return bench.live(bench.plan(text, programs=programs, counters=counters))
 
 
-def _times(lived: Lived) -> dict[int, float]:
+def _times(lived: LabOutput) -> dict[int, float]:
     """Round-trip times in ms by number."""
     lines = (line.split() for line in lived.text("probe").splitlines())
     return {int(number): float(time) for number, time, _ in lines}
 
 
-def _instants(lived: Lived) -> list[float]:
+def _instants(lived: LabOutput) -> list[float]:
     """When answers came, in s."""
     return [float(line.split()[2]) for line in lived.text("probe").splitlines()]
 
 
-def _missing(lived: Lived) -> list[int]:
+def _missing(lived: LabOutput) -> list[int]:
     """Numbers without an answer."""
     return sorted(set(range(1, 401)) - set(_times(lived)))
 
 
 @pytest.mark.parametrize("how", ["silent", "carrier", "interface"])
-@pytest.mark.parametrize("link", ["client-r1", "line1"])
+@pytest.mark.parametrize("link", ["client-r1", "link1"])
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_down_and_up_at_their_instants(bench: Bench, how: str, link: str, family: str) -> None:
     """No answer comes for one second, however the link fails and comes back, and every probe is answered in time later.
 
     What a host sends while its own interface has no carrier is not lost, but waits for its neighbour to be found.
     """
-    down, up = _event("1 s", "down", link, how=how), _event("2 s", "up", link)
+    down, up = _event("1 s", "down", link, mode=how), _event("2 s", "up", link)
     lived = _probe(bench, down, up, family=family)
     instants, times = _instants(lived), _times(lived)
     silence, began = max((later - one, one) for one, later in itertools.pairwise(instants))
@@ -180,7 +180,7 @@ def test_what_hosts_see(bench: Bench) -> None:
     for how in ("silent", "carrier", "interface"):
         looks = "sleep 1.5; ip -o link show dev client-r1; ip -o -4 address show dev client-r1; ip route show"
         plan = bench.plan(
-            LINE + _event("1 s", "down", "client-r1", how=how), programs=[client("look", "sh", "-c", looks)]
+            LINE + _event("1 s", "down", "client-r1", mode=how), programs=[client("look", "sh", "-c", looks)]
         )
         seen[how] = bench.live(plan).text("look")
     assert "state UP" in seen["silent"]
@@ -196,9 +196,9 @@ def test_what_hosts_see(bench: Bench) -> None:
 
 def test_a_command_that_fails_is_the_runs_failure(bench: Bench) -> None:
     plan = bench.plan(LINE, programs=[client("wait", "sleep", "3")])
-    wrong = Event(10**9, "change", "line1", "both", "", (Command("r1", ("ip", "link", "set", "dev", "line7", "down")),))
+    wrong = Event(10**9, "change", "link1", "both", "", (Command("r1", ("ip", "link", "set", "dev", "link7", "down")),))
     error = bench.fail(dataclasses.replace(plan, events=(wrong,)))
-    assert error.message.startswith("an event's command failed: ip netns exec r1 ip link set dev line7 down: "), error
+    assert error.message.startswith("an event's command failed: ip netns exec r1 ip link set dev link7 down: "), error
     assert "Cannot find device" in error.message
 
 
@@ -209,7 +209,7 @@ kind = "flow"
 from = "client"
 to = "server"
 duration = "3 s"
-{_event("1 s", "down", how="carrier", node="r1")}{_event("2 s", "up")}
+{_event("1 s", "down", mode="carrier", node="r1")}{_event("2 s", "up")}
 {_event("1 h", "change", "client-r1", delay="1 ms")}
 [workloads.last]
 kind = "flow"
@@ -221,7 +221,7 @@ size = "1 MB"
     rows = one.events.rows(named=True)
     # What is due when all workloads have ended does not happen.
     assert rows == [
-        {"instant_ns": 10**9, "kind": "down", "link": "line1", "direction": "both", "value": "carrier"},
-        {"instant_ns": 2 * 10**9, "kind": "up", "link": "line1", "direction": "both", "value": ""},
+        {"instant_ns": 10**9, "kind": "down", "link": "link1", "direction": "both", "value": "carrier"},
+        {"instant_ns": 2 * 10**9, "kind": "up", "link": "link1", "direction": "both", "value": ""},
     ]
     assert tree_hash(one.folder) == tree_hash(other.folder)

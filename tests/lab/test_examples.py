@@ -25,9 +25,7 @@ def _rows(
 ) -> list[ResultRow]:
     """An example with few seeds."""
     experiment = load(EXAMPLES / f"{name}.toml", overrides=overrides, repeats=seeds)
-    done = bench.lab().execute(list(filter(only, experiment.runs)), jobs=1, progress=lambda _: None)
-    assert [one.error for one in done if one.error] == []
-    rows = result_rows(one.recording for one in done if one.recording)
+    rows = result_rows(bench.recordings(list(filter(only, experiment.runs))))
     for row in rows:
         print(row.settings, row.workload, f"{row.goodput_mbps.mean:.2f} Mbit/s", row.mptcp, row.shares, row.warnings)
     return rows
@@ -49,7 +47,7 @@ def _check_doubling(rows: Sequence[ResultRow]) -> None:
 
 
 def test_two_lines(bench: Bench) -> None:
-    _check_doubling(_rows(bench, "two-lines"))
+    _check_doubling(_rows(bench, "two-paths"))
 
 
 def test_ipv6(bench: Bench) -> None:
@@ -67,7 +65,7 @@ def test_transfer(bench: Bench) -> None:
 
 
 def test_unequal_lines(bench: Bench) -> None:
-    rows = _by(_rows(bench, "unequal-lines"), "transport.protocol", "links.lte.backward.delay")
+    rows = _by(_rows(bench, "unequal-paths"), "transport.protocol", "links.lte.backward.delay")
     alone = rows["tcp", "20 ms"].goodput_mbps.mean
     assert alone == pytest.approx(47, abs=2), "50 Mbit/s less headers and slow start"
     for (protocol, _), row in rows.items():
@@ -94,7 +92,7 @@ def test_loss(bench: Bench) -> None:
         algorithm, loss = run.point.settings.values()
         return algorithm == "cubic" or (algorithm, loss) == ("bbr", "1 %")
 
-    rows = _by(_rows(bench, "loss", only=is_telling), "transport.congestion_control", "links.line2.forward.loss")
+    rows = _by(_rows(bench, "loss", only=is_telling), "transport.congestion_control", "links.link2.forward.loss")
     for (algorithm, _), row in rows.items():
         assert row.congestion == algorithm
         assert row.mptcp == "2 subflows"
@@ -113,7 +111,7 @@ def test_free_topology(bench: Bench) -> None:
 
 def test_failure(bench: Bench) -> None:
     """With the lab's path manager a connection goes on at once where the host sees the failure."""
-    rows = _by(_rows(bench, "failure"), "events.0.how", "transport.path_manager")
+    rows = _by(_rows(bench, "failure"), "events.0.mode", "transport.path_manager")
     for (how, _), row in rows.items():
         assert row.goodput_mbps.mean > 10, f"{how}: less than the second line and the time before carry"
     for how in ("carrier", "interface"):
@@ -134,12 +132,12 @@ def test_train(bench: Bench) -> None:
 
 def test_queue_disciplines(bench: Bench) -> None:
     """Of both lines, 25 Mbit/s, at least nine tenths of the payload, and an empty queue at the end with all but one."""
-    rows = _by(_rows(bench, "queue-disciplines"), "links.line*.discipline")
+    rows = _by(_rows(bench, "queue-disciplines"), "links.link*.discipline")
     for row in rows.values():
         assert row.mptcp == "2 subflows"
         assert 0.9 * 25 * 1448 / 1514 < row.goodput_mbps.mean < 25 * 1448 / 1514
     assert len(rows) == 7
-    assert rows["cake",].duration_s.mean < rows["tail-drop",].duration_s.mean
+    assert rows["cake",].metrics["duration_s"].mean < rows["tail-drop",].metrics["duration_s"].mean
 
 
 def test_middlebox(bench: Bench) -> None:
@@ -158,10 +156,10 @@ def test_python_of_the_guide(tmp_path: Path) -> None:
     """As a newcomer would: the first command, then the script that looks into its recordings."""
     guide = (ROOT / "docs" / "getting-started.md").read_text()
     (script,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    run = [*CLI, "run", str(EXAMPLES / "two-lines.toml"), "--jobs", "1"]
+    run = [*CLI, "run", str(EXAMPLES / "two-paths.toml"), "--jobs", "1"]
     subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=60)
     said = done.stdout.decode()
     assert "{'transport.protocol': 'mptcp'} seed 1" in said
-    assert "shape: (3, 4)" in said, "three samples of TCP's connection"
-    assert "shape: (6, 4)" in said, "three samples of each of two subflows"
+    assert "shape: (30, 4)" in said, "thirty samples of TCP's connection"
+    assert "shape: (60, 4)" in said, "thirty samples of each of two subflows"

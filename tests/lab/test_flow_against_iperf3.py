@@ -10,15 +10,15 @@ from .bench import Bench
 #: The two lines of Subramani's tables.
 LINES = """
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "100 Mbit/s"
 overhead = "24 B"
 queue = "100 ms"
 
-[links.line2]
+[links.link2]
 rate = "100 Mbit/s"
 overhead = "24 B"
 queue = "100 ms"

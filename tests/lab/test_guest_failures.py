@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine import machine
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual import machine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Command
 
 from .bench import Bench, bare_plan, client, lab_processes, server, wait_until_gone
 
@@ -35,8 +36,8 @@ def _error(bench: Bench, plan: Plan, *, stall_seconds: float = 10.0, within_s: f
 def test_a_program_that_spins(bench: Bench) -> None:
     plan = bare_plan(client("spin", "sh", "-c", "while :; do :; done"))
     error = _error(bench, plan, stall_seconds=1.0, within_s=15)
-    assert "virtual time has stood still" in error.message, error.message
-    assert "polls without ever sleeping" in error.message, error.message
+    assert "virtual time has stopped" in error.message, error.message
+    assert "polls without sleeping" in error.message, error.message
 
 
 def test_a_panic(bench: Bench) -> None:
@@ -119,7 +120,14 @@ def test_the_failing_one_of_a_batch(bench: Bench) -> None:
 
 def test_a_program_that_is_not_there(bench: Bench) -> None:
     error = _error(bench, bare_plan(client("any", "no-such-program")))
-    assert error.message == "there is no program 'no-such-program'", error.message
+    assert error.message == "this machine has no 'no-such-program'", error.message
+
+
+def test_a_program_that_the_plan_does_not_say_it_uses(bench: Bench) -> None:
+    """It is not found, although the machine has it."""
+    line = ("sh", "-c", "ls / && uname")
+    error = _error(bench, bare_plan(replace(client("any", *line), starts=("ls",))))
+    assert error.message.endswith("uname: not found"), error.message
 
 
 def _with_kernel(bench: Bench, script: str, symbols: str | None) -> Bench:
@@ -171,7 +179,7 @@ def test_one_bad_run_does_not_stop_the_others(bench: Bench) -> None:
     experiment = bench.experiment(
         """
 topology.preset = "direct"
-links.line1.rate = "1 Mbit/s"
+links.link1.rate = "1 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "100 kB", timeout = "2 s" }
 sweep."workloads.bulk.size" = ["100 kB", "1 MB"]
 """

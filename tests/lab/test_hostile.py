@@ -23,7 +23,7 @@ import pytest
 
 from mptcplab.plan.model import Plan
 
-from .bench import CLI, Bench, Lived, alive, bare_plan, client, lab_processes, mptcplab, tree_hash, wait_until_gone
+from .bench import CLI, Bench, LabOutput, alive, bare_plan, client, lab_processes, mptcplab, tree_hash, wait_until_gone
 from .hostile import RUNS, SLOW, Command, assert_nothing_left, assert_resumes, labs, recorded, sentence, with_mounts
 
 CAPTURES = Path(__file__).parents[1] / "unit" / "captures"
@@ -97,9 +97,9 @@ def test_read_only_results(bench: Bench, whole: Path) -> None:
     done"""
     done = with_mounts(script, out, bench.write(RUNS))
     assert done.stdout.splitlines() == ["status 2", "status 2"], f"{done.stdout}\n{done.stderr}"
-    told = [line for line in done.stderr.splitlines() if line.startswith("mptcplab: ")]
-    assert len(told) == 2
-    assert all("read-only file system" in line for line in told), told
+    described = [line for line in done.stderr.splitlines() if line.startswith("mptcplab: ")]
+    assert len(described) == 2
+    assert all("read-only file system" in line for line in described), described
     assert tree_hash(out) == before
 
 
@@ -127,8 +127,8 @@ def test_small_shared_memory(bench: Bench) -> None:
     TMPDIR=/var/tmp run run "$1" --out "$2" --repeats 1 --fresh"""
     done = with_mounts(script, bench.write(RUNS), bench.folder / "results", env={"TMPDIR": "/tmp"})
     assert done.returncode == 3, done.stderr
-    assert "done    run, seed 1" in done.stderr, done.stderr
-    assert "no temporary folder has room for the 1024 MiB of memory of a lab, at most" in sentence(done.stderr)
+    assert "done      run, seed 1" in done.stderr, done.stderr
+    assert "no temporary folder has space for the 1024 MiB of a lab's memory; at most" in sentence(done.stderr)
     assert len(recorded(bench.folder / "results")) == 1, "the recording that was to be made again is still there"
     assert_nothing_left(bench.folder / "results")
 
@@ -136,13 +136,13 @@ def test_small_shared_memory(bench: Bench) -> None:
 def test_memory_that_runs_out_in_the_middle(bench: Bench) -> None:
     """The place had room when the lab began, and others have filled it since."""
     code = (
-        "from pathlib import Path; from mptcplab.engine import machine; from mptcplab.cli.main import main; "
+        "from pathlib import Path; from mptcplab.engine.virtual import machine; from mptcplab.cli.main import main; "
         'machine.memory_folder = lambda: Path("/dev/shm"); main()'
     )
     script = f'mount -t tmpfs -o size=20m none /dev/shm\nexec {sys.executable} -c \'{code}\' run "$1" --out "$2"'
     done = with_mounts(script, bench.write(RUNS.replace("repeats = 4", "")), bench.folder / "results")
     assert done.returncode == 1, done.stderr
-    assert "no room left for the memory of the lab" in sentence(done.stderr), done.stderr
+    assert "no space left for the lab's memory" in sentence(done.stderr), done.stderr
     assert_nothing_left(bench.folder / "results")
 
 
@@ -218,7 +218,7 @@ def _stepping(steps: int) -> Plan:
 
 def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
     """SIGSTOP for three times as long as a lab may stand still."""
-    lived: list[Lived | BaseException] = []
+    lived: list[LabOutput | BaseException] = []
 
     def live() -> None:
         try:
@@ -241,14 +241,14 @@ def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
         os.kill(pid, signal.SIGCONT)
     thread.join(60)
     (result,) = lived
-    assert isinstance(result, Lived), result
+    assert isinstance(result, LabOutput), result
     assert result.text("steps") == "begun\ndone\n"
 
 
 _SHORT_PATIENCE = """
 import sys
 from pathlib import Path
-from mptcplab.engine.lab import Lab, Stop, prepare_engines
+from mptcplab.campaign.lab import Lab, Stop, prepare_engines
 from mptcplab.scenario.load import load
 runs = load(Path(sys.argv[1])).runs
 for done in Lab(prepare_engines(runs, stall_seconds=1), Path(sys.argv[2]), stop=Stop()).execute(
@@ -320,7 +320,7 @@ def test_a_killed_lab_kernel(bench: Bench, started: Callable[..., Command]) -> N
     assert len(recorded(out)) == 1
     again = mptcplab("run", file, "--out", out)
     assert again.returncode == 0, again.stderr
-    assert (again.stderr.count("there "), len(recorded(out))) == (1, 2), again.stderr
+    assert (again.stderr.count("recorded  "), len(recorded(out))) == (1, 2), again.stderr
     assert not (out / "failed.sh").exists()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 from mptcplab.kernel.debian import debian_source
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
@@ -27,7 +27,7 @@ def checkpatch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The script, out of the source that the lab kernel was built from."""
     folder = tmp_path_factory.mktemp("source")
     with (folder / "log").open("w") as log:
-        source = debian_source("7.2", cache_root(), progress=Silent(), log=log)
+        source = debian_source("7.2", cache_root(), progress=SilentProgress(), log=log)
     wanted = [f"*/scripts/{name}" for name in SCRIPTS]
     command = ["tar", "-xf", str(source.path), "-C", str(folder), "--strip-components=1", "--wildcards", *wanted]
     subprocess.run(command, check=True, timeout=300)

@@ -20,13 +20,13 @@ title = "long"
 repeats = 2
 
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "500 Mbit/s"
 
-[links.line2]
+[links.link2]
 rate = "500 Mbit/s"
 
 [workloads.bulk]
@@ -138,7 +138,7 @@ def test_resumed_run_gives_the_same_table(bench: Bench) -> None:
     before = len(list(resumed.glob("runs/*/manifest.json")))
     assert 1 <= before < 4, f"{before} runs were recorded when the command was killed"
     done = mptcplab("run", file, "--out", resumed)
-    assert done.stderr.count("there ") == before, done.stderr
+    assert done.stderr.count("recorded  ") == before, done.stderr
     for name in ("table.md", "table.csv"):
         assert (resumed / name).read_text() == (whole / name).read_text()
 

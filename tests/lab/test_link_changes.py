@@ -10,45 +10,45 @@ import pytest
 
 from mptcplab.plan.links import change_commands, shaping_commands
 from mptcplab.plan.model import Plan
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 
 from .bench import UNUSED_WORKLOAD, Bench, client
-from .probe import HEADERS, LINE, Probed, arrivals, probe_programs
+from .probe import HEADERS, LINE, ProbeResult, arrivals, probe_programs
 
-FORWARD = "links.line1.forward."
+FORWARD = "links.link1.forward."
 FULL = 1514 - HEADERS
 #: When the change comes, counted like the first datagram's 2 s.
 _CHANGE_S = 6
 SECONDS = 8
 
 
-def _changed(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per_burst: int = 1) -> Probed:
+def _changed(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per_burst: int = 1) -> ProbeResult:
     """Datagrams for 8 s over a line that gets other values after 4 s."""
     settings = [FORWARD + key for key in keys]
     scenario = bench.experiment(LINE + UNUSED_WORKLOAD, *settings).points[0].scenario
     network = Network(scenario)
-    before = scenario.links["line1"].forward
-    said = {key: value for key, value in before.model_dump(by_alias=True).items() if before.says(key)}
-    after = Direction.model_validate({**said, **to})
-    lines = [shlex.join(command.argv) for command in change_commands(network, "line1", "forward", after)]
+    before = scenario.links["link1"].forward
+    said = {key: value for key, value in before.model_dump(by_alias=True).items() if before.is_set(key)}
+    after = DirectionSettings.model_validate({**said, **to})
+    lines = [shlex.join(command.argv) for command in change_commands(network, "link1", "forward", after)]
     change = client("change", "sh", "-c", " && ".join(lines), node="r1", start_ns=_CHANGE_S * 10**9)
     bursts = round(SECONDS * 1e6 / gap_us)
     programs = probe_programs(bursts=bursts, per_burst=per_burst, size=FULL, gap_us=gap_us)
     plan = _changeable(bench.plan(LINE, *settings, programs=[*programs, change]), network)
     lived = bench.live(plan)
-    return Probed(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
+    return ProbeResult(bursts * per_burst, arrivals(lived.folder / "out" / "receive.out"), lived)
 
 
 def _changeable(plan: Plan, network: Network) -> Plan:
     """The plan as it is for a line that changes: its disciplines are made to be changed from the start."""
-    plain = [command for command in shaping_commands(network) if "line1" in command.argv and command.node == "r1"]
-    made = [c for c in shaping_commands(network, {("line1", "forward")}) if "line1" in c.argv and c.node == "r1"]
+    plain = [command for command in shaping_commands(network) if "link1" in command.argv and command.node == "r1"]
+    made = [c for c in shaping_commands(network, {("link1", "forward")}) if "link1" in c.argv and c.node == "r1"]
     rest = tuple(command for command in plan.setup if command not in plain)
     return replace(plan, setup=(*rest, *made))
 
 
-def _rate_mbps(probed: Probed, start_s: float, end_s: float) -> float:
+def _rate_mbps(probed: ProbeResult, start_s: float, end_s: float) -> float:
     """Of what arrived between two instants, counted from the first arrival."""
     zero = probed.arrivals[0].received_ns
     seen = [one for one in probed.arrivals if start_s <= (one.received_ns - zero) / 1e9 < end_s]

@@ -22,7 +22,7 @@ from .probe import HEADERS, probe
 DATAGRAMS = 10_000
 #: What the two hops without delay and the programs take, and the grain of the clock.
 GRAIN_MS = 0.02
-FORWARD = "links.line1.forward."
+FORWARD = "links.link1.forward."
 #: Kolmogorov distance of a small part of a table's grain, or of a normal distribution cut at four deviations.
 TABLE = 0.003
 

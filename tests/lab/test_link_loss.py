@@ -14,19 +14,19 @@ from collections import Counter
 import pytest
 from scipy.stats import binom, chisquare, norm
 
-from mptcplab.scenario.impairments import BurstLoss
+from mptcplab.network.behaviours.burst_loss import BurstLoss
 
 from .bench import Bench, note
-from .probe import HEADERS, LINE, Probed, probe
+from .probe import HEADERS, LINE, ProbeResult, probe
 
 BURSTS, PER_BURST = 1000, 100
 SENT = BURSTS * PER_BURST
-FORWARD = "links.line1.forward."
+FORWARD = "links.link1.forward."
 #: Two-sided 99.9 % of a normal distribution, in deviations.
 WIDTH = float(norm.ppf(0.9995))
 
 
-def _probe(bench: Bench, *keys: str, size: int = 64) -> Probed:
+def _probe(bench: Bench, *keys: str, size: int = 64) -> ProbeResult:
     return probe(bench, *(FORWARD + key for key in keys), bursts=BURSTS, per_burst=PER_BURST, size=size)
 
 
@@ -145,9 +145,9 @@ def test_corruption_is_found_by_checksums(bench: Bench) -> None:
 def test_corrupted_packets_use_the_bottleneck(bench: Bench) -> None:
     """Unlike lost ones: all frames are counted at the rate, however many are useless behind it."""
     probed = _probe(bench, "corrupt=20 %", "rate=1 Gbit/s", "queue=200 packets")
-    sent = probed.lived.qdisc("r1", "line1", "tbf")["packets"]
+    sent = probed.lived.qdisc("r1", "link1", "tbf")["packets"]
     lossy = _probe(bench, "loss=20 %", "rate=1 Gbit/s", "queue=200 packets")
-    left = lossy.lived.qdisc("r1", "line1", "tbf")["packets"]
+    left = lossy.lived.qdisc("r1", "link1", "tbf")["packets"]
     print(f"the bottleneck sent {sent} frames with corruption, {left} with loss, of {SENT}")
     assert SENT <= sent <= SENT + 30
     assert abs(left - 0.8 * SENT) < 1000
@@ -156,7 +156,7 @@ def test_corrupted_packets_use_the_bottleneck(bench: Bench) -> None:
 def test_no_damaged_byte_reaches_a_program(bench: Bench) -> None:
     """TCP finds what is corrupted and sends it again: the payload's checksums at both ends are the same."""
     line = LINE + '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nsize = "4 MB"\nchecksum = true\n'
-    (recording,) = bench.record(line, "links.line1.corrupt=1 %", "links.line1.rate=20 Mbit/s", "transport.protocol=tcp")
+    (recording,) = bench.record(line, "links.link1.corrupt=1 %", "links.link1.rate=20 Mbit/s", "transport.protocol=tcp")
     found = recording.counter("server", "nstat.json")["kernel"]["TcpInCsumErrors"]
     print(f"TCP found {found} damaged segments of some 2763")
     # 1 % of 2,763 segments, most of whose bytes are payload: 27, and a few of those sent again.

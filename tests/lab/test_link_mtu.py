@@ -28,20 +28,20 @@ def test_packets_of_the_mtu_pass_and_no_longer_ones(
         client(name, "sh", "-c", _ASK.format(target=target, size=size), start_ns=start * 10**9)
         for name, size, start in (("fits", mtu - headers, 1), ("too-long", mtu - headers + 1, 10))
     ]
-    lived = bench.live(bench.plan(text, f"links.line1.mtu={mtu} B", *wide, programs=programs))
+    lived = bench.live(bench.plan(text, f"links.link1.mtu={mtu} B", *wide, programs=programs))
     fits, too_long = (ping_ms(lived.text(name)) for name in ("fits", "too-long"))
-    told = re.findall(r"mtu ?= ?([0-9]+)", lived.text("too-long") + lived.text("too-long", "err"))
-    print(f"{family}, MTU {mtu}: {len(fits)} of 4 and {len(too_long)} of 4 answered; told an MTU of {set(told)}")
+    described = re.findall(r"mtu ?= ?([0-9]+)", lived.text("too-long") + lived.text("too-long", "err"))
+    print(f"{family}, MTU {mtu}: {len(fits)} of 4 and {len(too_long)} of 4 answered; told an MTU of {set(described)}")
     assert len(fits) == 4
     assert len(too_long) == 1, "the short one before"
-    assert set(told) == {str(mtu)}
+    assert set(described) == {str(mtu)}
 
 
 FLOW = """
-topology.preset = "line"
+topology.preset = "chain"
 topology.routers = 2
 transport.protocol = "tcp"
-links.line1 = { rate = "10 Mbit/s", delay = "10 ms" }
+links.link1 = { rate = "10 Mbit/s", delay = "10 ms" }
 
 [workloads.bulk]
 kind = "flow"
@@ -55,10 +55,10 @@ size = "4 MB"
 # narrow, the path's MTU has to be found first. The handshake, the start and the end cost up to 3 %.
 @pytest.mark.parametrize(("mtu", "elsewhere"), [(1500, 1500), (1000, 1500), (576, 576), (9000, 9000)])
 def test_tcp_fills_the_mtu(bench: Bench, mtu: int, elsewhere: int) -> None:
-    names = {"line1": mtu, "client-r1": elsewhere, "r2-server": elsewhere}
+    names = {"link1": mtu, "client-r1": elsewhere, "r2-server": elsewhere}
     (recording,) = bench.record(FLOW, *(f"links.{name}.mtu={size} B" for name, size in names.items()))
     (row,) = result_rows([recording])
-    (tbf,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("line1", "tbf")]
+    (tbf,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("link1", "tbf")]
     mean = tbf["bytes"] / tbf["packets"]
     most = 10 * (mtu - 52) / (mtu + 14)
     print(f"MTU {mtu}: frames of {mean:.1f} bytes on average, {row.goodput_mbps.mean:.3f} of {most:.3f} Mbit/s")

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from mptcplab.metrics.rows import ResultRow, result_rows
-from mptcplab.plan.model import Program
 from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
 
 from .bench import Bench, client, note, server
-from .probe import HEADERS, TARGET, Arrival, Probed, probe
+from .probe import HEADERS, TARGET, Arrival, ProbeResult, probe
 
-FORWARD = "links.line1.forward."
+FORWARD = "links.link1.forward."
 RATE = 10_000_000
 #: A datagram that fills a frame of 1,514 bytes, and the time that it takes at 10 Mbit/s.
 FULL = 1514 - HEADERS
@@ -25,12 +25,12 @@ FRAME_MS = 1514 * 8 / RATE * 1000
 ECN = 'transport.sysctl={ "net.ipv4.tcp_ecn" = 1 }'
 
 FLOW = """
-topology.preset = "line"
+topology.preset = "chain"
 topology.routers = 2
 transport.protocol = "tcp"
 record.interval = "20 ms"
 
-[links.line1]
+[links.link1]
 delay = "20 ms"
 forward.rate = "10 Mbit/s"
 
@@ -48,7 +48,7 @@ def _flow(bench: Bench, discipline: str, *keys: str) -> tuple[Recording, ResultR
     own = (key if key == ECN else FORWARD + key for key in keys)
     (recording,) = bench.record(FLOW, f"{FORWARD}discipline={discipline}", *queue, *own)
     (row,) = result_rows([recording])
-    samples = recording.queues.filter((pl.col("link") == "line1") & (pl.col("time_ns") > 5 * 10**9))
+    samples = recording.queues.filter((pl.col("link") == "link1") & (pl.col("time_ns") > 5 * 10**9))
     forward = samples.filter(pl.col("direction") == "forward")["bytes"].to_list()
     return recording, row, [held * 8 / RATE * 1000 for held in forward]
 
@@ -72,7 +72,7 @@ def _flow(bench: Bench, discipline: str, *keys: str) -> tuple[Recording, ResultR
 def test_standing_queue_of_a_tcp_flow(bench: Bench, discipline: str, low: float, high: float) -> None:
     recording, row, queue = _flow(bench, discipline)
     mean, most = statistics.fmean(queue), max(queue)
-    (netem,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("line1", "netem")]
+    (netem,) = [one for one in recording.counter("r1", "tc.json") if (one["dev"], one["kind"]) == ("link1", "netem")]
     goodput = row.goodput_mbps.mean
     print(f"{discipline}: {mean:.2f} ms, at most {most:.1f} ms, {netem['drops']} drops, {goodput:.3f} Mbit/s")
     note(f"queue {discipline} ms", mean)
@@ -86,7 +86,7 @@ def test_standing_queue_of_a_tcp_flow(bench: Bench, discipline: str, low: float,
 
 
 def _sampled_drops(recording: Recording) -> int:
-    forward = recording.queues.filter((pl.col("link") == "line1") & (pl.col("direction") == "forward"))
+    forward = recording.queues.filter((pl.col("link") == "link1") & (pl.col("direction") == "forward"))
     return int(forward["drops"].to_list()[-1])
 
 
@@ -94,7 +94,7 @@ def _sampled_drops(recording: Recording) -> int:
 @pytest.mark.parametrize("discipline", ["codel", "fq_codel", "pie", "red", "cake"])
 def test_ecn_marks_instead_of_dropping(bench: Bench, discipline: str) -> None:
     recording, _, queue = _flow(bench, discipline, *([] if discipline == "cake" else ["aqm.ecn=true"]), ECN)
-    (own,) = [row for row in recording.counter("r1", "tc.json") if row["dev"] == "line1" and row["kind"] == discipline]
+    (own,) = [row for row in recording.counter("r1", "tc.json") if row["dev"] == "link1" and row["kind"] == discipline]
     tins = sum(tin["ecn_mark"] for tin in own.get("tins", ()))
     marks = int(own.get("ecn_mark", own.get("marked", tins)))
     held_ms = statistics.fmean(queue)
@@ -116,14 +116,14 @@ def test_target_moves_the_queue(bench: Bench) -> None:
     assert 2.5 * means[0] < means[1] < 20
 
 
-def _overload(bench: Bench, discipline: str, *keys: str, factor: float, seconds: float = 4) -> Probed:
+def _overload(bench: Bench, discipline: str, *keys: str, factor: float, seconds: float = 4) -> ProbeResult:
     """Full frames that come ``factor`` times as fast as the line sends them, whatever becomes of them."""
     settings = (f"{FORWARD}rate=10 Mbit/s", f"{FORWARD}discipline={discipline}", *(FORWARD + key for key in keys))
     gap_ms = FRAME_MS / factor
     return probe(bench, *settings, bursts=round(seconds * 1000 / gap_ms), size=FULL, gap_us=gap_ms * 1000)
 
 
-def _drop_instants_ms(probed: Probed) -> list[float]:
+def _drop_instants_ms(probed: ProbeResult) -> list[float]:
     """When datagrams were dropped at the head of the queue: when the next one came out, less its own frame."""
     gone: list[float] = []
     for before, after in itertools.pairwise(probed.arrivals):
@@ -174,7 +174,7 @@ def test_pie_holds_its_target_against_any_load(bench: Bench) -> None:
 
 def test_red_drops_nothing_below_its_least(bench: Bench) -> None:
     """Bursts that leave the mean queue below `least` lose nothing; an overload is held between `least` and `most`."""
-    keys = ("queue=200 packets", "aqm.least=40 packets", "aqm.most=120 packets", "aqm.probability=10 %")
+    keys = ("queue=200 packets", "aqm.min=40 packets", "aqm.max=120 packets", "aqm.probability=10 %")
     settings = [FORWARD + key for key in ("rate=10 Mbit/s", "discipline=red", *keys)]
     short = probe(bench, *settings, bursts=20, per_burst=30, size=FULL, gap_us=200_000)
     assert sum(short.lost) == 0
@@ -221,15 +221,15 @@ def test_flow_queueing_keeps_sparse_flows_apart(bench: Bench, discipline: str) -
     keys = ("rate=10 Mbit/s", f"discipline={discipline}", *(() if discipline == "cake" else ("queue=100 ms",)))
     probed = probe(bench, *(FORWARD + key for key in keys), programs=_load(1.3), bursts=400, gap_us=20_000)
     steady = [one.delay_ms for one in probed.arrivals if one.number > 100]
-    mean, most = sum(steady) / len(steady), max(steady)
+    mean, maximum = sum(steady) / len(steady), max(steady)
     lost = sum(probed.lost[100:]) / (probed.sent - 100)
-    print(f"{discipline}: {mean:.2f} ms on average, {most:.2f} at most, {lost:.3f} lost")
+    print(f"{discipline}: {mean:.2f} ms on average, {maximum:.2f} at most, {lost:.3f} lost")
     note(f"sparse {discipline} mean ms", mean)
-    note(f"sparse {discipline} most ms", most)
+    note(f"sparse {discipline} max ms", maximum)
     if discipline in ("fq_codel", "fq_pie", "cake"):
         assert lost == 0
         # One full frame may have just begun, and one more may stand in tbf's hand.
-        assert most < 3 * FRAME_MS
+        assert maximum < 3 * FRAME_MS
     else:
         assert mean > 10
 

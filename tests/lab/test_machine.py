@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from docs.figures import machine
 
-from mptcplab.engine.virtual import VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.machine import pressure_counts
 from mptcplab.metrics.rows import result_rows
 
@@ -17,10 +17,10 @@ BOTH = pytest.mark.parametrize("version", ["7.2", "6.12"])
 #: 40 connections, each with 4 MB that wait in its socket: 160 MB, where tcp_mem is 64 MB with 1 GB of memory.
 CROWD = """
 [topology]
-preset = "disjoint-lines"
-lines = 1
+preset = "disjoint-paths"
+paths = 1
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "10 ms"
 

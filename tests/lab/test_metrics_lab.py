@@ -7,7 +7,7 @@ import pytest
 
 from mptcplab.metrics.delivery import Delivery, delivery, gap_s
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.measure import Measured, measure
+from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.recording.record import Recording
 
 from .bench import Bench, note
@@ -16,13 +16,13 @@ _PAYLOAD = 1448 / 1514
 
 FAILURE = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 delay = "20 ms"
 
@@ -37,26 +37,26 @@ interval = "100 ms"
 
 [[events]]
 at = "10 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 
 [[events]]
 at = "20 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 
 
-def _measured(recording: Recording) -> Measured:
+def _measured(recording: Recording) -> WorkloadMeasurement:
     (measured,) = measure(recording)
-    print({name: round(value, 4) for name, value in measured.figures.items()})
+    print({name: round(value, 4) for name, value in measured.metrics.items()})
     return measured
 
 
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_tcp_has_nothing_while_its_line_is_down(bench: Bench, kind: str) -> None:
     """10 s without the line, and then until TCP tries again: its timeout doubles, so up to as long as it waited."""
-    figures = _measured(bench.record(FAILURE.format(kind=kind), "transport.protocol=tcp")[0]).figures
+    figures = _measured(bench.record(FAILURE.format(kind=kind), "transport.protocol=tcp")[0]).metrics
     assert 9.9 < figures["gap_s"] <= 20.5
     note(f"tcp gap {kind} s", figures["gap_s"])
     assert "recovery_after_failure_s" not in figures
@@ -67,7 +67,7 @@ def test_tcp_has_nothing_while_its_line_is_down(bench: Bench, kind: str) -> None
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_mptcp_goes_on_by_the_other_line(bench: Bench, kind: str) -> None:
     """The gap is some timeouts of line 1 (at least 200 ms each), after which what it lost is sent on line 2."""
-    figures = _measured(bench.record(FAILURE.format(kind=kind))[0]).figures
+    figures = _measured(bench.record(FAILURE.format(kind=kind))[0]).metrics
     assert "recovery_after_failure_s" not in figures, "half of the capacity is gone"
     assert figures["recovery_after_restoration_s"] < 15
     assert ("gap_s" in figures) == (kind == "flow"), "what iperf3 reads is not known"
@@ -79,8 +79,8 @@ def test_mptcp_goes_on_by_the_other_line(bench: Bench, kind: str) -> None:
 
 def test_a_line_that_is_enough_alone_lets_mptcp_recover_from_the_failure(bench: Bench) -> None:
     """Line 1 carries 1 of 21 Mbit/s: what is left is more than 90 %."""
-    recording = bench.record(FAILURE.format(kind="flow"), "links.line1.rate=1 Mbit/s")[0]
-    figures = _measured(recording).figures
+    recording = bench.record(FAILURE.format(kind="flow"), "links.link1.rate=1 Mbit/s")[0]
+    figures = _measured(recording).metrics
     assert figures["recovery_after_failure_s"] < 5
     assert figures["recovery_after_restoration_s"] < 1, "there is nothing to recover from any more"
 
@@ -89,11 +89,11 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
     """The receiver's own pauses against the sampled curve, which is wrong by one interval at most."""
     recording = bench.record(FAILURE.format(kind="flow"))[0]
     (ends,) = ends_of(recording)
-    told = delivery(recording, ends)
-    assert told is not None
-    assert told.pauses is not None
-    sampled = Delivery(told.times, told.total)
-    exact, rough = (gap_s(curve, 10, 20) for curve in (told, sampled))
+    described = delivery(recording, ends)
+    assert described is not None
+    assert described.pauses is not None
+    sampled = Delivery(described.times, described.total)
+    exact, rough = (gap_s(curve, 10, 20) for curve in (described, sampled))
     assert exact is not None
     assert rough is not None
     print(f"exact {exact:.4f} s, sampled {rough:.4f} s")
@@ -104,12 +104,12 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
 
 ALTERNATING = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 delay = "60 ms"
 
 [workloads.it]
@@ -133,8 +133,8 @@ def test_head_of_line_delay_is_what_the_slower_line_makes_the_faster_wait(bench:
     (recording,) = bench.record(ALTERNATING)
     measured = _measured(recording)
     print(measured.sockets.shares)
-    assert measured.sockets.shares["access1>line1"] == pytest.approx(0.5, abs=0.02)
-    figures = measured.figures
+    assert measured.sockets.shares["access1>link1"] == pytest.approx(0.5, abs=0.02)
+    figures = measured.metrics
     assert figures["delay_mean_ms"] == pytest.approx(57.5, abs=1.5)
     note("head-of-line ms", figures["head_of_line_delay_ms"])
     note("out-of-order B", figures["out_of_order_mean_bytes"])
@@ -145,13 +145,13 @@ def test_head_of_line_delay_is_what_the_slower_line_makes_the_faster_wait(bench:
 
 LINES = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "{second} Mbit/s"
 delay = "10 ms"
 
@@ -166,19 +166,19 @@ scheduler = "{scheduler}"
 
 def test_redundant_data_comes_twice(bench: Bench) -> None:
     """Everything is sent on both of two equal lines: as much again as is needed, and no benefit of the second."""
-    figures = _measured(bench.record(LINES.format(second=20, scheduler="redundant"))[0]).figures
+    figures = _measured(bench.record(LINES.format(second=20, scheduler="redundant"))[0]).metrics
     assert figures["duplicate_percent"] == pytest.approx(100, abs=10)
     note("redundant twice %", figures["duplicate_percent"])
     note("redundant reinjected %", figures["reinjected_percent"])
-    note("redundant benefit", figures["aggregation_benefit"])
+    note("redundant benefit", figures["aggregation_benefit_of_capacity"])
     assert figures["reinjected_percent"] == pytest.approx(100, abs=10)
-    assert figures["aggregation_benefit"] == pytest.approx(0, abs=0.1)
+    assert figures["aggregation_benefit_of_capacity"] == pytest.approx(0, abs=0.1)
 
 
 @pytest.mark.parametrize("second", [20, 5])
 def test_the_default_scheduler_adds_the_lines_up(bench: Bench, second: int) -> None:
     measured = _measured(bench.record(LINES.format(second=second, scheduler="default"))[0])
-    benefit = measured.figures["aggregation_benefit"]
+    benefit = measured.metrics["aggregation_benefit_of_capacity"]
     assert 0.7 < benefit < 1
     goodput = (20 + benefit * second) * _PAYLOAD
     assert measured.goodput_bps / 1e6 == pytest.approx(goodput), "the definition, turned round"

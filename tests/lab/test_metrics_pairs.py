@@ -10,30 +10,31 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from mptcplab.engine.virtual import VirtualEngine
-from mptcplab.metrics.measure import Measured, measure, measure_workload
+from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.metrics.measure import WorkloadMeasurement, measure, measure_workload
+from mptcplab.metrics.network import network_counters
+from mptcplab.plan.compile import ports
 from mptcplab.recording.record import Recording
-from mptcplab.scenario.kinds import KINDS
-from mptcplab.workload.context import ftp_data_ports
+from mptcplab.workload.registry import KINDS
 
 from .bench import Bench
 
 NETWORK = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "50 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "50 Mbit/s"
 delay = "20 ms"
 
@@ -42,13 +43,13 @@ interval = "100 ms"
 
 [[events]]
 at = "3 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 
 [[events]]
 at = "5 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 _TABLES = ("subflows", "connections")
 
@@ -65,31 +66,38 @@ def _workload(name: str, kind: str) -> str:
 
 @dataclass(frozen=True)
 class Whole:
-    """The run with everything, and what is measured of it by workload."""
+    """The run with everything, what is measured of it by workload, and the ports of each one's server."""
 
     recording: Recording
-    measured: dict[str, Measured]
+    ports: dict[str, set[int]]
+    measured: dict[str, WorkloadMeasurement]
 
 
 @pytest.fixture(scope="module")
 def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFactory) -> Whole:
     workloads = [_workload(f"{kind}{number}", kind) for kind in KINDS for number in (1, 2)]
     bench = Bench(engines, tmp_path_factory.mktemp("pairs"))
-    (recording,) = bench.record("\n".join((NETWORK, *workloads)))
-    return Whole(recording, _measured(recording))
+    text = "\n".join((NETWORK, *workloads))
+    scenario = bench.experiment(text).points[0].scenario
+    found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in ports(scenario).items()}
+    (recording,) = bench.record(text)
+    return Whole(recording, found, _measured(recording))
 
 
-def _measured(recording: Recording) -> dict[str, Measured]:
+def _measured(recording: Recording) -> dict[str, WorkloadMeasurement]:
     return {one.workload: one for one in measure(recording)}
 
 
-def _of_only(recording: Recording, workloads: Collection[str], folder: Path) -> Recording:
+def _of_only(whole: Whole, workloads: Collection[str], folder: Path) -> Recording:
     """The recording with the samples of some workloads only, as if the others had left none."""
+    recording = whole.recording
     shutil.copytree(recording.folder, folder, ignore=shutil.ignore_patterns("*.parquet"), copy_function=_link)
     for file in recording.folder.glob("*.parquet"):
         table = pl.read_parquet(file)
         if file.stem in _TABLES:
-            table = table.filter(pl.Series(_owner(recording, row) in workloads for row in table.iter_rows(named=True)))
+            table = table.filter(
+                pl.Series(_owner(whole.ports, row) in workloads for row in table.iter_rows(named=True))
+            )
             table = table.select(column for column in table if column.null_count() < table.height)
         if table.height:
             table.write_parquet(folder / file.name)
@@ -100,38 +108,35 @@ def _link(source: str, target: str) -> None:
     Path(target).symlink_to(source)
 
 
-def _owner(recording: Recording, row: dict[str, object]) -> str:
+def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
     """The workload of a sample: that of its program, or the one whose server has the socket's port."""
     if row.get("program") is not None:
         return str(row["program"]).rpartition(".")[0]
     mine = {int(str(row[end]).rpartition(":")[2]) for end in ("local", "remote")}
-    found = [
-        name
-        for name, port in recording.manifest["ports"].items()
-        if mine & ({port, *ftp_data_ports(port)} if name.startswith("ftp") else {port})
-    ]
+    found = [name for name, its_ports in served.items() if mine & its_ports]
     assert len(found) == 1, f"{row['local']} and {row['remote']} belong to {found}"
-    return str(found[0])
+    return found[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
-    alone = measure_workload(_of_only(whole.recording, {mine}, tmp_path / "alone"), mine)
+    network = network_counters(whole.recording)
+    alone = measure_workload(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
-        beside = _of_only(whole.recording, {mine, f"{other}2"}, tmp_path / other)
-        assert {other: measure_workload(beside, mine)} == {other: alone}
+        beside = _of_only(whole, {mine, f"{other}2"}, tmp_path / other)
+        assert {other: measure_workload(beside, mine, network)} == {other: alone}
 
 
 REQUESTS_WAIT = """
 [topology]
-preset = "disjoint-lines"
-lines = 1
+preset = "disjoint-paths"
+paths = 1
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 
@@ -149,20 +154,20 @@ duration = "40 s"
 
 [[events]]
 at = "5 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 
 [[events]]
 at = "15 s"
-what = "up"
-link = "line1"
+type = "up"
+link = "link1"
 """
 
 
 def test_a_request_beside_a_flow_has_the_gap_that_it_had(bench: Bench) -> None:
     """The line is down for 10 s, and TCP's timeout doubles. Only the flow's receiver tells its pauses itself."""
     (recording,) = bench.record(REQUESTS_WAIT, "transport.protocol=tcp")
-    gaps = {name: one.figures["gap_s"] for name, one in _measured(recording).items()}
+    gaps = {name: one.metrics["gap_s"] for name, one in _measured(recording).items()}
     print(gaps)
     assert set(gaps) == {"ask", "bulk"}
     assert all(9.9 < gap <= 21 for gap in gaps.values()), gaps
@@ -174,9 +179,9 @@ def test_a_gap_that_does_not_end_is_not_one_of_zero(bench: Bench) -> None:
     down = text[: text.rindex("[[events]]")]
     (recording,) = bench.record(down.replace("40 s", "20 s"))
     for one in _measured(recording).values():
-        print(one.workload, one.figures)
-        assert one.figures["lost_percent"] == pytest.approx(75, abs=1)
-        assert "gap_s" not in one.figures
+        print(one.workload, one.metrics)
+        assert one.metrics["lost_percent"] == pytest.approx(75, abs=1)
+        assert "gap_s" not in one.metrics
     (brief,) = bench.record(text.replace("15 s", "5.5 s").replace("40 s", "20 s"))
     for one in _measured(brief).values():
-        assert 0.5 <= one.figures["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"
+        assert 0.5 <= one.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"

@@ -7,25 +7,26 @@ from dataclasses import replace
 
 import pytest
 
-from mptcplab.engine import record
+from mptcplab.campaign import record
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Command
 
 from .bench import Bench
 
 LINES = """
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 queue = "30 ms"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 delay = "10 ms"
 queue = "30 ms"
@@ -46,7 +47,7 @@ def test_equal_lines_share_equally(bench: Bench, text: str) -> None:
     row = bench.row(text)
     assert row.mptcp == "2 subflows", row
     assert row.warnings == (), row.warnings
-    assert list(row.shares) == ["access1>line1", "access2>line2"], row.shares
+    assert list(row.shares) == ["access1>link1", "access2>link2"], row.shares
     # Same rate and delay; the first subflow starts one handshake earlier, 20 ms of 5 s, and slow start may differ.
     worst = max(abs(share - 0.5) for share in row.shares.values())
     assert worst < 0.05, f"shares {row.shares}"
@@ -57,7 +58,7 @@ def test_equal_lines_share_equally(bench: Bench, text: str) -> None:
 def test_tcp_says_no(bench: Bench, text: str) -> None:
     row = bench.row(text, "transport.protocol=tcp")
     assert (row.mptcp, row.warnings, row.scheduler) == ("no", (), ""), row
-    assert row.shares == {"access1>line1": 1.0}, row.shares
+    assert row.shares == {"access1>link1": 1.0}, row.shares
     assert 17 < row.goodput_mbps.mean < 19.2, f"{row.goodput_mbps.mean} Mbit/s of 19.13"
 
 
@@ -76,13 +77,13 @@ hosts.client = {}
 hosts.server = {}
 routers.r1 = {}
 links.access = { between = ["client", "r1"], rate = "20 Mbit/s", delay = "10 ms" }
-links.line1 = { between = ["r1", "server"] }
-links.line2 = { between = ["r1", "server"] }
+links.link1 = { between = ["r1", "server"] }
+links.link2 = { between = ["r1", "server"] }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "5 s" }
 """
     )
     assert row.mptcp == "2 subflows", row
-    assert sorted(row.shares) == ["access>line1", "access>line2"], row.shares
+    assert sorted(row.shares) == ["access>link1", "access>link2"], row.shares
     # Together they get what the one link has: 20 Mbit/s * 1448 / 1514, less slow start.
     assert 17.5 < row.goodput_mbps.mean < 19.2, f"{row.goodput_mbps.mean} Mbit/s of 19.13"
 
@@ -122,7 +123,7 @@ PLACES = ("transport", "hosts.client.transport", "workloads.bulk")
 
 
 def test_download_has_the_same_shares(bench: Bench) -> None:
-    row = bench.row(FLOW, "workloads.bulk.direction=download")
+    row = bench.row(FLOW, "workloads.bulk.reverse=true")
     assert row.mptcp == "2 subflows", row
     assert max(abs(share - 0.5) for share in row.shares.values()) < 0.05, row.shares
 
@@ -149,7 +150,7 @@ def test_the_receiver_s_congestion_control_does_not_count(bench: Bench) -> None:
         FLOW,
         "hosts.server.transport.congestion_control=reno",
         "workloads.bulk.duration=1 s",
-        "workloads.bulk.direction=download",
+        "workloads.bulk.reverse=true",
     )
     assert row.congestion == "reno", row.congestion
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import mptcplab
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 
 from .bench import CLI, Bench, bare_plan, client
 
@@ -23,9 +23,9 @@ NOBODY = 65534
 PREFIX = "mptcplab-user-"
 SCENARIO = """
 title = "as an ordinary user"
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 
@@ -160,4 +160,4 @@ def test_the_guest_cannot_write_to_the_host(bench: Bench) -> None:
     hidden = bench.live(bare_plan(client("look", "ls", "-A", "/tmp", "/run"))).text("look").split()
     # And what of ours lies below them: a checkout or a cache.
     ours = {part for path in (mptcplab.__file__, str(cache_root())) for part in Path(path).parts}
-    assert set(hidden) - ours == {"/run:", "lab", "netns", "/tmp:"}, f"the guest sees {hidden}"
+    assert set(hidden) - ours == {"/run:", "lab", "netns", "programs", "/tmp:"}, f"the guest sees {hidden}"

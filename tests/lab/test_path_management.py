@@ -34,7 +34,7 @@ path_manager = "{manager}"
 kind = "flow"
 from = "client"
 to = "server"
-direction = "{direction}"
+reverse = {reverse}
 duration = "{seconds} s"
 
 [record]
@@ -44,12 +44,12 @@ queues = false
 {events}
 """
 TWO_LINES = """
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "20 ms"
 queue = "20 ms"
 
-[links.line2]
+[links.link2]
 rate = "10 Mbit/s"
 delay = "20 ms"
 queue = "20 ms"
@@ -57,27 +57,27 @@ queue = "20 ms"
 CUT = """
 [[events]]
 at = "4 s"
-what = "down"
-how = "{how}"
+type = "down"
+mode = "{mode}"
 link = "{link}"
 
 [[events]]
 at = "8 s"
-what = "up"
+type = "up"
 link = "{link}"
 """
 
 
 def _run(bench: Bench, client: str = "", events: str = "", **more: Any) -> Recording:
     keys = {
-        "preset": "disjoint-lines",
+        "preset": "disjoint-paths",
         "links": TWO_LINES,
         "manager": "userspace",
         "transport": "",
         "seconds": 12,
         "top": "",
     }
-    keys |= {"direction": "upload", "interval": 10, "client": client, "events": events} | more
+    keys |= {"reverse": "false", "interval": 10, "client": client, "events": events} | more
     return bench.record(LINES.format(**keys))[0]
 
 
@@ -117,7 +117,9 @@ def test_handover_is_slower_than_backup(bench: Bench, how: str, direction: str) 
     gaps, receiver = {}, "bulk.server" if direction == "upload" else "bulk.client"
     for mode in ("backup", "handover"):
         modes = f'modes = {{ access1 = "master", access2 = "{mode}" }}'
-        recording = _run(bench, modes, CUT.format(how=how, link="access1"), direction=direction)
+        recording = _run(
+            bench, modes, CUT.format(mode=how, link="access1"), reverse=str(direction == "download").lower()
+        )
         gaps[mode] = _gap_s(recording, receiver, 4.0)
     print(f"{how} {direction}: gap with backup {1e3 * gaps['backup']:.0f} ms, handover {1e3 * gaps['handover']:.0f} ms")
     for mode, gap in gaps.items():
@@ -132,7 +134,7 @@ def test_handover_is_slower_than_backup(bench: Bench, how: str, direction: str) 
 
 
 def test_handover_is_there_only_when_the_other_has_gone(bench: Bench) -> None:
-    recording = _run(bench, 'modes = { access2 = "handover" }', CUT.format(how="carrier", link="access1"))
+    recording = _run(bench, 'modes = { access2 = "handover" }', CUT.format(mode="carrier", link="access1"))
     subflows = _subflows(recording)
     assert subflows["address"].to_list() == ["10.0.1.1", "10.0.3.1", "10.0.1.1"], subflows
     _, handover, back = subflows.rows(named=True)
@@ -150,21 +152,21 @@ def test_handover_on_another_kernel(bench: Bench, version: str) -> None:
     recording = _run(
         bench,
         'modes = { access2 = "handover" }',
-        CUT.format(how="carrier", link="access1"),
+        CUT.format(mode="carrier", link="access1"),
         top=f'kernel = "{version}"',
     )
     assert _subflows(recording)["address"].to_list() == ["10.0.1.1", "10.0.3.1", "10.0.1.1"]
 
 
 def test_handover_over_ipv6(bench: Bench) -> None:
-    cut = CUT.format(how="interface", link="access1")
+    cut = CUT.format(mode="interface", link="access1")
     recording = _run(bench, 'modes = { access2 = "handover" }', cut, top='family = "ipv6"')
     numbers = [address.split(":")[3] for address in _subflows(recording)["address"]]
     assert numbers == ["1", "3", "1"], numbers
 
 
 def test_backup_carries_nothing_until_it_has_to(bench: Bench) -> None:
-    recording = _run(bench, 'modes = { access2 = "backup" }', CUT.format(how="interface", link="access1"))
+    recording = _run(bench, 'modes = { access2 = "backup" }', CUT.format(mode="interface", link="access1"))
     rows = recording.subflows.filter((pl.col("node") == "client") & pl.col("local").str.starts_with("10.0.3.1"))
     sent = dict(zip(rows["time_ns"] // 10**6, rows["bytes_sent"], strict=True))
     before = max(bytes_ for instant, bytes_ in sent.items() if instant < 3990)
@@ -175,7 +177,7 @@ def test_backup_carries_nothing_until_it_has_to(bench: Bench) -> None:
 
 
 def test_off_is_never_used(bench: Bench) -> None:
-    recording = _run(bench, 'modes = { access2 = "off" }', CUT.format(how="carrier", link="access1"), interval=100)
+    recording = _run(bench, 'modes = { access2 = "off" }', CUT.format(mode="carrier", link="access1"), interval=100)
     assert set(_subflows(recording)["address"]) == {"10.0.1.1"}
 
 
@@ -196,10 +198,10 @@ def test_several_subflows_between_two_addresses(bench: Bench, per_pair: int) -> 
 
 
 @pytest.mark.parametrize("endpoints", ["auto", "fullmesh"])
-@pytest.mark.parametrize("preset", ["disjoint-lines", "shared-bottleneck"])
+@pytest.mark.parametrize("preset", ["disjoint-paths", "shared-bottleneck"])
 def test_the_same_subflows_as_the_kernels_path_manager(bench: Bench, preset: str, endpoints: str) -> None:
     pairs = {}
-    links = TWO_LINES if preset == "disjoint-lines" else '[links.bottleneck]\nrate = "10 Mbit/s"\ndelay = "20 ms"'
+    links = TWO_LINES if preset == "disjoint-paths" else '[links.bottleneck]\nrate = "10 Mbit/s"\ndelay = "20 ms"'
     for manager in ("kernel", "userspace"):
         more: dict[str, Any] = {"preset": preset, "links": links, "manager": manager, "seconds": 3, "interval": 100}
         rows = _subflows(_run(bench, transport=f'endpoints = "{endpoints}"', **more))
@@ -209,7 +211,7 @@ def test_the_same_subflows_as_the_kernels_path_manager(bench: Bench, preset: str
 
 def test_the_servers_link_fails_and_returns(bench: Bench) -> None:
     """The server takes its address back and announces it again; the client opens a subflow to it again."""
-    recording = _run(bench, events=CUT.format(how="interface", link="line2"))
+    recording = _run(bench, events=CUT.format(mode="interface", link="link2"))
     subflows = _subflows(recording).filter(pl.col("address") == "10.0.3.1")
     assert subflows.height == 2, subflows
     assert subflows["last"][0] <= 4.0 + 0.5, subflows

@@ -21,7 +21,7 @@ phases = "fixed"
 [topology]
 preset = "{preset}"
 
-[links.line1]
+[links.link1]
 {line}
 
 [transport]
@@ -32,7 +32,7 @@ kind = "flow"
 from = "client"
 to = "server"
 duration = "{seconds} s"
-direction = "{direction}"
+reverse = {reverse}
 read_quantum = "1 ms"
 
 [record]
@@ -43,7 +43,8 @@ interval = "{interval} ms"
 def _scenario(
     line: str, *, seconds: float, direction: str = "upload", preset: str = "direct", interval_ms: int = 250
 ) -> str:
-    return FLOW.format(line=line, seconds=seconds, direction=direction, preset=preset, interval=interval_ms)
+    reverse = str(direction == "download").lower()
+    return FLOW.format(line=line, seconds=seconds, reverse=reverse, preset=preset, interval=interval_ms)
 
 
 def _samples(table: pl.DataFrame, column: str, *, after_s: float, direction: str) -> float:
@@ -68,7 +69,7 @@ def _line_rate(recording: Recording, *, after_s: float, direction: str = "upload
     ("rate_mbps", "seconds", "after"), [(1, 20.0, 4.0), (10, 8.0, 2.0), (100, 4.0, 1.0), (1000, 1.6, 0.8)]
 )
 @pytest.mark.parametrize("direction", ["upload", "download"])
-@pytest.mark.parametrize("preset", ["direct", "line"])
+@pytest.mark.parametrize("preset", ["direct", "chain"])
 def test_rate_is_right(bench: Bench, rate_mbps: int, seconds: float, after: float, direction: str, preset: str) -> None:
     text = _scenario(f'rate = "{rate_mbps} Mbit/s"', seconds=seconds, direction=direction, preset=preset)
     (recording,) = bench.record(text)
@@ -86,7 +87,7 @@ def test_every_kind_of_queue_keeps_the_rate(bench: Bench, queue: str) -> None:
 
 
 def test_directions_have_rates_of_their_own(bench: Bench) -> None:
-    line = '[links.line1.forward]\nrate = "4 Mbit/s"\n[links.line1.backward]\nrate = "16 Mbit/s"'
+    line = '[links.link1.forward]\nrate = "4 Mbit/s"\n[links.link1.backward]\nrate = "16 Mbit/s"'
     for direction, expected in (("upload", 4), ("download", 16)):
         (recording,) = bench.record(_scenario(line, seconds=6, direction=direction))
         rate = _line_rate(recording, after_s=2, direction=direction) / 1e6
@@ -103,9 +104,9 @@ def test_overhead_of_fast_ethernet(bench: Bench) -> None:
 
 def test_shaper_counts_what_the_receiver_got(bench: Bench) -> None:
     """Bytes through the shaper by ``tc -s``, against payload and headers of what arrived: an independent count."""
-    (recording,) = bench.record(_scenario('rate = "20 Mbit/s"', seconds=5, preset="line"))
+    (recording,) = bench.record(_scenario('rate = "20 Mbit/s"', seconds=5, preset="chain"))
     disciplines = recording.counter("r1", "tc.json")
-    (shaper,) = [row for row in disciplines if row["kind"] == "tbf" and row["dev"] == "line1"]
+    (shaper,) = [row for row in disciplines if row["kind"] == "tbf" and row["dev"] == "link1"]
     payload = max(recording.connections.filter(pl.col("program") == "bulk.server")["total"].to_list())
     expected = payload * FRAME / PAYLOAD
     error = 100 * (shaper["bytes"] / expected - 1)

@@ -22,24 +22,24 @@ _SECONDS = "workloads.bulk.duration=2 s"
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the first example was run."""
     folder = tmp_path_factory.mktemp("work")
-    said = mptcplab("run", ROOT / "examples" / "two-lines.toml", "--set", _SECONDS, "--jobs", "1", cwd=folder)
+    said = mptcplab("run", ROOT / "examples" / "two-paths.toml", "--set", _SECONDS, "--jobs", "1", cwd=folder)
     assert said.returncode == 0, said.stderr
-    assert "mptcplab report results/two-lines" in said.stdout, "the command says how to go on"
+    assert "mptcplab report results/two-paths" in said.stdout, "the command says how to go on"
     return folder
 
 
 def test_report_of_a_run(work: Path) -> None:
-    said = mptcplab("report", "results/two-lines", "--json", cwd=work)
+    said = mptcplab("report", "results/two-paths", "--json", cwd=work)
     assert said.returncode == 0, said.stderr
     answer = json.loads(said.stdout)
     file = work / answer["file"]
     text = file.read_text()
     assert (answer["title"], answer["bytes"], answer["warnings"]) == (
-        "Two equal lines of 100 Mbit/s",
+        "Two equal paths of 100 Mbit/s",
         file.stat().st_size,
         0,
     )
-    for row in (work / "results" / "two-lines" / "table.csv").read_text().splitlines()[1:]:
+    for row in (work / "results" / "two-paths" / "table.csv").read_text().splitlines()[1:]:
         goodput = row.split(",")[1]
         assert f">{goodput}</td>" in text, "the same numbers as in the table"
 
@@ -48,7 +48,7 @@ def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
     """What the report prints as scenario is enough: run alone it has the identity of the run that it is about."""
     from mptcplab.report.html_scenario import to_toml
 
-    first = open_results(work / "results" / "two-lines").recorded[0]
+    first = open_results(work / "results" / "two-paths").recorded[0]
     (work / "again.toml").write_text(to_toml(first.recording, title="Again"))
     said = mptcplab("run", "again.toml", "--jobs", "1", "--out", "again", cwd=work)
     assert said.returncode == 0, said.stderr
@@ -74,6 +74,6 @@ def test_what_cannot_be_reported(work: Path) -> None:
     assert (said.returncode, said.stdout) == (2, "")
     assert "has no recorded runs" in said.stderr
     assert "hint:" in said.stderr
-    said = mptcplab("report", "results/two-lines", "--out", "/proc/report.html", cwd=work)
+    said = mptcplab("report", "results/two-paths", "--out", "/proc/report.html", cwd=work)
     assert said.returncode == 2
     assert "cannot be written" in said.stderr

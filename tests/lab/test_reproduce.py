@@ -28,12 +28,12 @@ main()
 _SCENARIO = """
 title = "made"
 repeats = 2
-topology = { preset = "disjoint-lines" }
-links.line1 = { rate = "8 Mbit/s", loss = "1 %" }
+topology = { preset = "disjoint-paths" }
+links.link1 = { rate = "8 Mbit/s", loss = "1 %" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line2.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"links.link2.rate" = ["8 Mbit/s", "16 Mbit/s"]
 """
 _HEAD = 'title = "t"\nauthors = "a"\nyear = 2020\nwhere = "w"\ntest_bed = "b"\n'
 _TABLE = """
@@ -53,14 +53,14 @@ _RATES = '["8 Mbit/s", "16 Mbit/s"]'
 @pytest.fixture
 def studies(tmp_path: Path) -> Path:
     """Eight runs in the first study. In the second, of one table half of the runs fail, and one lacks its kernel."""
-    swept = '"links.line2.rate" = ["8 Mbit/s", "16 Mbit/s"]'
+    swept = '"links.link2.rate" = ["8 Mbit/s", "16 Mbit/s"]'
     scenarios = {
         "s": _SCENARIO,
         "fails": _SCENARIO.replace(swept, '"transport.congestion_control" = ["reno", "nosuch"]'),
         "lacks": _SCENARIO.replace(swept, 'kernel = ["7.2", "6.99"]'),
     }
     tables = {
-        "first": _TABLE.format(number=1, scenario="s", along="links.line2.rate", rows=_RATES),
+        "first": _TABLE.format(number=1, scenario="s", along="links.link2.rate", rows=_RATES),
         "second": _TABLE.format(
             number=1, scenario="fails", along="transport.congestion_control", rows='["reno", "nosuch"]'
         )
@@ -109,8 +109,8 @@ def test_it_goes_on_where_it_was_ended(studies: Path, tmp_path: Path, number: si
     assert 3 <= len(before) < 8, "it was ended in the middle"
     ended, _, said = _end(_start(studies, "first", "--out", out))
     assert ended == 0, said
-    lines = [line.split()[0] for line in said.splitlines() if line.startswith(("there", "done"))]
-    assert (lines.count("there"), lines.count("done")) == (len(before), 8 - len(before)), said
+    lines = [line.split()[0] for line in said.splitlines() if line.startswith(("recorded", "done"))]
+    assert (lines.count("recorded"), lines.count("done")) == (len(before), 8 - len(before)), said
     after = {place.name: place.stat().st_mtime_ns for place in (out / "first" / "runs").iterdir()}
     assert len(after) == 8
     assert before.items() <= after.items(), "what was recorded was made again"

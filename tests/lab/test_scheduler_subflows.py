@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mptcplab.engine import record
+from mptcplab.campaign import record
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -41,7 +41,7 @@ def test_backups_step_in(bench: Bench, scheduler: str, monkeypatch: pytest.Monke
     show(scheduler, row)
     assert 0.5 < row.shares[SECOND] < 0.9, row.shares
     # 8 MB on one line, and 10 % for the slow start of the other one.
-    assert row.duration_s.mean < 1.1 * 64 / (20 * PAYLOAD), row.duration_s
+    assert row.metrics["duration_s"].mean < 1.1 * 64 / (20 * PAYLOAD), row.metrics["duration_s"]
 
 
 @ALL
@@ -58,7 +58,7 @@ def test_the_only_path_goes_before_another_comes(
     joining = "ss -Htn state syn-sent src 10.0.3.1"
     _interfere(
         monkeypatch,
-        server="sleep 1; ip mptcp endpoint add 10.0.4.2 dev line2 signal",
+        server="sleep 1; ip mptcp endpoint add 10.0.4.2 dev link2 signal",
         client=f"sleep 1.02; {gone}; {joining}",
     )
     settings = (f"transport.scheduler={scheduler}", "transport.endpoints=none")
@@ -70,7 +70,7 @@ def test_the_only_path_goes_before_another_comes(
     show(scheduler, row)
     assert row.shares[SECOND] > 0.5, row.shares
     # 8 MB on one line, and some round trips of 20 ms without any.
-    assert row.duration_s.mean < 1.1 * 64 / (20 * PAYLOAD), row.duration_s
+    assert row.metrics["duration_s"].mean < 1.1 * 64 / (20 * PAYLOAD), row.metrics["duration_s"]
 
 
 @ALL
@@ -89,7 +89,7 @@ def test_a_path_that_fails_and_returns(
     show(scheduler, row)
     # One line for all of it takes 12.7 s. A dead path is found stale after 4 retransmission timeouts of the
     # connection, 3 s or so, in which its data may hold up the rest; then it carries on with what is left.
-    assert row.duration_s.mean < 12.7 + 4, row.duration_s
+    assert row.metrics["duration_s"].mean < 12.7 + 4, row.metrics["duration_s"]
 
 
 def _interfere(monkeypatch: pytest.MonkeyPatch, **lines: str) -> None:
@@ -109,7 +109,7 @@ def test_redundant_hides_a_dead_path(bench: Bench, monkeypatch: pytest.MonkeyPat
     row = bench.row(LINES, "workloads.bulk.size=10 MB", "transport.scheduler=redundant")
     show("cut", row)
     # 10 MB on one line.
-    assert row.duration_s.mean < 1.05 * 80 / (20 * PAYLOAD), row.duration_s
+    assert row.metrics["duration_s"].mean < 1.05 * 80 / (20 * PAYLOAD), row.metrics["duration_s"]
 
 
 #: The last data arrive over the first line at 1.06 s, their copy on the second one is lost; so is the DATA_FIN of
@@ -117,20 +117,20 @@ def test_redundant_hides_a_dead_path(bench: Bench, monkeypatch: pytest.MonkeyPat
 OLD_DATA_WITH_DATA_FIN = """
 [[events]]
 at = "1 s"
-what = "down"
-link = "line2"
+type = "down"
+link = "link2"
 direction = "forward"
 
 [[events]]
 at = "1.1 s"
-what = "down"
-link = "line1"
+type = "down"
+link = "link1"
 direction = "forward"
 
 [[events]]
 at = "1.5 s"
-what = "up"
-link = "line2"
+type = "up"
+link = "link2"
 """
 SENDER = """
 import socket, time
@@ -178,8 +178,8 @@ def test_the_end_may_come_with_a_copy_of_old_data(bench: Bench, version: str) ->
 FULL_WINDOW = """
 [[events]]
 at = "1 s"
-what = "down"
-link = "line2"
+type = "down"
+link = "link2"
 direction = "forward"
 """
 WINDOWS = """
@@ -232,7 +232,7 @@ def test_what_a_subflow_leaves_needs_no_new_window(bench: Bench, scheduler: str)
         client("filler", "python3", "-IS", "-c", FILLER, start_ns=10**7),
         server("looker", "python3", "-IS", "-c", LOOKER),
     ]
-    settings = ("workloads.bulk.size=1 B", "links.line2.delay=5 ms", f"transport.scheduler={scheduler}")
+    settings = ("workloads.bulk.size=1 B", "links.link2.delay=5 ms", f"transport.scheduler={scheduler}")
     lived = bench.live(bench.plan(LINES + FULL_WINDOW, *settings, programs=programs))
     took = float(lived.text("looker")) - 1.09
     print(f"{scheduler}: {took} s")

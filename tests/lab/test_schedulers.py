@@ -18,15 +18,15 @@ OURS = (
 ALL = pytest.mark.parametrize("scheduler", ["default", *OURS])
 LINES = """
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "10 ms"
 queue = "50 ms"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 delay = "10 ms"
 queue = "50 ms"
@@ -37,7 +37,7 @@ from = "client"
 to = "server"
 checksum = true
 """
-FIRST, SECOND = "access1>line1", "access2>line2"
+FIRST, SECOND = "access1>link1", "access2>link2"
 #: Payload of a full packet: an Ethernet frame of 1514 B has 1428 B of it, after IPv4, TCP, timestamps and the DSS.
 PAYLOAD = 1428 / 1514
 
@@ -47,7 +47,7 @@ def _weights(first: int, second: int) -> str:
 
 
 def show(name: str, row: ResultRow) -> None:
-    print(f"{name}: {row.goodput_mbps.mean:.2f} Mbit/s, {row.duration_s.mean:.2f} s, shares {row.shares}")
+    print(f"{name}: {row.goodput_mbps.mean:.2f} Mbit/s, {row.metrics['duration_s'].mean:.2f} s, shares {row.shares}")
 
 
 # -- which one is in use
@@ -196,8 +196,8 @@ def test_weights_on_unequal_lines(bench: Bench) -> None:
     row = bench.row(
         LINES,
         "workloads.bulk.duration=10 s",
-        "links.line2.rate=10 Mbit/s",
-        "links.line2.delay=30 ms",
+        "links.link2.rate=10 Mbit/s",
+        "links.link2.delay=30 ms",
         "transport.scheduler=weighted",
         _weights(3, 1),
     )
@@ -229,23 +229,25 @@ def test_redundant_takes_as_long_as_the_faster_path(bench: Bench) -> None:
             LINES,
             "workloads.bulk.size=10 MB",
             "transport.scheduler=redundant",
-            f"links.line2.rate={rate}",
-            "links.line2.delay=40 ms",
+            f"links.link2.rate={rate}",
+            "links.link2.delay=40 ms",
         )
         show(rate, row)
         # A copy that arrives first spares the faster path nothing it would wait for: only slow start may differ.
-        assert abs(row.duration_s.mean / alone.duration_s.mean - 1) < 0.02, f"{row.duration_s} s, {alone.duration_s} s"
+        assert abs(row.metrics["duration_s"].mean / alone.metrics["duration_s"].mean - 1) < 0.02, (
+            f"{row.metrics['duration_s']} s, {alone.metrics['duration_s']} s"
+        )
 
 
 # -- blocking
 
 #: Rate and delay 10:1. A segment on the slow line takes 100 to 300 ms, in which the fast one could carry 250 to 750 kB.
 UNEQUAL = (
-    "links.line1.delay=5 ms",
-    "links.line1.queue=20 ms",
-    "links.line2.rate=2 Mbit/s",
-    "links.line2.delay=50 ms",
-    "links.line2.queue=200 ms",
+    "links.link1.delay=5 ms",
+    "links.link1.queue=20 ms",
+    "links.link2.rate=2 Mbit/s",
+    "links.link2.delay=50 ms",
+    "links.link2.queue=200 ms",
     "workloads.bulk.duration=15 s",
 )
 
@@ -260,7 +262,7 @@ def test_blest_and_ecf_block_less_than_lowest_rtt_first(bench: Bench, buffer: st
     waiting: dict[str, float] = {}
     for scheduler in ("minrtt", "blest", "ecf"):
         settings = (f'transport.tcp_rmem=["4 KiB", "{buffer}", "{buffer}"]', f"transport.scheduler={scheduler}")
-        recordings = bench.record(LINES, *UNEQUAL, *settings, out=scheduler)
+        recordings = bench.record(LINES, *UNEQUAL, *settings)
         (row,) = result_rows(recordings)
         goodput[scheduler] = row.goodput_mbps.mean
         waiting[scheduler] = _out_of_order(recordings[0].counter("server", "nstat.json")["kernel"], row)
@@ -273,5 +275,5 @@ def test_blest_and_ecf_block_less_than_lowest_rtt_first(bench: Bench, buffer: st
 
 def _out_of_order(nstat: Mapping[str, int], row: ResultRow) -> float:
     """Segments per MB of payload that came before data of the other path that had been sent earlier."""
-    megabytes = row.goodput_mbps.mean * row.duration_s.mean / 8
+    megabytes = row.goodput_mbps.mean * row.metrics["duration_s"].mean / 8
     return nstat.get("MPTcpExtOFOQueue", 0) / megabytes

@@ -25,11 +25,11 @@ phases = "fixed"
 [topology]
 preset = "{preset}"
 
-[links.line1]
+[links.link1]
 delay = "10 ms"
 queue = "3 MB"
 
-[links.line1.{way}]
+[links.link1.{way}]
 {trace}
 
 [transport]
@@ -41,7 +41,7 @@ tcp_rmem = ["4 KiB", "4 MB", "16 MB"]
 kind = "flow"
 from = "client"
 to = "server"
-direction = "{direction}"
+reverse = {reverse}
 duration = "{seconds} s"
 
 [record]
@@ -70,14 +70,16 @@ def _frames(recording: Recording, node: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("window_ms", [50, 100])
-@pytest.mark.parametrize(("preset", "direction"), [("direct", "upload"), ("disjoint-lines", "download")])
+@pytest.mark.parametrize(("preset", "direction"), [("direct", "upload"), ("disjoint-paths", "download")])
 def test_mahimahi_window_by_window(bench: Bench, window_ms: int, preset: str, direction: str) -> None:
     """A busy line carries from its beginning to any instant as many frames as the trace has opportunities."""
     stamps = _opportunities()
     _write(bench, stamps)
     trace = f'trace = {{ file = "line.down", window = "{window_ms} ms" }}'
     way = "forward" if direction == "upload" else "backward"
-    text = FLOW.format(preset=preset, trace=trace, direction=direction, way=way, seconds=2 * PERIOD_MS / 1000)
+    text = FLOW.format(
+        preset=preset, trace=trace, reverse=str(direction == "download").lower(), way=way, seconds=2 * PERIOD_MS / 1000
+    )
     (recording,) = bench.record(text)
     frames = _frames(recording, "server" if direction == "upload" else "client")
     # Slow start fills the queue in the first two seconds, and it never runs empty again.
@@ -100,7 +102,7 @@ def _due(stamps: list[int], ms: float) -> int:
 
 def test_nothing_comes_in_a_pause_and_all_of_it_at_once_afterwards(bench: Bench) -> None:
     _write(bench, _opportunities())
-    text = FLOW.format(preset="direct", trace='trace = "line.down"', direction="upload", way="forward", seconds=8)
+    text = FLOW.format(preset="direct", trace='trace = "line.down"', reverse="false", way="forward", seconds=8)
     (recording,) = bench.record(text, "record.interval=10 ms")
     frames = dict(_frames(recording, "server"))
     # The pause is from 4.0 s to 4.8 s. The first frame of it and the one before are still on their way.
@@ -114,9 +116,9 @@ def test_nothing_comes_in_a_pause_and_all_of_it_at_once_afterwards(bench: Bench)
 def test_series_of_rate_and_delay(bench: Bench) -> None:
     """CSV: every value holds from its instant on, and the last ones stay."""
     (bench.folder / "line.csv").write_text("time_s,rate_mbit_s,delay_ms\n0,10,10\n3,20,40\n6,5,20\n")
-    text = FLOW.format(preset="direct", trace="", direction="upload", way="forward", seconds=12)
+    text = FLOW.format(preset="direct", trace="", reverse="false", way="forward", seconds=12)
     text = text.replace('delay = "10 ms"\n', "").replace(
-        "[links.line1.forward]\n", '[links.line1.forward]\ntrace = { file = "line.csv", end = "hold" }\n'
+        "[links.link1.forward]\n", '[links.link1.forward]\ntrace = { file = "line.csv", end = "hold" }\n'
     )
     (recording,) = bench.record(text)
     frames = _frames(recording, "server")
@@ -133,13 +135,13 @@ def test_series_of_rate_and_delay(bench: Bench) -> None:
 
 def test_steps_are_recorded_as_they_were_read(bench: Bench) -> None:
     (bench.folder / "line.csv").write_text("time_ms,rate_kbit_s\n0,5000\n400,2500\n")
-    text = FLOW.format(preset="direct", trace='trace = "line.csv"', direction="upload", way="forward", seconds=2)
+    text = FLOW.format(preset="direct", trace='trace = "line.csv"', reverse="false", way="forward", seconds=2)
     (recording,) = bench.record(text)
     rows = recording.events.filter(pl.col("instant_ns") < 2 * 10**9).rows(named=True)
     assert [row["instant_ns"] / 1e6 for row in rows] == [0, 400, 800, 1200, 1600]
     assert {row["kind"] for row in rows} == {"trace"}
-    assert {row["link"] for row in rows} == {"line1"}
+    assert {row["link"] for row in rows} == {"link1"}
     assert [row["value"] for row in rows[:2]] == ["rate 5 Mbit/s", "rate 2.5 Mbit/s"]
     assert all(later["value"] != one["value"] for one, later in pairwise(rows))
-    facts = recording.manifest["facts"]["scenario"]["links"]["line1"]["forward"]["trace"]
+    facts = recording.manifest["scenario"]["links"]["link1"]["forward"]["trace"]
     assert len(facts["sha256"]) == 64, "the trace is no part of the run's identity"

@@ -11,13 +11,13 @@ from .bench import Bench, bare_plan, client
 
 LINES = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "20 Mbit/s"
 delay = "5 ms"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 delay = "5 ms"
 """
@@ -51,21 +51,21 @@ def test_sockets_use_what_the_host_says(bench: Bench) -> None:
 
 
 def test_of_a_download_the_server_decides(bench: Bench) -> None:
-    text = scenario("flow", 'direction = "download"\n[hosts.server.transport]\nscheduler = "roundrobin"\n')
+    text = scenario("flow", 'reverse = true\n[hosts.server.transport]\nscheduler = "roundrobin"\n')
     row = bench.row(text + 'congestion_control = "balia"')
     assert (row.congestion, row.scheduler) == ("balia", "roundrobin")
 
 
 def test_weights_by_names_of_links(bench: Bench) -> None:
     """Both lines are equal, so that without weights each would carry half."""
-    text = scenario("flow") + '[transport]\nscheduler = "weighted"\nweights = { line1 = 3, line2 = 1 }\n'
+    text = scenario("flow") + '[transport]\nscheduler = "weighted"\nweights = { link1 = 3, link2 = 1 }\n'
     (recording,) = bench.record(text)
     sysctl = recording.counter("client", "sysctl.txt")
     print(sysctl)
     assert "net.mptcp.scheduler_weights = 10.0.2.2=3 10.0.4.2=1" in sysctl
     (row,) = result_rows([recording])
     print(row.shares)
-    assert row.shares["access1>line1"] > row.shares["access2>line2"], "three parts against one"
+    assert row.shares["access1>link1"] > row.shares["access2>link2"], "three parts against one"
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.kernel.cache import cache_root
+from mptcplab.cache import cache_root
 from mptcplab.kernel.debian import debian_source
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 
 from .bench import mptcplab
 from .upstream_kernels import (
@@ -32,7 +32,7 @@ def touched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tree with the files of Linux 7.2 that the patches change."""
     folder = tmp_path_factory.mktemp("linux")
     with (folder / "log").open("w") as log:
-        source = debian_source("7.2", cache_root(), progress=Silent(), log=log)
+        source = debian_source("7.2", cache_root(), progress=SilentProgress(), log=log)
     texts = [file.read_text() for file in patches()]
     changed, made = (
         {name for text in texts for name in re.findall(pattern, text, re.MULTILINE)}

@@ -8,9 +8,9 @@ import pytest
 from .bench import Bench
 
 TWO_LINES = """
-topology.preset = "disjoint-lines"
-links.line1 = {{ rate = "10 Mbit/s", delay = "20 ms" }}
-links.line2 = {{ rate = "10 Mbit/s", delay = "20 ms" }}
+topology.preset = "disjoint-paths"
+links.link1 = {{ rate = "10 Mbit/s", delay = "20 ms" }}
+links.link2 = {{ rate = "10 Mbit/s", delay = "20 ms" }}
 transport.congestion_control = "{control}"
 transport.scheduler = "minrtt"
 kernel = "{version}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requests and short flows: latencies and completion times that round trips predict, and their distributions."""
+"""Requests and short flows: response times and completion times that round trips predict, and their distributions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from mptcplab.metrics.measure import measure
-from mptcplab.metrics.reading import events
+from mptcplab.workload.outputs import events
 
 from .bench import Bench, note
 
@@ -17,7 +17,7 @@ TEXT = """
 [topology]
 preset = "{preset}"
 
-[links.line1]
+[links.link1]
 delay = "20 ms"
 
 [workloads.it]
@@ -39,10 +39,10 @@ def test_a_small_response_takes_one_round_trip(bench: Bench) -> None:
     workload = 'kind = "requests"\nduration = "20 s"\nresponse = "1 kB"\nthink = "60 ms"\nconnections = 3'
     for recording in bench.record(_text(workload)):
         (measured,) = measure(recording)
-        figures = measured.figures
-        assert figures["latency_p50_ms"] == pytest.approx(40, abs=0.01)
-        note("request ms", figures["latency_p50_ms"])
-        assert figures["latency_max_ms"] == pytest.approx(40, abs=0.1)
+        figures = measured.metrics
+        assert figures["response_p50_ms"] == pytest.approx(40, abs=0.01)
+        note("request ms", figures["response_p50_ms"])
+        assert figures["response_max_ms"] == pytest.approx(40, abs=0.1)
         assert figures["requests"] == 3 * 200
         assert measured.sockets.use.connections == 3
 
@@ -51,9 +51,9 @@ def test_a_number_of_requests(bench: Bench) -> None:
     workload = 'kind = "requests"\ncount = 7\nresponse = "100 kB"\nrequest = "30 kB"\nconnections = 2'
     for recording in bench.record(_text(workload)):
         (measured,) = measure(recording)
-        assert measured.figures["requests"] == 14
+        assert measured.metrics["requests"] == 14
         # 100 kB are 70 segments: windows of 10, 20 and 40 are three round trips, and the request needs two.
-        assert 80 < measured.figures["latency_max_ms"] < 300
+        assert 80 < measured.metrics["response_max_ms"] < 300
         assert measured.goodput_bps * measured.duration_s == pytest.approx(8 * 14 * 100e3)
 
 
@@ -75,7 +75,7 @@ def test_a_short_flow_takes_two_round_trips(bench: Bench) -> None:
     workload = 'kind = "web"\nduration = "60 s"\ninterval = "100 ms"\nresponse = "1 kB"'
     for recording in bench.record(_text(workload)):
         (measured,) = measure(recording)
-        figures = measured.figures
+        figures = measured.metrics
         print(measured.sockets.use.text, figures)
         note("short flow ms", 1e3 * figures["completion_p50_s"])
         assert figures["completion_p50_s"] == pytest.approx(0.080, abs=0.0001)
@@ -119,12 +119,12 @@ def test_pareto_sizes_have_their_tail(bench: Bench) -> None:
 def test_mptcp_helps_long_responses(bench: Bench) -> None:
     """Two lines of 10 Mbit/s: a response of 2 MB takes 1.7 s over one, and less over both."""
     workload = 'kind = "requests"\ncount = 4\nresponse = "2 MB"'
-    line2 = '\n[links.line2]\ndelay = "20 ms"\n'
-    rate = "links.line*.rate=10 Mbit/s"
-    tcp, mptcp = bench.rows(_text(workload, "disjoint-lines") + line2, rate)
-    latencies = [row.figures["latency_p50_ms"].mean for row in (tcp, mptcp)]
-    print(latencies, mptcp.mptcp, mptcp.shares)
+    link2 = '\n[links.link2]\ndelay = "20 ms"\n'
+    rate = "links.link*.rate=10 Mbit/s"
+    tcp, mptcp = bench.rows(_text(workload, "disjoint-paths") + link2, rate)
+    times = [row.metrics["response_p50_ms"].mean for row in (tcp, mptcp)]
+    print(times, mptcp.mptcp, mptcp.shares)
     least = 1e3 * 16e6 / (10e6 * 1448 / 1514)
-    assert least < latencies[0] < 1.3 * least
-    assert least / 2 < latencies[1] < 0.75 * latencies[0]
+    assert least < times[0] < 1.3 * least
+    assert least / 2 < times[1] < 0.75 * times[0]
     assert mptcp.mptcp == "2 subflows"

@@ -9,14 +9,14 @@ from .bench import Bench, tree_hash
 
 TEXT = """
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "10 ms"
 loss = "0.5 %"
 
-[links.line2]
+[links.link2]
 rate = "10 Mbit/s"
 delay = "20 ms"
 

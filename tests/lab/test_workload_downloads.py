@@ -15,13 +15,13 @@ _PAYLOAD = 1448 / 1514
 DOWNLOAD = """
 {family}
 [topology]
-preset = "disjoint-lines"
+preset = "disjoint-paths"
 
-[links.line1]
+[links.link1]
 rate = "50 Mbit/s"
 delay = "10 ms"
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 delay = "10 ms"
 
@@ -54,7 +54,7 @@ def test_tcp_fills_its_line_and_mptcp_takes_both(bench: Bench, kind: str) -> Non
     assert (tcp.mptcp, tcp.congestion) == ("no", "cubic")
     assert 1.2 * tcp.goodput_mbps.mean < mptcp.goodput_mbps.mean < both
     assert mptcp.mptcp == "2 subflows"
-    assert set(mptcp.shares) == {"line1>access1", "line2>access2"}, "the server sends"
+    assert set(mptcp.shares) == {"link1>access1", "link2>access2"}, "the server sends"
 
 
 @KINDS
@@ -68,7 +68,7 @@ def test_every_file_is_checked_and_timed(bench: Bench, kind: str) -> None:
     assert measured.goodput_bps * measured.duration_s == pytest.approx(8 * 6e6)
     # Three at a time share the line: each takes at least three times what one alone would, less what ends early.
     least = 8e6 / (50e6 * _PAYLOAD)
-    figures = measured.figures
+    figures = measured.metrics
     assert least < figures["completion_p50_s"] <= figures["completion_p95_s"] <= measured.duration_s
     assert measured.sockets.congestion == ("reno",)
 
@@ -78,7 +78,7 @@ def test_ftp_data_connections_have_one_subflow_unless_they_are_waited_for_everyw
     by_itself = bench.row(_text("ftp", more='listen = "address"'))
     print(by_itself.goodput_mbps.mean, by_itself.shares, by_itself.warnings)
     note("ftp one address Mbit/s", by_itself.goodput_mbps.mean)
-    assert by_itself.shares["line1>access1"] > 0.99
+    assert by_itself.shares["link1>access1"] > 0.99
     assert by_itself.goodput_mbps.mean < 50 * _PAYLOAD
     assert any("only one subflow" in warning or "less than 1 %" in warning for warning in by_itself.warnings)
 

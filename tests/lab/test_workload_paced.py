@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mptcplab.metrics.measure import Measured, measure
-from mptcplab.metrics.reading import events
+from mptcplab.metrics.measure import WorkloadMeasurement, measure
+from mptcplab.workload.outputs import events
 
 from .bench import Bench, note
 
@@ -17,7 +17,7 @@ LINE = """
 [topology]
 preset = "direct"
 
-[links.line1]
+[links.link1]
 {line}
 
 [workloads.it]
@@ -28,10 +28,14 @@ to = "server"
 BOTH = pytest.mark.parametrize("direction", ["upload", "download"])
 
 
-def _measured(bench: Bench, line: str, workload: str, *overrides: str) -> Measured:
+def _reverse(direction: str) -> str:
+    return str(direction == "download").lower()
+
+
+def _measured(bench: Bench, line: str, workload: str, *overrides: str) -> WorkloadMeasurement:
     (recording,) = bench.record(LINE.format(line=line, workload=workload), *overrides)
     (measured,) = measure(recording)
-    print({name: round(value, 3) for name, value in measured.figures.items()})
+    print({name: round(value, 3) for name, value in measured.metrics.items()})
     return measured
 
 
@@ -42,10 +46,12 @@ def test_a_stream_over_udp_shows_the_line(bench: Bench, direction: str) -> None:
     Of a uniform distribution of half width 10 ms the deviation is 5.8 ms, so the mean is within 4 x 5.8 / sqrt(3000) =
     0.42 ms; the difference of two draws has a mean of 20/3 ms and a deviation of 4.7 ms; a quarter is above 35 ms.
     """
-    stream = f'kind = "stream"\nduration = "60 s"\ninterval = "20 ms"\nprotocol = "udp"\ndirection = "{direction}"'
+    stream = (
+        f'kind = "stream"\nduration = "60 s"\ninterval = "20 ms"\nprotocol = "udp"\nreverse = {_reverse(direction)}'
+    )
     line = 'delay = "30 ms"\njitter = "10 ms"\nloss = "2 %"'
     measured = _measured(bench, line, f'{stream}\ndeadline = "35 ms"')
-    figures = measured.figures
+    figures = measured.metrics
     note(f"udp delay {direction} ms", figures["delay_mean_ms"])
     note(f"udp jitter {direction} ms", figures["jitter_ms"])
     note(f"udp lost {direction} %", figures["lost_percent"])
@@ -63,8 +69,8 @@ def test_a_stream_over_udp_shows_the_line(bench: Bench, direction: str) -> None:
 def test_a_stream_over_tcp_arrives_whole_and_late(bench: Bench, protocol: str, direction: str) -> None:
     """Nothing is lost; a message that was, and all behind it, wait at least a round trip of 60 ms more."""
     stream = f'kind = "stream"\nduration = "60 s"\ninterval = "20 ms"\nprotocol = "{protocol}"'
-    lossy = _measured(bench, 'delay = "30 ms"\nloss = "2 %"', f'{stream}\ndirection = "{direction}"')
-    figures = lossy.figures
+    lossy = _measured(bench, 'delay = "30 ms"\nloss = "2 %"', f"{stream}\nreverse = {_reverse(direction)}")
+    figures = lossy.metrics
     assert figures["lost_percent"] == 0
     assert figures["delay_p50_ms"] == pytest.approx(30, abs=0.1)
     assert figures["delay_max_ms"] > 90
@@ -75,7 +81,7 @@ def test_a_stream_over_tcp_arrives_whole_and_late(bench: Bench, protocol: str, d
 
 def test_a_call_is_judged_by_the_e_model(bench: Bench) -> None:
     """50 ms of line, 60 ms of buffer, 20 ms of voice: Id = 0.024 x 130 = 3.12, R = 90.08, MOS = 4.341."""
-    figures = _measured(bench, 'delay = "50 ms"', 'kind = "voip"\nduration = "20 s"\nprotocol = "udp"').figures
+    figures = _measured(bench, 'delay = "50 ms"', 'kind = "voip"\nduration = "20 s"\nprotocol = "udp"').metrics
     assert figures["delay_mean_ms"] == pytest.approx(50, abs=0.01)
     assert figures["jitter_ms"] < 0.01
     assert (figures["late_percent"], figures["lost_percent"]) == (0, 0)
@@ -93,9 +99,9 @@ def test_late_packets_of_a_call_are_as_good_as_lost(bench: Bench) -> None:
     (measured,) = measure(recording)
     first = events(recording, "it.server", "packets")[0]["delay_ns"][0] / 1e6
     late = 100 * min(1, max(0, (60 - first - 5) / 20))
-    print(f"first packet {first:.2f} ms, expected late {late:.1f} %, found {measured.figures['late_percent']:.1f} %")
-    assert measured.figures["late_percent"] == pytest.approx(late, abs=4 * 100 * math.sqrt(0.25 / 3000))
-    assert measured.figures["mos"] < 4.3
+    print(f"first packet {first:.2f} ms, expected late {late:.1f} %, found {measured.metrics['late_percent']:.1f} %")
+    assert measured.metrics["late_percent"] == pytest.approx(late, abs=4 * 100 * math.sqrt(0.25 / 3000))
+    assert measured.metrics["mos"] < 4.3
 
 
 @pytest.mark.parametrize(("times", "tolerance"), [("fixed", 0.0001), ("exponential", 0.18)])
@@ -110,15 +116,15 @@ def test_on_off_traffic_has_its_mean_rate(bench: Bench, times: str, tolerance: f
     print(f"{times}: {measured.goodput_bps / 1e6:.4f} Mbit/s")
     note(f"on-off {times} Mbit/s", measured.goodput_bps / 1e6)
     assert measured.goodput_bps == pytest.approx(36 * 1400 * 8 / 0.4, rel=tolerance)
-    assert measured.figures["lost_percent"] == 0
-    assert measured.figures["delay_mean_ms"] == pytest.approx(10, abs=0.01)
+    assert measured.metrics["lost_percent"] == 0
+    assert measured.metrics["delay_mean_ms"] == pytest.approx(10, abs=0.01)
 
 
 SHARED = """
 [topology]
 preset = "direct"
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 delay = "10 ms"
 
@@ -146,7 +152,7 @@ def test_cross_traffic_takes_its_part_of_a_line(bench: Bench) -> None:
     bulk, cross = measure(recording)
     udp = cross.goodput_bps * 1442 / 1400
     expected = (10e6 - udp) * 1448 / 1514
-    print(f"UDP {cross.goodput_bps / 1e6:.3f}, TCP {bulk.goodput_bps / 1e6:.3f}, {cross.figures}")
+    print(f"UDP {cross.goodput_bps / 1e6:.3f}, TCP {bulk.goodput_bps / 1e6:.3f}, {cross.metrics}")
     note("tcp beside udp Mbit/s", bulk.goodput_bps / 1e6)
     note("tcp beside udp expected Mbit/s", expected / 1e6)
     assert bulk.goodput_bps == pytest.approx(expected, rel=0.03), "3 %: slow start, and the queue at the end"
@@ -157,20 +163,20 @@ def test_more_cross_traffic_than_the_line_carries_is_lost(bench: Bench) -> None:
     (recording,) = bench.record(SHARED.format(rate=15), "workloads.bulk.start=30 s")
     _, cross = measure(recording)
     carried = 10e6 * 1400 / 1442
-    assert cross.figures["lost_percent"] == pytest.approx(100 * (1 - carried / 15e6), abs=1), "the queue holds 0.5 %"
+    assert cross.metrics["lost_percent"] == pytest.approx(100 * (1 - carried / 15e6), abs=1), "the queue holds 0.5 %"
 
 
 def test_udp_comes_by_the_line_that_via_names(bench: Bench) -> None:
     text = """
-topology.preset = "disjoint-lines"
-links.line1 = { delay = "5 ms" }
-links.line2 = { delay = "25 ms" }
-workloads.call = { kind = "voip", from = "client", to = "server", duration = "2 s", protocol = "udp", via = "line2" }
+topology.preset = "disjoint-paths"
+links.link1 = { delay = "5 ms" }
+links.link2 = { delay = "25 ms" }
+workloads.call = { kind = "voip", from = "client", to = "server", duration = "2 s", protocol = "udp", via = "link2" }
 """
     for direction in ("upload", "download"):
-        (recording,) = bench.record(text, f"workloads.call.direction={direction}")
+        (recording,) = bench.record(text, f"workloads.call.reverse={_reverse(direction)}")
         (measured,) = measure(recording)
-        assert measured.figures["delay_mean_ms"] == pytest.approx(25, abs=0.1), direction
+        assert measured.metrics["delay_mean_ms"] == pytest.approx(25, abs=0.1), direction
 
 
 def test_same_seed_same_traffic(bench: Bench) -> None:
@@ -178,9 +184,9 @@ def test_same_seed_same_traffic(bench: Bench) -> None:
     cross = 'kind = "udp"\nduration = "5 s"\nrate = "1 Mbit/s"\non = "100 ms"\noff = "100 ms"'
     text = LINE.format(line='delay = "1 ms"', workload=cross)
 
-    def told(seed: int, out: str) -> list[dict[str, Any]]:
+    def described(seed: int, out: str) -> list[dict[str, Any]]:
         (recording,) = bench.record(text, seed=seed, out=out)
         return events(recording, "it.server", "end")
 
-    assert told(1, "a") == told(1, "b")
-    assert told(1, "c")[0]["messages"] != told(2, "d")[0]["messages"]
+    assert described(1, "a") == described(1, "b")
+    assert described(1, "c")[0]["messages"] != described(2, "d")[0]["messages"]

@@ -13,9 +13,9 @@ __all__ = ["user"]
 
 SCENARIO = """
 title = "as an ordinary user"
-topology = {{ preset = "disjoint-lines", lines = 2 }}
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = {{ preset = "disjoint-paths", paths = 2 }}
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.file = {{ kind = "{kind}", from = "client", to = "server", size = "1 MB" }}
 record.interval = "100 ms"
 """

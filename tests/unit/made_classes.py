@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 from mptcplab.stats import mean_interval
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import Value
 from mptcplab.study.schema import Study
 from mptcplab.study.source import Source
@@ -109,7 +109,7 @@ table = "1"
 of = "mptcp"
 to = ["tcp"]
 rows = ["1 ms"]
-least = 1.9
+min = 1.9
 why_bounds = "b"
 
 [[claims]]
@@ -117,7 +117,7 @@ text = "at most 70 at 3 ms"
 table = "1"
 of = "mptcp"
 rows = ["3 ms"]
-most = 70
+max = 70
 why_bounds = "b"
 because = { reason = "the buffer, of a claim", shown_by = { table = "e", of = "small" } }
 
@@ -126,7 +126,7 @@ text = "at most 60 at 4 ms"
 table = "1"
 of = "mptcp"
 rows = ["4 ms"]
-most = 60
+max = 60
 why_bounds = "b"
 because = { reason = "not known", shown_by = { table = "e", of = "large", rows = ["3 ms"] } }
 
@@ -135,7 +135,7 @@ text = "at most 1 at 4 ms"
 table = "1"
 of = "tcp"
 rows = ["4 ms"]
-most = 1
+max = 1
 why_bounds = "b"
 
 [[claims]]
@@ -143,7 +143,7 @@ text = "at least 40 at 2 ms"
 table = "1"
 of = "mptcp"
 rows = ["2 ms"]
-least = 40
+min = 40
 why_bounds = "b"
 
 [[claims]]
@@ -151,7 +151,7 @@ text = "at most 100 at 3 % of loss"
 table = "2"
 of = "mptcp"
 rows = ["3 %"]
-most = 100
+max = 100
 why_bounds = "b"
 """
 
@@ -173,9 +173,9 @@ MEASURED = {
 }
 
 
-def selected(number: str) -> Selected:
+def selected(number: str) -> SelectedTable:
     study = Study.model_validate(tomllib.loads(STUDY))
-    return Selected(study, Path("made"), number, study.tables[number])
+    return SelectedTable(study, Path("made"), number, study.tables[number])
 
 
 def measured(number: str) -> dict[tuple[str, str], Value]:
@@ -187,6 +187,6 @@ def measured(number: str) -> dict[tuple[str, str], Value]:
     return found
 
 
-def judged(number: str, *, with_evidence: bool = True) -> Judged:
+def judged(number: str, *, with_evidence: bool = True) -> JudgedTable:
     sources = {"made/e": Source(measured("e"))} if with_evidence else {}
     return judge(selected(number), measured(number), (), sources)

@@ -9,10 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from tests.unit.made_counters import Counts, write_counters
+
+from mptcplab.campaign.contract import contract
 from mptcplab.metrics.rows import result_rows
-from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.recording import samples
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.report.experiment import experiment_document
 from mptcplab.report.files import write_json
 from mptcplab.scenario.load import Experiment, Run, load
@@ -22,12 +25,12 @@ TWO_LINES = """
 title = "Two lines"
 question = "Does it add up?"
 repeats = 3
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.line2 = { rate = "20 Mbit/s", delay = "30 ms", loss = "0.1 %" }
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms", loss = "0.1 %" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 sweep."transport.protocol" = ["tcp", "mptcp"]
-sweep."links.line2.delay" = ["10 ms", "30 ms", "100 ms"]
+sweep."links.link2.delay" = ["10 ms", "30 ms", "100 ms"]
 """
 #: Instants of samples, in ms after time zero.
 STEPS = 20
@@ -68,21 +71,33 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
             connections += found[1]
     samples.write(rows, place / "subflows.parquet")
     samples.write(connections, place / "connections.parquet")
-    for node in scenario.hosts:
+    for node in scenario.transports:
         (place / "counters" / node).mkdir(parents=True)
         counted = {"MPTcpExtMPCapableACKRX": 1} if _is_mptcp(run) else {}
         (place / "counters" / node / "nstat.json").write_text(json.dumps({"kernel": counted}))
-        (place / "counters" / node / "sysctl.txt").write_text("net.mptcp.scheduler = default\n")
+        (place / "counters" / node / "algorithms.json").write_text(json.dumps({"sockets": []}))
     (place / "plan.json").write_text(json.dumps({"plan": asdict(plan), "tools": {}}))
-    (place / "manifest.json").write_text(json.dumps(_manifest(run, identity, network), indent=1, sort_keys=True))
+    manifest = json.loads(json.dumps(_manifest(run, identity, network)))
+    write_counters(place, manifest, _counts(manifest))
+    (place / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True))
     log = {"run": identity, "when": f"2026-01-01T00:00:{run.seed % 60:02d}Z", "wall_seconds": 0.5, "virtual_seconds": 2}
     with (folder / "log.jsonl").open("a") as lines:
         lines.write(json.dumps({**log, "host": {"cpus": 2, "kernel": "6.1", "machine": "x86_64"}}) + "\n")
     return Recording(place)
 
 
+def _counts(manifest: dict[str, Any]) -> Counts:
+    """As many bytes everywhere, and of 1000 packets the losses that are asked for."""
+    sides = [(link, side) for link in manifest["links"] for side in ("forward", "backward")]
+    counts = {}
+    for link, side in sides:
+        lost = round(1000 * link[side]["chances"]["high"])
+        counts[link["name"], side] = {"packets": 1000 - lost, "bytes": 1_000_000, "drops": lost}
+    return counts
+
+
 def _is_mptcp(run: Run) -> bool:
-    return any(host.transport.protocol == "mptcp" for host in run.point.scenario.hosts.values())
+    return any(one.protocol == "mptcp" for one in run.point.scenario.transports.values())
 
 
 def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
@@ -100,7 +115,9 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
         "seed": run.seed,
         "zero_ns": 0,
         "virtual_ns": end,
+        "format": FORMAT,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        **contract(network, ports(run.point.scenario)),
         "programs": programs,
         "facts": {
             "mptcplab": "0.0.1",
@@ -108,8 +125,8 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
             "kernel": {"release": "7.2.1-made", "key": "0123456789abcdef0123"},
             "programs": {"ip": "aa", "tc": "bb", "sysctl": "cc", "python": "dd"},
             "libraries": {"libc.so.6": "ee"},
-            "scenario": scenario,
         },
+        "scenario": scenario,
     }
 
 
@@ -121,7 +138,10 @@ def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Ite
     paths = list(zip(sending, receiving, strict=False))[: 2 if mptcp else 1]
     rates = [45e6 + 1e5 * (run.seed % 7), 15e6]
     common = {"conn": 0, "role": side}
-    yield {"event": "start", **common, "t_ns": 0, "congestion": "cubic"}
+    asked = run.point.scenario.transports[load.sender]
+    congestion = load.congestion_control or asked.congestion_control or "cubic"
+    scheduler = load.scheduler or asked.scheduler or "default"
+    yield {"event": "start", **common, "t_ns": 0, "congestion": congestion, "scheduler": scheduler}
     for step in range(1, steps + 1):
         instant = step * STEP_MS * 10**6
         final = step == steps

@@ -11,10 +11,10 @@ from typing import Any
 import click.testing
 from tests.unit.made_results import write_run
 
+from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli import reproduce as command
-from mptcplab.cli.common import Running
-from mptcplab.engine.lab import Done
-from mptcplab.engine.rounds import Rounds
+from mptcplab.cli.common import RunOptions
 from mptcplab.errors import Exit, LabError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording
@@ -22,19 +22,19 @@ from mptcplab.report.files import write_json
 from mptcplab.scenario.load import Run, load
 from mptcplab.study.document import study_document
 from mptcplab.study.forms import digest, file_stem, short_changes
-from mptcplab.study.judged import Judged, judge
+from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import select
 from mptcplab.study.measured import index_rows
 
 SCENARIO = """
 title = "made"
 repeats = 3
-topology = { preset = "disjoint-lines" }
+topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
-links.line1.rate = "50 Mbit/s"
+links.link1.rate = "50 Mbit/s"
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line2.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"links.link2.rate" = ["8 Mbit/s", "16 Mbit/s"]
 """
 #: The made runs have a goodput of 45 and 15 Mbit/s on their lines, and 0.1 more with every other seed.
 _STUDY = """
@@ -59,11 +59,11 @@ text = "more"
 table = "1"
 of = "mptcp"
 to = ["tcp"]
-least = 1.2
+min = 1.2
 why_bounds = "w"
 """
 _COMMON = """scenario = "s.toml"
-along = "links.line2.rate"
+along = "links.link2.rate"
 along_label = "rate"
 unit = "Mbit/s"
 columns = { tcp = "TCP", mptcp = "MPTCP" }
@@ -98,21 +98,21 @@ class Labs:
         """How many runs were made; two tables of a study have the same."""
         return len(self._there)
 
-    def execute(self, rounds: Rounds, out: Path, _running: Running) -> list[Done]:
+    def execute(self, rounds: Rounds, out: Path, _running: RunOptions) -> list[CompletedRun]:
         """In place of :func:`mptcplab.cli.sweep.execute`."""
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
         return rounds.ordered(self._one(run, out) for run in rounds.first())
 
-    def _one(self, run: Run, out: Path) -> Done:
+    def _one(self, run: Run, out: Path) -> CompletedRun:
         error = self.fate(run)
         if error is not None:
-            return Done(run, error=error, wall_seconds=0.1)
+            return CompletedRun(run, error=error, wall_seconds=0.1)
         key = (out, run.label, run.point.scenario.model_dump_json())
         if key not in self._there:
             self._there[key] = write_run(out, run)
         recording = self._there[key]
-        return Done(run, recording.folder, run_result(recording, tuple(run.point.settings.items())), None, 0.1)
+        return CompletedRun(run, recording.folder, run_result(recording, tuple(run.point.settings.items())), None, 0.1)
 
 
 def call(out: Path, *arguments: str) -> click.testing.Result:
@@ -139,7 +139,7 @@ def second_fails(run: Run) -> LabError | None:
     return LabError("it ended with status 1", hint="look") if wanted else None
 
 
-def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False, **more: Any) -> Judged:
+def measure_table(folder: Path, name: str, *, repeats: int, quick: bool = False, **more: Any) -> JudgedTable:
     """What `mptcplab reproduce` leaves of a table, without running anything."""
     (selected,) = select(name)
     changes = short_changes(selected.table) if quick else []

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.scenario.document import dotted, read, split_key
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology, expand
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.parameters import spread
 from mptcplab.study.parts import Parameter
 
@@ -48,19 +48,24 @@ class SetKey:
     written: str
 
 
-def unnamed(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> list[str]:
+def unnamed(tables: Sequence[SelectedTable], parameters: Sequence[Parameter]) -> list[str]:
     """``TABLE: KEY`` for what a scenario of ``tables`` sets, and none of ``parameters`` is about."""
     lacking = {(number, key.written) for (number, key), about in namers(tables, parameters).items() if not about}
     return [f"{number}: {written}" for number, written in sorted(lacking)]
 
 
-def namers(tables: Sequence[Selected], parameters: Sequence[Parameter]) -> dict[tuple[str, SetKey], list[Parameter]]:
+def namers(
+    tables: Sequence[SelectedTable], parameters: Sequence[Parameter]
+) -> dict[tuple[str, SetKey], list[Parameter]]:
     """Return for every key that a table's scenario sets, or that every study has to name, what names it.
 
     A table of the study's own needs a parameter that is about this table. For evidence and questions of ours, which
     change what the study's own tables have, a parameter of the study is enough.
     """
-    patterns = [(one, [tuple(map(str, spread(split_key(text) or ()))) for text in one.key]) for one in parameters]
+    patterns = [
+        (one, [tuple(map(str, form)) for text in one.key for form in spread(split_key(text) or ())])
+        for one in parameters
+    ]
     found = {}
     for selected in tables:
         own = selected.table.is_of_the_source
@@ -126,7 +131,7 @@ def _resolved(key: Key, names: Names) -> Iterator[Key]:
     """Yield the keys of a resolved scenario that a written one is about: of every host, of both directions."""
     if key[0] == "transport":
         yield from _resolved(("hosts", "*", *key), names)
-    elif len(key) > 2 and key[0] == "links" and key[2] in Direction.model_fields:
+    elif len(key) > 2 and key[0] == "links" and key[2] in DirectionSettings.model_fields:
         for direction in ("forward", "backward"):
             yield from _resolved((*key[:2], direction, *key[2:]), names)
     elif key[0] in names:

@@ -46,10 +46,10 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        scenarios.two_lines("flow", "60 s"),
-        scenarios.two_lines("iperf3", "60 s"),
+        scenarios.two_paths("flow", "60 s"),
+        scenarios.two_paths("iperf3", "60 s"),
         scenarios.table_4_1("iperf3", "60 s"),
-        scenarios.one_line("2 Gbit/s", "5 s", routers=16, connections=128),
+        scenarios.one_path("2 Gbit/s", "5 s", routers=16, connections=128),
         scenarios.unshaped("2 s", delay="1 ms", quantum="0 us"),
     ],
 )
@@ -96,12 +96,12 @@ def test_stages_of_the_overhead_add_up() -> None:
     assert table.rows[-1][3].endswith("yes")
 
 
-def test_dear_algorithm_is_told_from_a_cheap_one() -> None:
+def test_expensive_algorithm_is_distinguished_from_a_cheap_one() -> None:
     level = [1.0, 1.0, 1.0]
     costs = [
         algorithms.Cost("cheap", one=level, two=[1.0, 1.2, 1.05], whole_one=level, whole_two=[2.0, 2.0, 2.0]),
         algorithms.Cost("dear", one=level, two=[1.0, 1.2, 1.15], whole_one=level, whole_two=level),
-        algorithms.Cost("dear on one line", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
+        algorithms.Cost("dear on one path", one=[1.0, 1.2, 1.15], two=level, whole_one=level, whole_two=level),
     ]
     table = present.algorithm_table(costs)
     assert [row[-1] for row in table.rows] == ["yes", "no", "no"], table.rows
@@ -151,12 +151,12 @@ def test_table_4_1_is_the_study_s_own_scenario(tmp_path: Path) -> None:
     assert ours == theirs
 
 
-def test_every_control_and_scheduler_of_ours_is_measured() -> None:
+def test_every_congestion_control_and_scheduler_of_ours_is_measured() -> None:
     named = re.compile(r'^\t\.name\s*= "(\w+)"', re.MULTILINE)
     found: dict[bool, set[str]] = {True: set(), False: set()}
     for file in (Path(__file__).resolve().parents[2] / "kernel" / "net" / "mptcp").glob("*.c"):
         found[file.name.startswith("sched_")].update(named.findall(file.read_text()))
-    assert found == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONTROLS)}
+    assert found == {True: set(algorithms._SCHEDULERS), False: set(algorithms._CONGESTION_CONTROLS)}
 
 
 def test_ratio_is_given_as_the_range_over_machines() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an analysis finds in hand-made packets, against what was put in."""
+"""The analysis of hand-made packets finds what was put in."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def only(summary: Summary) -> ConnectionSummary:
     return connection
 
 
-def payloads(connection: ConnectionSummary, way: int = 0) -> list[int]:
-    return [subflow.directions[way].payload_bytes for subflow in connection.subflows]
+def payloads(connection: ConnectionSummary, side: int = 0) -> list[int]:
+    return [subflow.directions[side].payload_bytes for subflow in connection.subflows]
 
 
 def test_two_subflows_of_one_connection() -> None:
@@ -76,7 +76,7 @@ def test_a_join_from_the_server() -> None:
 
 
 def test_a_join_that_is_seen_before_its_connection() -> None:
-    """Clocks of two files that differ."""
+    """The clocks of two files differ."""
     packets: list[Packet] = []
     two, one = second(packets), Pipe(packets)
     two.open_join()
@@ -105,7 +105,7 @@ def test_retransmissions_are_not_reinjections() -> None:
     assert (connection.data_bytes[0], connection.reinjected_bytes[0]) == (1000, 300)
 
 
-def test_a_probe_for_life_is_no_retransmission() -> None:
+def test_a_keepalive_is_no_retransmission() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.open_capable()
@@ -140,7 +140,7 @@ def test_first_data_with_mp_capable() -> None:
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_numbers_wrap(bits: int) -> None:
-    """The data sequence at 2^64 (or 2^32) and the subflow's at 2^32, both in the middle of the data."""
+    """The data sequence wraps at 2^64 (or 2^32) and the subflow's at 2^32, both in the middle of the data."""
     packets: list[Packet] = []
     one = Pipe(packets, starts=(2**32 - 5000, 2**32 - 1))
     start = 2**64 - 7000
@@ -154,7 +154,7 @@ def test_numbers_wrap(bits: int) -> None:
 
 
 def test_a_capture_that_begins_later() -> None:
-    """Nothing but data of two subflows: the numbers say that they belong together, and another one does not."""
+    """Only data of subflows was captured: by their numbers two belong together, and a third does not."""
     packets: list[Packet] = []
     one, two = Pipe(packets, sent=[50_001, 1]), second(packets, sent=[20_001, 1])
     other = Pipe(packets, ends=(Endpoint("10.0.1.9", 1), Endpoint("10.0.2.2", 5001)), sent=[7, 1])
@@ -167,11 +167,11 @@ def test_a_capture_that_begins_later() -> None:
     assert (len(first.subflows), len(last.subflows)) == (2, 1)
     assert (first.data_bytes[0], last.data_bytes[0]) == (10_000, 500)
     assert first.subflows[0].began == "before"
-    assert "begins before" in first.notes[0]
+    assert "it began before" in first.notes[0]
     assert first.reinjected_bytes[0] == 0
 
 
-def test_a_capture_that_begins_inside_of_a_mapping() -> None:
+def test_a_capture_that_begins_inside_a_mapping() -> None:
     """The first packets do not begin where their mapping does; later ones do."""
     packets: list[Packet] = []
     one = Pipe(packets, sent=[10_001, 1])
@@ -183,7 +183,7 @@ def test_a_capture_that_begins_inside_of_a_mapping() -> None:
 
 
 def test_a_join_after_the_beginning_of_the_capture() -> None:
-    """Its token is of a key that was never seen: the data sequence tells."""
+    """Its token belongs to a key that was never seen; the data sequence identifies the connection."""
     packets: list[Packet] = []
     one, two, three = Pipe(packets, sent=[9, 1]), second(packets), Pipe(packets, ends=(Endpoint("10.0.5.1", 1),) * 2)
     one.data(0, DATA, 1000)
@@ -197,13 +197,13 @@ def test_a_join_after_the_beginning_of_the_capture() -> None:
 
 
 def test_the_same_packets_in_two_files() -> None:
-    """Each vantage point sees every packet but one; payload counts once, and sending as the nearer one saw it."""
+    """Each vantage point misses one packet: payload counts once, and what was sent as the nearer one saw it."""
     packets: list[Packet] = []
     one = Pipe(packets, vantages=(HERE, THERE))
     one.open_capable()
     one.data(0, DATA, 1000)
     mapping = dss(DATA + 1000, 1001, 1000, ack=0)
-    one.send(0, ACK, mapping, length=1000, vantages=[HERE])  # lost on the way
+    one.send(0, ACK, mapping, length=1000, vantages=[HERE])  # lost on the path
     one.data(0, DATA + 2000, 1000)
     one.send(0, ACK, mapping, at=1001, length=1000)
     add = option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8)
@@ -216,7 +216,7 @@ def test_the_same_packets_in_two_files() -> None:
     assert [event.kind for event in connection.events] == ["ADD_ADDR"], "told once"
 
 
-def test_what_the_capture_lacks() -> None:
+def test_bytes_missing_from_the_capture() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.open_capable()
@@ -227,10 +227,10 @@ def test_what_the_capture_lacks() -> None:
     one.send(1)
     connection = only(analyse(packets))
     assert connection.subflows[0].directions[0].unseen_bytes == 700
-    assert connection.notes == ("700 bytes were acknowledged that are not in the capture",)
+    assert connection.notes == ("700 acknowledged bytes are not in the capture",)
 
 
-def test_nothing_is_lacking_after_a_fin() -> None:
+def test_nothing_is_missing_after_a_fin() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.open_capable()
@@ -263,28 +263,28 @@ def _handshake(first: bytes, answer: bytes, third: bytes) -> list[Packet]:
 
 
 @pytest.mark.parametrize(
-    ("packets", "said"),
+    ("packets", "reason"),
     [
-        (_handshake(capable(), b"", b""), "the SYN/ACK has none"),
-        (_handshake(capable(), capable(SERVER), b""), "data came without DSS"),
-        (_handshake(capable(), capable(SERVER), capable(CLIENT, SERVER)), "data came without DSS"),
+        (_handshake(capable(), b"", b""), "the SYN/ACK does not"),
+        (_handshake(capable(), capable(SERVER), b""), "data followed the handshake without a DSS"),
+        (_handshake(capable(), capable(SERVER), capable(CLIENT, SERVER)), "data followed the handshake without a DSS"),
     ],
 )
-def test_fallback_at_the_beginning(packets: list[Packet], said: str) -> None:
+def test_fallback_at_the_beginning(packets: list[Packet], reason: str) -> None:
     connection = only(analyse(packets))
-    assert said in str(connection.fallback)
+    assert reason in str(connection.fallback)
     assert connection.data_bytes == (100, 0), "what TCP carried"
 
 
-def test_fallback_by_a_box_on_the_way() -> None:
+def test_fallback_by_a_middlebox() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.send(0, SYN, capable(), vantages=[HERE])
     one.send(0, SYN, b"", vantages=[THERE])
     one.send(1, SYN | ACK, b"", vantages=[THERE, HERE])
     one.send(0, ACK, length=10, vantages=[HERE, THERE])
-    said = str(only(analyse(packets)).fallback)
-    assert "the SYN has it in a.pcap, not in b.pcap" in said
+    reason = str(only(analyse(packets)).fallback)
+    assert "the SYN has it in a.pcap, not in b.pcap" in reason
 
 
 def test_infinite_mapping_and_mp_fail() -> None:
@@ -303,7 +303,7 @@ def test_infinite_mapping_and_mp_fail() -> None:
     assert connection.events[0].about == {"sequence": DATA}
 
 
-def test_what_is_said() -> None:
+def test_options_and_signals() -> None:
     packets: list[Packet] = []
     one, two = Pipe(packets), second(packets)
     one.open_capable()
@@ -336,14 +336,14 @@ def test_joins_that_fail() -> None:
     assert states == ["open", "refused", "no answer"]
 
 
-def test_a_join_of_a_connection_that_nobody_saw() -> None:
+def test_a_join_of_a_connection_that_was_not_seen() -> None:
     packets: list[Packet] = []
     Pipe(packets).send(0, SYN, join_syn(SERVER))
     summary = analyse(packets)
     assert (only(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
 
 
-def test_plain_tcp_is_told_apart() -> None:
+def test_plain_tcp_connections_are_tracked() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.send(0, SYN)
@@ -355,7 +355,7 @@ def test_plain_tcp_is_told_apart() -> None:
     assert summary.tcp[0].state == "closed"
 
 
-def test_a_port_that_is_used_again() -> None:
+def test_a_reused_port() -> None:
     packets: list[Packet] = []
     for start in (1000, 500_000):
         one = Pipe(packets, starts=(start, start))
@@ -370,8 +370,8 @@ def test_a_port_that_is_used_again() -> None:
 
 
 def test_many_connections_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_FLOWS", 10)
-    monkeypatch.setattr(module, "_MOST_CONNECTIONS", 5)
+    monkeypatch.setattr(module, "_MAX_FLOWS", 10)
+    monkeypatch.setattr(module, "_MAX_CONNECTIONS", 5)
     packets: list[Packet] = []
     for port in range(1, 41):
         one = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))

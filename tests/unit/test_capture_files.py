@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab capture`` on captures that other tools made, and on what is no capture.
+"""``mptcplab capture`` on captures that other tools made, and on files that are no captures.
 
 captures/README.md says how they were made. Expected bytes and retransmissions are the kernel's own, from TCP_INFO.
 """
@@ -21,8 +21,8 @@ from mptcplab.cli.main import main
 CAPTURES = Path(__file__).parent / "captures"
 
 
-class Said:
-    """What a command printed, and its status."""
+class Output:
+    """A command's output and status."""
 
     def __init__(self, status: object, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err
@@ -34,20 +34,20 @@ class Command:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self._monkeypatch, self._capsys = monkeypatch, capsys
 
-    def __call__(self, *arguments: object) -> Said:
+    def __call__(self, *arguments: object) -> Output:
         self._monkeypatch.setattr(sys, "argv", ["mptcplab", "capture", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:
             main()
         captured = self._capsys.readouterr()
         assert "Traceback" not in captured.err, captured.err
         code = ended.value.code
-        return Said(0 if code is None else code, captured.out, captured.err)
+        return Output(0 if code is None else code, captured.out, captured.err)
 
     def document(self, *files: object) -> dict[str, Any]:
-        """Its JSON, the only thing that it prints."""
-        said = self(*files, "--json")
-        assert (said.status, said.err) == (0, ""), said.err
-        document: dict[str, Any] = json.loads(said.out)
+        """Return its JSON, which is all that it prints."""
+        output = self(*files, "--json")
+        assert (output.status, output.err) == (0, ""), output.err
+        document: dict[str, Any] = json.loads(output.out)
         return document
 
 
@@ -95,7 +95,7 @@ def test_pcapng_of_two_interfaces_at_the_receiver(command: Command) -> None:
     assert not connection["notes"] or "before segmentation" in connection["notes"][0]
 
 
-def test_both_ends_of_both_lines(command: Command) -> None:
+def test_both_ends_of_both_paths(command: Command) -> None:
     """Nanoseconds, checksums, reinjection. Each byte counts once, however many files it is in."""
     files = [CAPTURES / f"cut-{place}.pcap" for place in ("c1", "c2", "s1", "s2")]
     document = command.document(*files)
@@ -103,7 +103,7 @@ def test_both_ends_of_both_lines(command: Command) -> None:
     assert connection["data_bytes"] == [500_040, 0]
     payload = sum(count for (count,) in sending(connection, "payload_bytes"))
     assert payload == 500_040 + connection["reinjected_bytes"][0]
-    assert connection["reinjected_bytes"][0] > 50_000, "what was on its way when the line was cut"
+    assert connection["reinjected_bytes"][0] > 50_000, "data in flight when the path was cut"
     # TCP_INFO when the application had finished: 150,552 in 108 on the first. The second went on after that.
     assert sending(connection, "retransmitted_bytes", "retransmitted_packets")[0] == (150_552, 108)
     assert sending(connection, "retransmitted_bytes")[1][0] >= 78_432
@@ -119,35 +119,35 @@ def test_an_option_that_a_router_removed(command: Command) -> None:
     document = command.document(CAPTURES / "stripped-sll1.pcap", CAPTURES / "stripped-s1.pcap")
     earlier, connection = document["connections"]
     assert earlier["subflows"][0]["began"] == "before"
-    assert "the SYN/ACK has none (the SYN has it in" in connection["fallback"]
+    assert "the SYN/ACK does not (the SYN has it in" in connection["fallback"]
     assert "stripped-sll1.pcap, not in" in connection["fallback"]
     assert connection["data_bytes"] == [100_040, 0], "100,041 bytes received, says TCP_INFO: one is the FIN"
     alone = command.document(CAPTURES / "stripped-sll1.pcap")["connections"][1]
-    assert alone["fallback"] == "MP_CAPABLE was asked for, and the SYN/ACK has none"
+    assert alone["fallback"] == "the SYN has MP_CAPABLE, but the SYN/ACK does not"
 
 
 def test_every_packet_twice_in_one_file(command: Command) -> None:
-    """A router's ``-i any`` sees each packet come and go: neither doubled nor taken for a retransmission."""
+    """A router's ``-i any`` sees each packet arrive and leave: it counts once, and is no retransmission."""
     (connection,) = command.document(CAPTURES / "plain-router-any.pcap")["connections"]
     assert connection["data_bytes"] == [100_040, 0]
     (sent,) = sending(connection, "sent_bytes", "retransmitted_bytes")
     assert sent[0] - sent[1] == 100_040
-    assert "the SYN/ACK has none" in connection["fallback"]
+    assert "the SYN/ACK does not" in connection["fallback"]
 
 
 def test_a_table_for_people(command: Command) -> None:
-    said = command(CAPTURES / "any-sll2.pcap")
-    assert said.status == 0
+    output = command(CAPTURES / "any-sll2.pcap")
+    assert output.status == 0
     for text in ("1 MPTCP connection", "tokens 85c407f4 and 27a9011d", "1,214,328", "75.7%", "MP_PRIO backup"):
-        assert text in said.out, text
+        assert text in output.out, text
 
 
 def test_files_of_out(command: Command, tmp_path: Path) -> None:
-    """Twice the same bytes; pictures that are pictures."""
+    """Equal captures give equal bytes, and figures are valid images."""
     outs = [tmp_path / name for name in ("one", "two")]
     for out in outs:
-        said = command(CAPTURES / "any-sll2.pcap", "--out", out, "--figure", out / "again.svg")
-        assert said.status == 0, said.err
+        output = command(CAPTURES / "any-sll2.pcap", "--out", out, "--figure", out / "again.svg")
+        assert output.status == 0, output.err
     names = sorted(file.name for file in outs[0].iterdir())
     assert names == [
         "again.svg",
@@ -174,54 +174,54 @@ def test_files_of_out(command: Command, tmp_path: Path) -> None:
         ("noise.pcap", bytes(range(256)) * 20, "is not a capture file"),
     ],
 )
-def test_what_is_no_capture(command: Command, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
+def test_a_file_that_is_no_capture(command: Command, tmp_path: Path, name: str, content: bytes, sentence: str) -> None:
     file = tmp_path / name
     file.write_bytes(content)
-    said = command(file)
-    assert (said.status, said.out) == (2, "")
-    assert f"{file}: {sentence}" in said.err
-    assert "hint:" in said.err
+    output = command(file)
+    assert (output.status, output.out) == (2, "")
+    assert f"{file}: {sentence}" in output.err
+    assert "hint:" in output.err
 
 
 def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "cut.pcap"
     file.write_bytes((CAPTURES / "cut-c1.pcap").read_bytes()[:-5])
-    said = command(file)
-    assert (said.status, said.out) == (2, "")
-    assert f"{file}: ends in the middle of a packet" in said.err
-    assert "editcap" in said.err
+    output = command(file)
+    assert (output.status, output.out) == (2, "")
+    assert f"{file}: ends in the middle of a packet" in output.err
+    assert "editcap" in output.err
 
 
-def test_what_is_not_there(command: Command, tmp_path: Path) -> None:
+def test_a_file_or_connection_that_does_not_exist(command: Command, tmp_path: Path) -> None:
     assert "is a directory" in command(tmp_path).err
     assert "no such file or directory" in command(tmp_path / "none.pcap").err
     assert command(tmp_path / "none.pcap").status == 2
     assert command().status == 2
     assert command(CAPTURES / "any-sll2.pcap", "--figure", tmp_path / "x.pdf").status == 2
     assert command(CAPTURES / "any-sll2.pcap", "--figure", tmp_path / "none" / "x.svg").status == 2
-    said = command(CAPTURES / "any-sll2.pcap", "--figure", tmp_path / "x.svg", "--connection", "7")
-    assert "there is no MPTCP connection 7" in said.err
+    output = command(CAPTURES / "any-sll2.pcap", "--figure", tmp_path / "x.svg", "--connection", "7")
+    assert "there is no MPTCP connection 7" in output.err
 
 
 def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    said = command(CAPTURES / "any-sll2.pcap")
-    assert (said.status, said.out) == (3, "")
-    assert "this machine has no 'tshark'" in said.err
-    assert "apt-get install tshark" in said.err
+    output = command(CAPTURES / "any-sll2.pcap")
+    assert (output.status, output.out) == (3, "")
+    assert "this machine has no 'tshark'" in output.err
+    assert "apt-get install tshark" in output.err
 
 
 def test_names_that_are_no_options_and_no_markup(command: Command, tmp_path: Path) -> None:
-    """A file's name may look like an option of tshark's or like markup of rich's."""
+    """A file's name may look like an option of tshark or like markup of rich."""
     file = tmp_path / "-r [red]a b.pcap"
     shutil.copy(CAPTURES / "plain-router-any.pcap", file)
-    said = command(file)
-    assert said.status == 0, said.err
-    assert "[red]a b.pcap" in said.out
+    output = command(file)
+    assert output.status == 0, output.err
+    assert "[red]a b.pcap" in output.out
 
 
 def test_the_reader_of_a_pipe_that_goes_away() -> None:
-    """``mptcplab capture ... --json | head -c1`` leaves no tshark and no complaint behind."""
+    """``mptcplab capture ... --json | head -c1`` leaves no tshark running and prints no error."""
     run = [sys.executable, "-m", "mptcplab", "capture", str(CAPTURES / "any-sll2.pcap"), "--json"]
     line = f"{subprocess.list2cmdline(run)} | head -c1"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
@@ -230,7 +230,7 @@ def test_the_reader_of_a_pipe_that_goes_away() -> None:
 
 
 def test_errors_that_quote_packets(command: Command, tmp_path: Path) -> None:
-    """An ICMP error holds the header of the packet that it is about, which is not a packet."""
+    """An ICMP error quotes the header of another packet, which does not count as one."""
     text = (CAPTURES / "plain-router-any.pcap").read_bytes()
     size = int.from_bytes(text[32:36], "little")
     packet = text[40 : 40 + size]

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""Whatever packets and files hold, an analysis ends with a summary or with a sentence."""
+"""An analysis of any packets and files ends with a summary or an error message."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, capable, dss, join_answer, join_syn, option
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import Endpoint, Packet, Vantage
+from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 from mptcplab.errors import InputError
 from mptcplab.report.capture import connection_table, headline
+
+pytestmark = pytest.mark.slow
 
 ENDS = [Endpoint("10.0.1.1", 1), Endpoint("10.0.2.2", 2), Endpoint("fd00::1", 3)]
 NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**31, 2**32 - 1]))
@@ -46,7 +49,7 @@ PACKETS = st.builds(
     flags=st.sampled_from([0x02, 0x10, 0x11, 0x12, 0x14, 0x00]),
     length=st.sampled_from([0, 0, 1, 10, 1448, 65535]),
     options=OPTIONS,
-    vantage=st.sampled_from([Vantage(0), Vantage(1), Vantage(0, "1")]),
+    vantage=st.sampled_from([VantagePoint(0), VantagePoint(1), VantagePoint(0, "1")]),
 )
 SAMPLE = (Path(__file__).parent / "captures" / "any-sll2.pcap").read_bytes()[:6000]
 
@@ -67,13 +70,13 @@ def _check(packets: list[Packet]) -> None:
                 assert direction.unseen_bytes >= 0
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(PACKETS, max_size=40))
 def test_any_packets(packets: list[Packet]) -> None:
     _check(packets)
 
 
-@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, len(SAMPLE) - 1), st.integers(0, 255)), max_size=30), st.integers(0, 6000))
 def test_any_damage_to_a_file(tmp_path: Path, changes: list[tuple[int, int]], length: int) -> None:
     text = bytearray(SAMPLE)
@@ -81,9 +84,9 @@ def test_any_damage_to_a_file(tmp_path: Path, changes: list[tuple[int, int]], le
         text[place] = value
     file = tmp_path / "damaged.pcap"
     file.write_bytes(text[:length])
-    said = None
+    found = None
     try:
         _check(list(read_packets([file])))
     except InputError as error:
-        said = error
-    assert said is None or (said.message.startswith(f"{file}: ") and said.hint)
+        found = error
+    assert found is None or (found.message.startswith(f"{file}: ") and found.hint)

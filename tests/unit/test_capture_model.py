@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Any schedule of data over subflows, analysed, against a model that counts what was put in."""
+"""The analysis of any schedule of data over subflows agrees with a model that counts the input."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, HERE, Pipe, analyse, dss, first_data
 
-from mptcplab.capture.packet import ACK, Endpoint, Packet, Vantage
+from mptcplab.capture.packet import ACK, Endpoint, Packet, VantagePoint
 
 DATA = first_data(CLIENT)
 #: What happens to each chunk of data: its subflow, its length, whether TCP sends it again, whether it is reinjected.
@@ -19,7 +19,6 @@ CHUNKS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(
     CHUNKS,
     st.integers(0, 2**32 - 1),
@@ -31,9 +30,9 @@ CHUNKS = st.lists(
 def test_against_a_model(
     chunks: list[Any], sequence: int, data: int, twice: bool, begins_later: bool, bits: int
 ) -> None:
-    """Any schedule over three subflows from any sequence numbers, in one file or two, whole or without handshakes."""
+    """Test any schedule over three subflows from any sequence numbers, in one or two files, with or without SYNs."""
     packets: list[Packet] = []
-    vantages = (HERE, Vantage(0, "1")) if twice else (HERE,)
+    vantages = (HERE, VantagePoint(0, "1")) if twice else (HERE,)
     ends = [(Endpoint(f"10.0.{n}.1", 40000 + n), Endpoint(f"10.0.{n}.2", 5001)) for n in range(3)]
     pipes = [Pipe(packets, end, starts=(sequence, sequence // 2), vantages=vantages) for end in ends]
     pipes[0].open_capable()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""MPTCP's options, from bytes written by hand after RFC 8684 and RFC 6824."""
+"""Parse MPTCP options from bytes written by hand after RFC 8684 and RFC 6824."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_option(text: str, option: Option) -> None:
 
 
 def test_several_in_one_header() -> None:
-    """Beside padding, timestamps and each other: each keeps its own values."""
+    """Each option keeps its own values beside padding, timestamps and other options."""
     found = read(
         f"{NOP}{NOP} 080a 01020304 05060708 1e08 2001 00000001 1e08 3101 0a000402 1e05 4003 04 {NOP} 00 1e03 51"
     )
@@ -82,7 +82,7 @@ def test_several_in_one_header() -> None:
 
 
 @pytest.mark.parametrize("text", ["1e", "1e00", "1e01", "1e08 2001 f3", "1e02", "1e05 2001 00", "1e04 f000", "02"])
-def test_what_is_broken_is_passed_over(text: str) -> None:
+def test_broken_options_are_skipped(text: str) -> None:
     assert read(text) == []
 
 
@@ -92,7 +92,7 @@ def test_mss() -> None:
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_read_or_passed_over(header: bytes) -> None:
+def test_any_bytes_are_parsed_or_skipped(header: bytes) -> None:
     for option in mptcp_options(header):
         assert isinstance(option, tuple)
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The algebra of captures: numbers that wrap, sets of intervals, points that are thinned."""
+"""Sequence numbers that wrap, interval sets and thinned points."""
 
 from __future__ import annotations
 
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.capture.points import Thinned
+from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, unwrap
 
 SPANS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 12)), max_size=40)
@@ -37,8 +37,8 @@ def test_an_interval_set_is_a_set(spans: list[tuple[int, int]]) -> None:
     for start, length in spans:
         added = set(range(start, start + length))
         fresh = intervals.add(start, start + length)
-        told = [number for begin, end in fresh for number in range(begin, end)]
-        assert told == sorted(added - model), "what is new, in order, each once"
+        described = [number for begin, end in fresh for number in range(begin, end)]
+        assert described == sorted(added - model), "what is new, in order, each once"
         model |= added
         assert intervals.total == len(model)
         kept = list(intervals)
@@ -59,12 +59,12 @@ def test_the_order_does_not_matter(spans: list[tuple[int, int]]) -> None:
 
 
 @given(SPANS, st.integers(2, 6))
-def test_a_bounded_set_stays_small_and_never_counts_twice(spans: list[tuple[int, int]], most: int) -> None:
-    bounded, whole = IntervalSet(most), IntervalSet()
+def test_a_bounded_set_stays_small_and_never_counts_twice(spans: list[tuple[int, int]], bound: int) -> None:
+    bounded, whole = IntervalSet(bound), IntervalSet()
     for start, length in spans:
         bounded.add(start, start + length)
         whole.add(start, start + length)
-        assert len(list(bounded)) <= most
+        assert len(list(bounded)) <= bound
         assert bounded.total <= whole.total
         assert bounded.span == whole.span
 
@@ -78,23 +78,22 @@ def test_a_copy_is_independent() -> None:
     assert (list(other), other.total) == ([(0, 5), (10, 12)], 7)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(-(10**9), 10**9)), max_size=300), st.integers(1, 40))
-def test_thinned_points_are_few_and_real(points: list[tuple[int, int]], most: int) -> None:
-    thinned = Thinned(most)
+def test_thinned_points_are_few_and_real(points: list[tuple[int, int]], bound: int) -> None:
+    thinned = ThinnedPoints(bound)
     for x, y in points:
         thinned.add(x, y)
     kept = thinned.points
-    assert len(kept) <= most
+    assert len(kept) <= bound
     assert set(kept) <= set(points)
     assert bool(kept) == bool(points)
-    if len(set(points)) <= most:
+    if len(set(points)) <= bound:
         assert set(kept) == set(points), "nothing is dropped before it must be"
 
 
 def test_thinning_keeps_the_shape() -> None:
-    """A million points of a straight line: the kept ones lie on all of it, no gap wider than some percent."""
-    thinned = Thinned(1000)
+    """Of a million points of a straight line, the kept ones cover all of it, with no gap of more than some percent."""
+    thinned = ThinnedPoints(1000)
     for number in range(200_000):
         thinned.add(number * 5000, number * 1448)
     xs = sorted(x for x, _ in thinned.points)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.cli.main import main
+from mptcplab.doctor.programs import uses
 from mptcplab.engine import tools
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
@@ -20,12 +21,12 @@ from mptcplab.scenario.load import load
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GOOD = """
-title = "two lines"
+title = "two paths"
 question = "Which?"
 repeats = 3
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "iperf3", from = "client", to = "server", duration = "1 s" }
 sweep."transport.protocol" = ["tcp", "mptcp"]
 """
@@ -38,51 +39,51 @@ def scenario(tmp_path: Path) -> Path:
     return file
 
 
-class Said:
-    """What a command printed, and its status."""
+class Output:
+    """The output and status of a command."""
 
     def __init__(self, status: object, out: str, err: str) -> None:
         self.status, self.out, self.err = status, out, err
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Said:
-    """``mptcplab`` in this process."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Output:
+    """Run ``mptcplab`` in this process."""
     monkeypatch.setattr(sys, "argv", ["mptcplab", *map(str, arguments)])
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as caught:
         main()
     captured = capsys.readouterr()
     assert "Traceback" not in captured.err, captured.err
-    code = ended.value.code
-    return Said(0 if code is None else code, captured.out, captured.err)
+    code = caught.value.code
+    return Output(0 if code is None else code, captured.out, captured.err)
 
 
 def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
-    said = run(monkeypatch, capsys, "show", scenario)
-    assert said.status == 0, said.err
-    assert "6 runs" in said.out
-    assert "Which?" in said.out
+    output = run(monkeypatch, capsys, "show", scenario)
+    assert output.status == 0, output.err
+    assert "6 runs" in output.out
+    assert "Which?" in output.out
 
 
-@pytest.mark.parametrize("name", ["unequal-lines", "train", "failure", "call"])
+@pytest.mark.parametrize("name", ["unequal-paths", "train", "failure", "call"])
 def test_show_prints_its_first_point_as_a_scenario(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
 ) -> None:
-    """The same commands come of it: a base, presets and axes are resolved, and only defaults are left out."""
+    """It gives the same plan: a base, presets and sweep values are resolved, and only defaults are left out."""
     file = EXAMPLES / f"{name}.toml"
     shutil.copy(EXAMPLES / "train.csv", tmp_path)
-    said = run(monkeypatch, capsys, "show", file)
-    begin, end = said.out.index("\nkernel = "), said.out.index("\nRuns")
+    output = run(monkeypatch, capsys, "show", file)
+    begin, end = output.out.index("\nkernel = "), output.out.index("\nRuns")
     copy = tmp_path / "copy.toml"
-    copy.write_text(f'title = "A copy"\n{said.out[begin:end]}')
+    copy.write_text(f'title = "A copy"\n{output.out[begin:end]}')
     first = compile_plan(load(file).points[0].scenario, seed=1)
     assert compile_plan(load(copy).points[0].scenario, seed=1) == first
 
 
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
-    said = run(monkeypatch, capsys, "show", scenario, "--json", "--seed", "5", "--repeats", "2")
-    document = json.loads(said.out)
+    output = run(monkeypatch, capsys, "show", scenario, "--json", "--seed", "5", "--repeats", "2")
+    document = json.loads(output.out)
     assert (document["runs"], document["seeds"], len(document["points"])) == (4, [5, 6], 2)
-    assert said.err == ""
+    assert output.err == ""
 
 
 def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
@@ -101,7 +102,7 @@ def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         (("show", "/no/such/file.toml"), "file.toml"),
         (("run", "/no/such/file.toml"), "file.toml"),
         (("plan", "FILE", "--point", "3"), "no point '3': the sweep has 2"),
-        (("run", "FILE", "--set", "links.line9.rate=1 Mbit/s"), "line9"),
+        (("run", "FILE", "--set", "links.link9.rate=1 Mbit/s"), "link9"),
         (("run", "FILE", "--repeats", "0"), "--repeats"),
         (("run", "FILE", "--jobs", "0"), "--jobs"),
         (("run", "FILE", "--seed", "-1"), "--seed"),
@@ -119,20 +120,20 @@ def test_wrong_input_is_status_2(
     arguments: tuple[str, ...],
     word: str,
 ) -> None:
-    said = run(monkeypatch, capsys, *(scenario if argument == "FILE" else argument for argument in arguments))
-    assert said.status == 2, said.err
-    assert said.err.startswith("mptcplab: "), said.err
-    assert word in said.err, said.err
-    assert said.out == ""
+    output = run(monkeypatch, capsys, *(scenario if argument == "FILE" else argument for argument in arguments))
+    assert output.status == 2, output.err
+    assert output.err.startswith("mptcplab: "), output.err
+    assert word in output.err, output.err
+    assert output.out == ""
 
 
 def test_no_kernel_is_status_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
-    assert said.status == 3, said.err
-    assert "mptcplab kernel build" in said.err
+    output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert output.status == 3, output.err
+    assert "mptcplab kernel build" in output.err
     assert not (tmp_path / "out").exists()
 
 
@@ -141,14 +142,14 @@ def _fake_kernel(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (folder / "kernel" / "System.map").write_text("0000000060000000 b time_travel_time\n")
     (folder / "kernel" / "linux").symlink_to("/bin/false")
     fake = KernelBuild("7.2", "7.2.1-fake", "k" * 64, folder / "kernel", "c" * 64)
-    monkeypatch.setattr("mptcplab.engine.record.find_kernel", lambda _: fake)
+    monkeypatch.setattr("mptcplab.engine.virtual.engine.find_kernel", lambda _: fake)
 
 
 def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None:
-    """A PATH of links to every program that plans use, but one."""
+    """Set a PATH with links to every program that plans use, except one."""
     links = folder / "bin"
     links.mkdir()
-    for name in (*tools.PACKAGES, "sh"):
+    for name in uses():
         found = shutil.which(name, path=tools._SEARCH)
         if found is not None and name != without:
             (links / name).symlink_to(found)
@@ -166,27 +167,27 @@ def test_missing_tool_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     if tool != "gcc":
-        monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
+        monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
     _search(monkeypatch, tmp_path, without=tool)
-    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
-    assert said.status == 3, said.err
-    assert f"no '{tool}'" in said.err
-    assert f"sudo apt-get install {package}" in said.err
+    output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert output.status == 3, output.err
+    assert f"no '{tool}'" in output.err
+    assert f"sudo apt-get install {package}" in output.err
 
 
 def test_failed_runs_are_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
 ) -> None:
-    """The first error, the command that repeats it, and the others; nothing half done is left."""
+    """The first error, the command that repeats it, and the others are printed; no partial recording remains."""
     _fake_kernel(monkeypatch, tmp_path)
-    monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
+    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
     out = tmp_path / "out"
-    said = run(monkeypatch, capsys, "run", scenario, "--out", out, "--jobs", "2")
-    assert said.status == 1, said.err
-    assert "6 of 6 runs failed" in said.err
-    assert "ended without a result (status 1)" in said.err
-    assert "--seed 1 --repeats 1 --set transport.protocol=tcp" in said.err
-    assert said.out == ""
+    output = run(monkeypatch, capsys, "run", scenario, "--out", out, "--jobs", "2")
+    assert output.status == 1, output.err
+    assert "6 of 6 runs failed" in output.err
+    assert "ended without a result (status 1)" in output.err
+    assert "--seed 1 --repeats 1 --set transport.protocol=tcp" in output.err
+    assert output.out == ""
     assert not list((out / "runs").iterdir())
     assert not list((out / ".work" / "tmp").iterdir())
 
@@ -196,23 +197,23 @@ def test_no_time_travel_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     (tmp_path / "kernel" / "System.map").write_text("0000000060000000 T _start\n")
-    monkeypatch.setattr("mptcplab.engine.record.flow_program", lambda: Path("/bin/true"))
-    said = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
-    assert said.status == 3, said.err
-    assert "time travel" in said.err
+    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
+    output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
+    assert output.status == 3, output.err
+    assert "time travel" in output.err
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",), ("run", "--help"), ("kernel", "--help")])
 def test_help_is_status_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
 ) -> None:
-    said = run(monkeypatch, capsys, *arguments)
-    assert said.status == 0
-    assert said.out
+    output = run(monkeypatch, capsys, *arguments)
+    assert output.status == 0
+    assert output.out
 
 
-def test_reader_that_has_seen_enough(scenario: Path) -> None:
-    """``mptcplab plan FILE | head -1`` ends without a word."""
+def test_reader_that_closes_the_pipe(scenario: Path) -> None:
+    """``mptcplab plan FILE | head -1`` prints no error."""
     line = f'"{sys.executable}" -m mptcplab plan "{scenario}" | head -1 >/dev/null'
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, env=os.environ, check=False)
     assert done.stderr == ""

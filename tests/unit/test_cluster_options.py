@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``--cluster``: what can be wrong with it, and how a worker's difference is told. No cluster is started."""
+"""``--cluster``: its errors, and the report of a differing worker. No cluster is started."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from tests.unit.test_engine_parts import SCENARIO
 
-from mptcplab.engine import cluster
+from mptcplab.campaign import cluster
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.scenario.load import load
 
 FACTS: dict[str, Any] = {
-    "guest": "aa",
+    "recorder": "aa",
     "kernel": {"key": "bb"},
     "programs": {"ip": "cc", "tc": "dd"},
     "libraries": {"libc.so.6": "ee"},
@@ -60,7 +60,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_address(address: str) -> None:
     """Each in a process of its own: what distributed leaves running after a failure keeps it from starting again."""
     code = f"""
-from mptcplab.engine import cluster
+from mptcplab.campaign import cluster
 from mptcplab.errors import InputError
 cluster._CONNECT_SECONDS = 1
 try:
@@ -77,7 +77,7 @@ except InputError as error:
     ("change", "named"),
     [
         ({"kernel": {"key": "zz"}}, "kernel"),
-        ({"guest": "zz"}, "mptcplab"),
+        ({"recorder": "zz"}, "mptcplab"),
         ({"programs": {"ip": "zz", "tc": "dd"}}, "ip"),
         ({"libraries": {"libc.so.6": "zz"}, "kernel": {}}, "kernel, libc.so.6"),
         ({"libraries": {}}, "libc.so.6"),

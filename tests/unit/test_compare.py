@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mptcplab.cli.main import main
-from mptcplab.metrics.compare import Key, Paired, Side, compare, paired_rows
+from mptcplab.metrics.compare import Key, PairedDifference, Side, compare, paired_rows
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.paired import paired_notes
@@ -23,12 +23,14 @@ def _row(settings: dict[str, str], values: dict[int, float], *, workload: str = 
     return ResultRow(
         settings=settings,
         workload=workload,
-        goodput_mbps=mean_interval(goodputs),
-        duration_s=mean_interval([1.0] * len(goodputs)),
-        retransmitted_percent=mean_interval([0.0] * len(goodputs)),
+        metrics={
+            "goodput_mbps": mean_interval(goodputs),
+            "duration_s": mean_interval([1.0] * len(goodputs)),
+            "retransmitted_percent": mean_interval([0.0] * len(goodputs)),
+        },
         mptcp="2 subflows",
         counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
-        shares={"line1": 1.0},
+        shares={"link1": 1.0},
         congestion="cubic",
         scheduler="default",
         kernel="7.2.1-test",
@@ -49,7 +51,9 @@ def _write(folder: Path, rows: list[ResultRow]) -> Path:
     return folder
 
 
-def _said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[Any, str, str]:
+def _output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
+) -> tuple[Any, str, str]:
     monkeypatch.setattr(sys, "argv", ["mptcplab", "compare", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -61,15 +65,15 @@ def _said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
 SLOWER = {seed: value - 0.5 - 0.01 * (seed % 3) for seed, value in A.items()}
-POINTS = [{"links.line1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
+POINTS = [{"links.link1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
 
 
-def test_rows_are_matched_and_told_apart(
+def test_rows_are_matched_and_distinguished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a = _write(tmp_path / "a", [_row(POINTS[0], A, run="x"), _row(POINTS[1], A, run="y"), _row(POINTS[2], A)])
     b = _write(tmp_path / "b", [_row(POINTS[1], SLOWER, run="z"), _row(POINTS[0], A, run="w")])
-    status, out, _ = _said(capsys, monkeypatch, a, b, "--json")
+    status, out, _ = _output(capsys, monkeypatch, a, b, "--json")
     (found,) = json.loads(out)["comparisons"]
     assert status == 0
     assert [(row["settings"], row["verdict"], row["test"]) for row in found["rows"]] == [
@@ -78,11 +82,11 @@ def test_rows_are_matched_and_told_apart(
     assert found["rows"][1]["difference"] == pytest.approx(-0.51)
     assert found["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
     assert found["rows"][1]["ci95_half_width"] < 0.02, "in pairs, what seeds have in common does not count"
-    assert (found["only_a"], found["only_b"]) == (["links.line1.delay = 3 ms, bulk"], [])
-    status, out, _ = _said(capsys, monkeypatch, a, b)
+    assert (found["only_a"], found["only_b"]) == (["links.link1.delay = 3 ms, bulk"], [])
+    status, out, _ = _output(capsys, monkeypatch, a, b)
     assert status == 0
-    assert "Only in A: links.line1.delay = 3 ms, bulk." in out
-    assert "Identical: different runs, equal values with every seed." in out
+    assert "Only in A: links.link1.delay = 3 ms, bulk." in out
+    assert "Identical: different runs with equal values for every seed." in out
 
 
 def test_a_small_difference_is_not_shown_as_zero(
@@ -90,7 +94,7 @@ def test_a_small_difference_is_not_shown_as_zero(
 ) -> None:
     later = {seed: value + 0.0012 + 1e-5 * (seed % 3) for seed, value in A.items()}
     a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
-    _, out, _ = _said(capsys, monkeypatch, a, b)
+    _, out, _ = _output(capsys, monkeypatch, a, b)
     assert "differ" in out
     assert "+0.0012 ± 0.0000094" in out, out
 
@@ -108,19 +112,19 @@ def test_status_says_what_was_asked_for(
     status: int,
 ) -> None:
     a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, SLOWER, run="b")])
-    assert _said(capsys, monkeypatch, a, b, *options)[0] == status
+    assert _output(capsys, monkeypatch, a, b, *options)[0] == status
 
 
 def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [_row({"kernel": kernel, **POINTS[0]}, values, run=kernel) for kernel, values in
             (("6.12", A), ("7.1", A), ("7.2", SLOWER))]  # fmt: skip
     folder = _write(tmp_path / "a", rows)
-    _, out, _ = _said(capsys, monkeypatch, folder, "--by", "kernel", "--json")
+    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--json")
     found = json.loads(out)["comparisons"]
     assert [(one["a"], one["b"], one["rows"][0]["verdict"]) for one in found] == [
         ("kernel 6.12", "kernel 7.1", "identical"), ("kernel 6.12", "kernel 7.2", "differ"),
     ]  # fmt: skip
-    status, _, err = _said(capsys, monkeypatch, folder, "--by", "family")
+    status, _, err = _output(capsys, monkeypatch, folder, "--by", "family")
     assert (status, "do not have two values of 'family'" in err) == (2, True)
 
 
@@ -132,14 +136,14 @@ def test_what_is_no_result(
     (tmp_path / "b").mkdir()
     if text is not None:
         (tmp_path / "b" / "results.json").write_text(text)
-    status, _, err = _said(capsys, monkeypatch, a, tmp_path / "b")
+    status, _, err = _output(capsys, monkeypatch, a, tmp_path / "b")
     assert status == 2
     assert "hint: " in err
 
 
 def test_one_folder_or_two(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for words in (("a",), ("a", "b", "--by", "kernel")):
-        assert _said(capsys, monkeypatch, *words)[0] == 2
+        assert _output(capsys, monkeypatch, *words)[0] == 2
 
 
 def _compare(a: dict[int, float], b: dict[int, float], count: int = 1) -> list[tuple[str, str, float | None]]:
@@ -182,7 +186,7 @@ def test_all_tables_of_one_command_are_one_family(
         for workload in ("bulk", "call")
     ]
     folder = _write(tmp_path / "a", rows)
-    _, out, _ = _said(capsys, monkeypatch, folder, "--by", "kernel", "--json")
+    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--json")
     document = json.loads(out)
     first, second, third, last = (one["rows"][0] for one in document["comparisons"])
     assert document["tests"] == 3, "rows that are equal cannot differ by chance"
@@ -193,11 +197,11 @@ def test_all_tables_of_one_command_are_one_family(
     alone = _write(tmp_path / "b", [row for row in rows if row.settings["kernel"] in ("6.1", "6.6")] + [
         _row({"kernel": kernel}, UNLUCKY, run=kernel) for kernel in ("6.7", "6.8", "6.9")
     ])  # fmt: skip
-    _, out, _ = _said(capsys, monkeypatch, alone, "--by", "kernel", "--json")
+    _, out, _ = _output(capsys, monkeypatch, alone, "--by", "kernel", "--json")
     found = [one["rows"][0] for one in json.loads(out)["comparisons"]]
     assert [row["p_holm"] for row in found] == pytest.approx([4 * row["p"] for row in found])
     assert {row["verdict"] for row in found} == {"no difference shown"}, found
-    _, out, _ = _said(capsys, monkeypatch, alone, "--by", "kernel")
+    _, out, _ = _output(capsys, monkeypatch, alone, "--by", "kernel")
     assert out.count("p after Holm's correction for 4 tests, 1 of them in this table") == 4, out
 
 
@@ -208,12 +212,12 @@ def test_a_verdict_has_its_size_beside_it(
     shifts = (1.4e-6, 1.5e-6, 1.6e-6, 1.5e-6, 1.5e-6, 1.6e-6)
     later = {seed: value + shift for (seed, value), shift in zip(A.items(), shifts, strict=True)}
     a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
-    _, out, _ = _said(capsys, monkeypatch, a, b)
+    _, out, _ = _output(capsys, monkeypatch, a, b)
     assert "differ by +0.0000015 %" in out, out
-    status, out, _ = _said(capsys, monkeypatch, a, b, "--fail-if-different", "--at-least", "0.5")
+    status, out, _ = _output(capsys, monkeypatch, a, b, "--fail-if-different", "--at-least", "0.5")
     assert (status, "differ by +0.0000015 %, below 0.5 %" in out) == (0, True), out
     none = _write(tmp_path / "c", [_row({}, {seed: 0.001 * (seed - 3.5) for seed in A}, run="c")])
-    _, out, _ = _said(capsys, monkeypatch, none, a)
+    _, out, _ = _output(capsys, monkeypatch, none, a)
     assert "differ by +103.5" in out, out
 
 
@@ -226,23 +230,23 @@ def test_what_could_have_been_shown(
     rows = [{"n": str(number)} for number in range(4)]
     a = _write(tmp_path / "a", [_row(settings, A) for settings in rows])
     b = _write(tmp_path / "b", [_row(settings, noisy, run="b") for settings in rows])
-    _, out, _ = _said(capsys, monkeypatch, a, b, "--json")
+    _, out, _ = _output(capsys, monkeypatch, a, b, "--json")
     found = json.loads(out)["comparisons"][0]["rows"][0]
     assert found["verdict"] == "no difference shown"
     assert found["percent"] < 1.5 < found["percent_detectable"], found
     assert found["percent_detectable"] == pytest.approx(100 * found["detectable"] / found["mean_a"])
-    _, out, _ = _said(capsys, monkeypatch, a, b)
-    assert "show in 80 of 100 repetitions" in out, out
+    _, out, _ = _output(capsys, monkeypatch, a, b)
+    assert "shows in 80 of 100 repetitions" in out, out
     least = found["percent_detectable"]
     for size, status in ((0.99 * least, 1), (1.01 * least, 0)):
-        assert _said(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--at-least", size)[0] == status
-    assert _said(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 2, "any difference can be missed"
+        assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--at-least", size)[0] == status
+    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 2, "any difference can be missed"
     few = _write(tmp_path / "c", [_row({"n": "0"}, {1: 5.0}, run="c")])
-    assert _said(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--at-least", "50")[0] == 1
+    assert _output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--at-least", "50")[0] == 1
 
 
 def test_many_rows_make_each_test_stricter() -> None:
-    """Unlucky once in thirty: said to differ alone, but not as one of ten. Rows that are equal don't count."""
+    """Unlucky once in thirty: differs alone, but not as one of ten. Rows that are equal don't count."""
     b = UNLUCKY
     ((alone, _, p),) = _compare(A, b)
     assert p is not None
@@ -255,9 +259,9 @@ def test_many_rows_make_each_test_stricter() -> None:
     assert mixed.matches[0].verdict == "differ"
 
 
-def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[Paired]:
+def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[PairedDifference]:
     return paired_rows(
-        [_row({"transport.protocol": protocol, "links.line1.delay": delay}, values) for protocol, delay, values in rows]
+        [_row({"transport.protocol": protocol, "links.link1.delay": delay}, values) for protocol, delay, values in rows]
     )
 
 
@@ -273,7 +277,7 @@ def test_paired_differences_of_a_sweep() -> None:
     assert pairs[0].percent == pytest.approx(100)
     assert pairs[3].difference.mean == pytest.approx(-0.51)
     notes = paired_notes(pairs)
-    assert notes[0] == "MPTCP - TCP, line1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
+    assert notes[0] == "MPTCP - TCP, link1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
     assert len(notes) == 2
 
 
@@ -283,7 +287,7 @@ def test_no_pairs_without_two_shared_seeds() -> None:
     assert paired_rows([]) == []
 
 
-def test_many_pairs_are_told_shortly() -> None:
+def test_many_pairs_are_reported_briefly() -> None:
     rows = [(protocol, f"{delay} ms", A) for delay in range(9) for protocol in ("tcp", "mptcp")]
     notes = paired_notes(_swept(*rows))
     assert len(notes) == 7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Completion as shells ask for it: bash itself, where it is installed; zsh and fish by their protocols."""
+"""Shell completion: bash itself, if it is installed; zsh and fish by their protocols."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ import pytest
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.study.load import select
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
-title = "two lines"
-topology = { preset = "disjoint-lines" }
-links.line1.rate = "10 Mbit/s"
+title = "two paths"
+topology = { preset = "disjoint-paths" }
+links.link1.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 PROGRAM = Path(sys.executable).parent / "mptcplab"
@@ -35,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(*command: str, folder: Path, **variables: str) -> str:
-    """Standard output of a command that must say nothing else."""
+    """Return the standard output of a command that must succeed."""
     environment = {**os.environ, "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}", **variables}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -44,12 +46,12 @@ def run(*command: str, folder: Path, **variables: str) -> str:
 
 @cache
 def script_for(shell: str) -> str:
-    """The script, printed once: every start of Python takes its time."""
+    """Return the completion script; it is cached, since starting Python is slow."""
     return run(str(PROGRAM), "completion", shell, folder=Path("/"))
 
 
 def ask_bash(folder: Path, *words: str, **variables: str) -> list[str]:
-    """What bash would offer for the last of ``words``, cut as bash cuts them."""
+    """Return the completions that bash offers for the last of ``words``, which are split as bash splits them."""
     assert BASH is not None
     lines = [
         script_for("bash"),
@@ -85,9 +87,9 @@ def test_scenario_files(folder: Path) -> None:
 
 @needs_bash
 def test_keys_of_set(folder: Path) -> None:
-    """bash hands ``a=b`` over as three words, and takes only what follows the sign."""
+    """bash passes ``a=b`` as three words, and expects only the part behind the equals sign."""
     before = ("mptcplab", "run", "two.toml", "--set")
-    assert "links.line1.forward.rate=" in ask_bash(folder, *before, "links.line1.")
+    assert "links.link1.forward.rate=" in ask_bash(folder, *before, "links.link1.")
     assert ask_bash(folder, *before, "hosts.client.transport.prot") == ["hosts.client.transport.protocol="]
     assert ask_bash(folder, *before, "hosts.client.transport.protocol", "=", "") == ["mptcp", "tcp"]
     assert ask_bash(folder, *before, "hosts.client.transport.protocol", "=", "m") == ["mptcp"]
@@ -114,38 +116,38 @@ def test_studies_and_kernels(folder: Path) -> None:
 
 @needs_bash
 def test_key_that_awaits_a_value_gets_no_blank(folder: Path) -> None:
-    """bash is told so by ``compopt``, which the other tests take away."""
+    """``compopt`` reports this to bash; the other tests replace it."""
     assert BASH is not None
     lines = [
         script_for("bash"),
-        'compopt() { echo "asked: $*"; }',
+        'compopt() { echo "options: $*"; }',
         "COMP_WORDS=(mptcplab run two.toml --set record.int)",
         "COMP_CWORD=4",
         "_mptcplab_completion mptcplab",
         'echo "${COMPREPLY[@]}"',
     ]
-    said = run(BASH, "--norc", "-c", "\n".join(lines), folder=folder)
-    assert said.splitlines() == ["asked: -o nospace", "record.interval="]
+    output = run(BASH, "--norc", "-c", "\n".join(lines), folder=folder)
+    assert output.splitlines() == ["options: -o nospace", "record.interval="]
 
 
 @pytest.mark.parametrize(("shell", "words"), [("zsh", "mptcplab run tw"), ("fish", "mptcplab run ")])
 def test_other_shells(folder: Path, shell: str, words: str) -> None:
-    """The questions of the scripts for zsh and fish, and their answers."""
-    said = run(
+    """The scripts for zsh and fish ask for completions by environment variables."""
+    output = run(
         str(PROGRAM),
         folder=folder,
         _MPTCPLAB_COMPLETE=f"{shell}_complete",
         COMP_WORDS=words,
         COMP_CWORD="2" if shell == "zsh" else "tw",
     )
-    assert "two.toml" in said
-    assert "three.toml" not in said
+    assert "two.toml" in output
+    assert "three.toml" not in output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_script_says_where_it_belongs(folder: Path, shell: str) -> None:
+def test_script_names_its_place(folder: Path, shell: str) -> None:
     script = script_for(shell)
-    assert script.startswith(f"# Completion of mptcplab for {shell}. It belongs into ")
+    assert script.startswith(f"# Completion of mptcplab for {shell}. Save it as ")
     assert f"{shell}_complete" in script
     found = shutil.which(shell)
     if found is not None:

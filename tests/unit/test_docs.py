@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.metrics import reference as metric_reference
+from mptcplab.metrics.registry import METRICS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario import reference
 from mptcplab.scenario.load import load
@@ -50,6 +52,13 @@ def _anchors(page: Path) -> set[str]:
 def test_there_is_something_to_test() -> None:
     assert len(EXAMPLES) >= 17
     assert len(list(_scenarios())) >= 5
+
+
+def test_tables_of_metrics_are_up_to_date() -> None:
+    """Every metric of the lab stands in one of them."""
+    text = (ROOT / "docs" / "metrics.md").read_text()
+    assert text == metric_reference.replace(text), "run: python -m mptcplab.metrics.reference --write docs/metrics.md"
+    assert {metric.section for metric in METRICS.values()} == set(metric_reference.sections(text))
 
 
 def test_reference_is_up_to_date() -> None:

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from docs.figures import grid, selftests, simult_flows
+from docs.figures.grids import GRIDS
+from docs.making.sources import SOURCES
 
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.scenario.load import load
 from mptcplab.stats import Interval
 
 _CONTROL, _SYSCTL = "transport.congestion_control", "transport.sysctl"
@@ -20,12 +24,10 @@ def _row(control: str, sysctl: str, goodput: float, workload: str = "bulk") -> R
     return ResultRow(
         {_CONTROL: control, _SYSCTL: sysctl},
         workload,
-        goodput_mbps=Interval(goodput, 0.5, 3),
-        duration_s=Interval(10.0, 0.0, 3),
-        retransmitted_percent=None,
+        metrics={"goodput_mbps": Interval(goodput, 0.5, 3), "duration_s": Interval(10.0, 0.0, 3)},
         mptcp="2 subflows",
         counts=(),
-        shares={"access1>line1": 0.25, "access2>line10": 0.75},
+        shares={"access1>link1": 0.25, "access2>line10": 0.75},
         congestion=control,
         scheduler="default",
         kernel="7.2",
@@ -40,26 +42,40 @@ def _table(monkeypatch: pytest.MonkeyPatch, made: grid.Grid, *rows: ResultRow) -
 
 
 def test_rows_and_columns_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = grid.Grid(["control"], [grid.code(_CONTROL)], grid.option(_SYSCTL, {0: "off", 1: "on"}), {"": grid.value()})
+    made = grid.Grid(
+        ["congestion control"], [grid.code(_CONTROL)], grid.option(_SYSCTL, {0: "off", 1: "on"}), {"": grid.value()}
+    )
     rows = (_row("lia", "{}", 1.0), _row("lia", '{ "a.b2c" = 1 }', 2.0), _row("olia", '{ "a.b2c" = 1 }', 3.0))
     assert _table(monkeypatch, made, *rows) == [
-        "| control | off | on |",
+        "| congestion control | off | on |",
         "| --- | --- | --- |",
         "| `lia` | 1.00 ± 0.50 | 2.00 ± 0.50 |",
         "| `olia` |  | 3.00 ± 0.50 |",
     ]
 
 
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_name_what_their_scenarios_sweep(name: str) -> None:
+    scenario = SOURCES[name].scenario
+    assert scenario is not None
+    for point in load(scenario).points:
+        rows = [_row("lia", "{}", 1.0, workload) for workload in point.scenario.workloads]
+        rows = [replace(row, settings=dict(point.settings)) for row in rows]
+        shown = [row for row in rows if GRIDS[name].columns(row)]
+        assert shown, "no workload has a column"
+        assert all(part(row) for row in shown for part in GRIDS[name].rows)
+
+
 def test_workloads_that_are_not_named_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     made = grid.Grid(
-        ["control"],
+        ["congestion control"],
         [grid.setting(_CONTROL, {"lia": "LIA"})],
         grid.workload({"bulk": "one"}),
-        {", Mbit/s": grid.value(), ", %": grid.share("line1"), ", lost": grid.value("lost_percent")},
+        {", Mbit/s": grid.value(), ", %": grid.share("link1"), ", lost": grid.value("lost_percent")},
     )
     rows = (_row("lia", "{}", 1.0), _row("lia", "{}", 2.0, "other"))
     assert _table(monkeypatch, made, *rows) == [
-        "| control | one, Mbit/s | one, % | one, lost |",
+        "| congestion control | one, Mbit/s | one, % | one, lost |",
         "| --- | --- | --- | --- |",
         "| LIA | 1.00 ± 0.50 | 25 |  |",
     ]

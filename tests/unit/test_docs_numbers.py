@@ -65,8 +65,8 @@ def test_every_table_that_a_script_makes_is_on_a_page() -> None:
 def test_every_figure_has_a_script() -> None:
     made = {figure for source in SOURCES.values() for figure in source.figures}
     for page in PAGES:
-        told = re.findall(r"^<!-- figure (\S+) ", page.text, re.MULTILINE)
-        made |= {(page.file.parent / target).resolve() for target in told}
+        described = re.findall(r"^<!-- figure (\S+) ", page.text, re.MULTILINE)
+        made |= {(page.file.parent / target).resolve() for target in described}
         shown = {(page.file.parent / target).resolve() for target in _IMAGE.findall(page.text)}
         assert shown - made == set(), f"{page.name}: nothing draws these"
 
@@ -193,20 +193,20 @@ def test_line_that_is_not_printed_any_more_is_named() -> None:
 def test_rows_are_filled_from_results(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(
         '{"rows": [{"settings": {"transport.protocol": "tcp"}, "workload": "bulk", "mptcp": "no",'
-        '"goodput_mbps": {"mean": 94.567, "ci95_half_width": null, "n": 1}, "shares": {"access1>line1": 1.0},'
-        '"figures": {"gap_s": {"mean": 1.5, "ci95_half_width": 0.25, "n": 3}}}]}'
+        '"goodput_mbps": {"mean": 94.567, "ci95_half_width": null, "n": 1}, "shares": {"access1>link1": 1.0},'
+        '"metrics": {"gap_s": {"mean": 1.5, "ci95_half_width": 0.25, "n": 3}}}]}'
     )
-    head = "| protocol | goodput Mbit/s | gap s | restored s | share of line1 % |\n| --- | ---: | --- | --- | --- |\n"
+    head = "| protocol | goodput Mbit/s | gap s | restored s | share of link1 % |\n| --- | ---: | --- | --- | --- |\n"
     made = rows.filled(f"{head}| tcp | 1 | 2 | 3 | 4 |\n", tmp_path)
     assert made == f"{head}| tcp | 94.57 | 1.50 ± 0.25 |  | 100 |\n"
-    with pytest.raises(ValueError, match="is no column of a table"):
+    with pytest.raises(ValueError, match="is not a column of a table"):
         rows.filled("| protocol | speed |\n| --- | --- |\n", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("mptcplab run examples/two-lines.toml --repeats 5", None),
+        ("mptcplab run examples/two-paths.toml --repeats 5", None),
         ("mptcplab run examples/no-lines.toml", "there is no examples/no-lines.toml"),
         ("mptcplab walk my.toml", "no command walk"),
         ("mptcplab run my.toml --repeat 5", "no option --repeat"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.metrics.compare import SIGNIFICANCE
-from mptcplab.stats import detectable, paired_difference, repeats_needed
+from mptcplab.stats import Difference, detectable, paired_difference
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = " ".join((DOCS / "kernel-developers.md").read_text().split("### How many repeats")[1].split("###")[0].split())
@@ -20,6 +21,24 @@ def _row(head: str) -> list[float]:
     found = re.search(rf"\| {re.escape(head)} \|([^A-Za-z-]*)\|", TEXT)
     assert found is not None, head
     return [float(cell) for cell in found[1].split("|") if cell.strip()]
+
+
+def repeats_needed(effect: float, significance: float) -> int:
+    """How many pairs show an effect, in standard deviations of the paired differences, with a probability of 80 %."""
+    return next(n for n in itertools.count(2) if _detectable_by(n, significance) <= effect)
+
+
+def _detectable_by(n: int, significance: float) -> float:
+    pairs = Difference(0.0, None, None, "paired t", (n, n), standard_error=1 / math.sqrt(n), freedom=n - 1)
+    found = detectable(pairs, significance)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15), (1.0, 10), (1.5, 6), (2.0, 5), (20, 2)])
+def test_repeats_needed_are_those_of_cohen_s_tables(effect: float, n: int) -> None:
+    """Paired t test, two-sided, 5 %, power 80 %: what G*Power and Cohen (1988, table 2.4.1) give for 0.2, 0.5, 0.8."""
+    assert repeats_needed(effect, 0.05) == n
 
 
 @pytest.mark.parametrize(("head", "tests"), [("repeats, one row", 1), ("repeats, 10 rows in one `compare`", 10)])

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab doctor``: what it knows comes from the code that needs it, and what it says can be pasted."""
+"""``mptcplab doctor``: its requirements come from the code that has them, and its commands can be pasted."""
 
 from __future__ import annotations
 
 import json
 import os
 import platform
+import re
 import resource
 import shutil
 import sys
@@ -18,28 +19,28 @@ import pytest
 
 from mptcplab.cli.main import main
 from mptcplab.doctor import Finding, Level, Report, host, kernel, programs, python
-from mptcplab.doctor.examine import _together
-from mptcplab.doctor.packages import OTHERS, System, this_system
+from mptcplab.doctor.examine import merge_installs
+from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.engine import tools
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import TOOLS
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
-from mptcplab.scenario.kinds import KINDS
+from mptcplab.workload.registry import KINDS
 
-DEBIAN = System("debian", "Debian")
+DEBIAN = Distribution("debian", "Debian")
 
 
 def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
-    """Findings by what they are about."""
+    """Return findings by their subject."""
     return {finding.subject: finding for finding in findings}
 
 
 def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
-    """A machine whose programs are those of this one, but for some."""
+    """Simulate a machine that has the programs of this one except ``without``."""
     links = folder / "bin"
     links.mkdir()
-    for name in {*tools.PACKAGES, *TOOLS, *DEBIAN_TOOLS, "setpriv", "prlimit", "taskset", "sh", "ldd"} - set(without):
+    for name in {*programs.uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "prlimit", "taskset", "sh", "ldd"} - set(without):
         found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
         if found is not None:
             (links / name).symlink_to(found)
@@ -47,36 +48,48 @@ def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
     monkeypatch.setenv("PATH", str(links))
 
 
-def test_uses_are_asked_of_the_plans() -> None:
+def test_uses_come_from_the_plans() -> None:
     uses = programs.uses()
     assert {uses[name] for name in ("ip", "tc", "nstat", "sysctl", "ethtool", "gcc")} == {"every run"}
     assert uses["iperf3"] == "workloads of kind iperf3"
     assert uses["socat"] == "workloads of kind transfer"
     assert uses["tcpdump"] == "captures"
-    assert set(tools.PACKAGES) <= set(uses)
-    assert uses["lighttpd"] == uses["curl"] == "workloads of kind http"
+    assert uses["yes"] == "links with delay and reorder"
+    assert uses["nft"] == "nodes of kind router"
+    assert uses["lighttpd"] == "workloads of kind http"
+    assert uses["curl"] == "workloads of kind ftp and http"
     assert uses["vsftpd"] == "workloads of kind ftp"
     own = {"flow", "stream", "voip", "udp", "requests", "web"}
-    assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind shows itself in uses()"
+    assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind appears in uses()"
 
 
-def test_every_package_has_its_names_elsewhere() -> None:
-    wanted = {*tools.PACKAGES.values(), *TOOLS.values(), *DEBIAN_TOOLS.values(), "libc6-dev", "util-linux"}
-    assert wanted <= set(OTHERS)
+def test_the_script_installs_every_package_that_debian_may_lack() -> None:
+    """The packages that it does not install are essential, so every Debian machine has them."""
+    script = (Path(__file__).resolve().parents[2] / "scripts" / "install-packages").read_text()
+    wanted = {*map(tools.package_of, programs.uses()), *TOOLS.values(), *DEBIAN_TOOLS.values(), "libc6-dev"}
+    essential = {"binutils", "coreutils", "dash", "findutils", "tar", "dpkg", "apt"}
+    assert {name for name in wanted if not re.search(rf"\b{name}\b", script)} <= essential
+
+
+def test_every_kind_may_name_packages() -> None:
+    assert tools.package_of("xargs") == "findutils"
+    assert tools.package_of("iperf3") == "iperf3"
+    assert tools.package_of("tc") == "iproute2"
+    assert tools.package_of("nft") == "nftables"
 
 
 @pytest.mark.parametrize(
     ("system", "wanted", "command"),
     [
         (DEBIAN, ["iperf3", "iproute2", "iperf3"], "sudo apt-get install iperf3 iproute2"),
-        (System("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
-        (System("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
-        (System("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
-        (System("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
-        (System("", "Plan 9"), ["bc"], "install what Debian calls bc"),
+        (Distribution("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
+        (Distribution("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
+        (Distribution("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
+        (Distribution("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
+        (Distribution("", "Plan 9"), ["bc"], "install the equivalents of Debian's bc"),
     ],
 )
-def test_commands_of_distributions(system: System, wanted: list[str], command: str) -> None:
+def test_commands_of_distributions(system: Distribution, wanted: list[str], command: str) -> None:
     assert system.install(wanted) == command
 
 
@@ -97,32 +110,33 @@ def test_families(tmp_path: Path, text: str, family: str) -> None:
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     only(monkeypatch, tmp_path, "iperf3", "tc", "taskset")
-    found = by_subject(programs.look_at_programs(DEBIAN))
+    found = by_subject(programs.check_programs(DEBIAN))
     assert (found["iperf3"].level, found["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
     assert (found["tc"].level, found["tc"].needed_for) == (Level.BROKEN, "every run")
     assert found["taskset"].level == Level.BROKEN
-    assert "iperf3" not in found["programs in the lab"].says
-    together = by_subject(iter(_together(tuple(found.values()), DEBIAN)))
-    assert together["tc"].command == together["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"
+    assert "iperf3" not in found["programs in the lab"].message
+    merged = by_subject(iter(merge_installs(tuple(found.values()), DEBIAN)))
+    assert merged["tc"].command == merged["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"
 
 
 def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     only(monkeypatch, tmp_path, "flex", "dpkg-deb")
-    found = by_subject(programs.look_at_build(DEBIAN))
+    found = by_subject(programs.check_build(DEBIAN))
     assert set(found) == {"flex", "dpkg-deb"}
     assert {finding.level for finding in found.values()} == {Level.MISSING}, "a kernel may be built already"
-    elsewhere = by_subject(programs.look_at_build(System("fedora", "Fedora")))
+    elsewhere = by_subject(programs.check_build(Distribution("fedora", "Fedora")))
     assert set(elsewhere) == {"flex", "kernel source"}
     assert "--source" in elsewhere["kernel source"].command
 
 
 def test_programs_that_are_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"gcc": "7.5.0\n", "ld": "GNU ld (GNU Binutils for Debian) 2.28\n"}
-    monkeypatch.setattr(programs, "_said", lambda name, *_: said.get(Path(name).name, "Usage: ip mptcp limits\n"))
-    build = by_subject(programs.look_at_build(DEBIAN))
-    assert build["gcc"].says == "7.5.0 is too old: Linux 7.2 needs 8.1"
-    assert build["ld"].says == "2.28 is too old: Linux 7.2 needs 2.30"
-    assert "too old" in by_subject(programs._old_programs(DEBIAN))["ip"].says
+    outputs = {"gcc": "7.5.0\n", "ld": "GNU ld (GNU Binutils for Debian) 2.28\n"}
+    default = "Usage: ip mptcp limits\n"
+    monkeypatch.setattr(programs, "_output_of", lambda name, *_: outputs.get(Path(name).name, default))
+    build = by_subject(programs.check_build(DEBIAN))
+    assert build["gcc"].message == "7.5.0 is too old: Linux 7.2 needs 8.1"
+    assert build["ld"].message == "2.28 is too old: Linux 7.2 needs 2.30"
+    assert "too old" in by_subject(programs._old_programs(DEBIAN))["ip"].message
 
 
 def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,13 +144,13 @@ def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
         raise MissingError("none", hint="none")
 
     monkeypatch.setattr(programs, "compiler_version", absent)
-    assert by_subject(programs.look_at_build(DEBIAN))["compiler"].command == "sudo apt-get install libc6-dev"
+    assert by_subject(programs.check_build(DEBIAN))["compiler"].command == "sudo apt-get install libc6-dev"
 
 
 def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["click>=8.1", "rich>=999", "nosuch>=1; extra == 'bench'", "other; sys_platform == 'win32'"]
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
-    found = list(python.look_at_python())
+    found = list(python.check_python())
     lacking = {finding.needed_for: finding for finding in found if finding.level != Level.FINE}
     assert set(lacking) == {"every command", "the extra bench"}
     assert lacking["every command"].level == Level.BROKEN
@@ -145,12 +159,12 @@ def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_python_packages_of_this_machine() -> None:
-    assert by_subject(python.look_at_python())["Python packages"].level == Level.FINE
+    assert by_subject(python.check_python())["Python packages"].level == Level.FINE
 
 
 @pytest.mark.parametrize(
     ("free", "level", "use"),
-    [(8, Level.FINE, ""), (1.5, Level.MISSING, "2 labs side by side"), (0.2, Level.MISSING, "a lab that uses all")],
+    [(8, Level.FINE, ""), (1.5, Level.MISSING, "2 labs in parallel"), (0.2, Level.MISSING, "a lab that uses all")],
 )
 def test_memory(monkeypatch: pytest.MonkeyPatch, free: float, level: Level, use: str) -> None:
     monkeypatch.setattr(host, "available_memory", lambda: int(free * 2**30))
@@ -161,7 +175,7 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, free: float, level: Level, use:
 
 
 def test_memory_folder_that_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container: 64 MB at /dev/shm."""
+    """Containers have 64 MB at /dev/shm."""
     usage = type("Usage", (), {"free": 64 << 20})
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     monkeypatch.setattr(host, "memory_folder", lambda: Path("/dev/shm"))
@@ -191,7 +205,7 @@ def test_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: int, level:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "not" / "yet"))
     assert host._disk().level == level
-    assert not (tmp_path / "not").exists(), "looking does not make folders"
+    assert not (tmp_path / "not").exists(), "a check creates no folders"
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,16 +220,16 @@ def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host._processor().level == Level.BROKEN
 
 
-def test_clock_of_an_own_process_can_be_read_or_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [finding.subject for finding in host._watching()] == ["virtual clock"]
+def test_clock_of_a_child_process_can_be_read_or_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [finding.subject for finding in host._virtual_clock()] == ["virtual clock"]
 
     def refuse(*_: object) -> Any:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
-    (finding,) = host._watching()
+    (finding,) = host._virtual_clock()
     monkeypatch.undo()
-    assert (finding.level, finding.needed_for) == (Level.MISSING, "the watchdog, which ends labs that hang")
+    assert (finding.level, finding.needed_for) == (Level.MISSING, "the watchdog, which terminates labs that hang")
     assert finding.command
 
 
@@ -230,12 +244,12 @@ def _entry(folder: Path, version: str, inputs: str) -> None:
 
 def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (nothing,) = kernel.look_at_kernels()
-    assert (nothing.level, nothing.says, nothing.command) == (Level.BROKEN, "is not built", "mptcplab kernel build")
+    (nothing,) = kernel.check_kernels()
+    assert (nothing.level, nothing.message, nothing.command) == (Level.BROKEN, "is not built", "mptcplab kernel build")
     _entry(tmp_path, "7.2", "old")
     _entry(tmp_path, "6.12", "old")
-    found = by_subject(kernel.look_at_kernels())
-    assert "stale" in found["kernel 7.2"].says
+    found = by_subject(kernel.check_kernels())
+    assert "stale" in found["kernel 7.2"].message
     assert (found["kernel 6.12"].level, found["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
 
 
@@ -245,8 +259,8 @@ def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     (tmp_path / "linux").symlink_to("/bin/false")
     finding = kernel.boot(KernelBuild("7.2", "7.2.1", "k" * 64, tmp_path, "c" * 64))
     assert finding.level == Level.BROKEN
-    assert finding.says.startswith("a lab does not start: the lab kernel ended without a result (status 1)")
-    assert "\n" not in finding.says
+    assert finding.message.startswith("a lab does not start: the lab kernel ended without a result (status 1)")
+    assert "\n" not in finding.message
     assert list((tmp_path / "cache" / "mptcplab" / "tmp").iterdir()) == []
 
 
@@ -258,14 +272,14 @@ def test_a_lab_that_does_not_boot(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ("0", "2", ["kernel.yama.ptrace_scope is 2"], "sysctl kernel.yama.ptrace_scope=1"),
     ],
 )
-def test_what_keeps_a_lab_from_booting(
+def test_restrictions_that_prevent_a_boot(
     monkeypatch: pytest.MonkeyPatch, seccomp: str, scope: str, found: list[str], command: str
 ) -> None:
     texts = {"/proc/self/status": f"Name:\tx\nSeccomp:\t{seccomp}\nSeccomp_filters:\t1\n"}
     texts["/proc/sys/kernel/yama/ptrace_scope"] = f"{scope}\n"
     monkeypatch.setattr(Path, "read_text", lambda self: texts[str(self)])
-    said, mends = kernel._restrictions()
-    assert (said, command in mends, bool(mends)) == (found, True, bool(command))
+    restrictions, fix = kernel._restrictions()
+    assert (restrictions, command in fix, bool(fix)) == (found, True, bool(command))
 
 
 @pytest.fixture
@@ -288,7 +302,7 @@ def _status(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 @pytest.mark.usefixtures("report")
-def test_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert _status(monkeypatch) == 3
     assert capsys.readouterr().out.splitlines() == [
         "mptcplab on a test",
@@ -296,8 +310,8 @@ def test_what_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
         "  missing  tshark      is not installed, needed for captures",
         "  broken   kernel 7.2  is not built, needed for every run",
         "",
-        "Experiments cannot be run here yet.",
-        "To mend what is not fine:",
+        "Experiments cannot run on this machine yet.",
+        "To fix what is missing or broken:",
         "  mptcplab kernel build",
         "  sudo apt-get install tshark",
     ]
@@ -311,7 +325,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     assert [row["level"] for row in document["findings"]] == ["fine", "missing", "broken"]
 
 
-def test_main_job_alone_decides(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
+def test_only_broken_findings_change_the_status(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     without = Report(report.machine, report.findings[:2])
     monkeypatch.setattr("mptcplab.doctor.examine", lambda: without)
     assert _status(monkeypatch) == 0

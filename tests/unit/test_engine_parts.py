@@ -3,56 +3,63 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from mptcplab.engine import machine, tools
-from mptcplab.engine.identity import identify
-from mptcplab.engine.lab import Lab, Stop
-from mptcplab.engine.machine import Boot, Console, check_folder, virtual_clock_address
-from mptcplab.errors import InputError, MissingError
+from mptcplab.campaign.identity import identify
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import Engines
+from mptcplab.engine import tools
+from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.virtual import machine
+from mptcplab.engine.virtual.engine import PLAN_HINT, VirtualEngine, read_report
+from mptcplab.engine.virtual.machine import Boot, Console, check_folder, virtual_clock_address
+from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Run, load
+from mptcplab.workload.context import FLOW
 
 SCENARIO = """
-title = "two lines"
+title = "two paths"
 repeats = 2
-topology = { preset = "disjoint-lines", lines = 2 }
-links.line1.rate = "10 Mbit/s"
-links.line2.rate = "10 Mbit/s"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1.rate = "10 Mbit/s"
+links.link2.rate = "10 Mbit/s"
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
 
 
 def build(path: Path, *, symbols: str = "0000000060456780 b time_travel_time\n") -> KernelBuild:
-    """A kernel that is not there."""
+    """Return a kernel without an executable."""
     (path / "System.map").write_text(symbols)
     return KernelBuild("7.2", "7.2.1-test", "k" * 64, path, "c" * 64)
 
 
 @pytest.mark.parametrize("name", ["/tmp/a,b", "/tmp/a\nb", "/tmp/\x07", "/" + "x" * 4000])
 def test_folders_that_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="cannot be given"):
+    with pytest.raises(InputError, match=r"cannot use the folder|too long"):
         check_folder(Path(name))
 
 
 @pytest.mark.parametrize("name", ["/tmp/a b", "/tmp/'\"$", "/tmp/größe", "/" + "x/" * 1000])
-def test_folders_that_are_taken(name: str) -> None:
+def test_folders_that_are_accepted(name: str) -> None:
     check_folder(Path(name))
 
 
-def test_nothing_is_made_where_nothing_can_run(tmp_path: Path) -> None:
+def test_a_refused_folder_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(InputError):
-        Lab({}, tmp_path / "a,b", stop=Stop())
+        Lab(Engines(DEFAULT_ENGINE, {}), tmp_path / "a,b", stop=Stop())
     assert not list(tmp_path.iterdir())
 
 
 def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
-    """Linux stirs its command line into its random numbers: a folder's name there would change the results."""
+    """Linux mixes its command line into its random numbers: a folder's name in it would change the results."""
     kernel = build(tmp_path)
     boots = [
         Boot(kernel=kernel, seed=7, cpu=cpu, folder=Path(folder), source=Path(source), exposed=(Path(folder),))
@@ -77,7 +84,7 @@ def test_kernel_without_virtual_clock(tmp_path: Path) -> None:
         virtual_clock_address(kernel)
 
 
-def test_console_keeps_both_ends_of_a_flood() -> None:
+def test_console_keeps_the_beginning_and_end_of_long_output() -> None:
     console = Console()
     console.add(b"first line\r\n")
     for _ in range(100):
@@ -94,22 +101,23 @@ def test_console_takes_any_bytes() -> None:
     assert "odd" in console.tail(3)
 
 
+@pytest.mark.parametrize("own", ["give it more", None])
+@pytest.mark.parametrize("hint", [PLAN_HINT, None])
+def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp_path: Path) -> None:
+    """A command of `exec` has no plan unless it has a scenario."""
+    (tmp_path / "guest.json").write_text(json.dumps({"error": "it did not end", "hint": own}))
+    nothing = cast(machine.Machine, None)  # it ended by itself, so its console does not matter
+    with pytest.raises(LabError) as raised:
+        read_report(tmp_path, nothing, None, hint=hint)
+    assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
+
+
 @pytest.mark.parametrize("name", ["ip", "iperf3", "mptcpize", "socat", "gcc"])
 def test_missing_tool_names_its_package(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "_SEARCH", str(tmp_path))
     with pytest.raises(MissingError) as error:
         tools.find_program(name)
-    assert error.value.hint == f"sudo apt-get install {tools.PACKAGES[name]}"
-
-
-def test_programs_of_commands() -> None:
-    commands = [
-        ("ip", "link", "add", "name", "tc"),
-        ("mptcpize", "run", "iperf3", "-s"),
-        ("sh", "-c", "mptcplab-flow pattern --bytes 1 | socat STDIO TCP4:10.0.0.1:1"),
-        ("mptcplab-flow", "server"),
-    ]
-    assert tools.programs_of(commands) == ["ip", "iperf3", "mptcpize", "sh", "socat"]
+    assert error.value.hint == f"sudo apt-get install {tools.package_of(name)}"
 
 
 def _runs(tmp_path: Path, text: str = SCENARIO) -> list[Run]:
@@ -121,15 +129,18 @@ def _runs(tmp_path: Path, text: str = SCENARIO) -> list[Run]:
 def _name(run: Run, kernel: KernelBuild) -> str:
     plan = compile_plan(run.point.scenario, seed=run.seed)
     here = Path(__file__)
-    return identify(run, plan, engine="virtual", kernel=kernel, tools=dict.fromkeys(plan.tools, here)).name
+    facts = VirtualEngine(kernel, {}).kernel_facts
+    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools={FLOW: here}).name
 
 
 def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:
     kernel = build(tmp_path)
     first, second = _runs(tmp_path)
     again, _ = _runs(tmp_path, f"# a comment\n{SCENARIO}")
-    (faster, *_) = _runs(tmp_path, SCENARIO.replace('line2.rate = "10 M', 'line2.rate = "11 M'))
+    (faster, *_) = _runs(tmp_path, SCENARIO.replace('link2.rate = "10 M', 'link2.rate = "11 M'))
+    (spelled, *_) = _runs(tmp_path, SCENARIO.replace('"1 s"', '"1 s", reverse = false'))
     assert _name(first, kernel) == _name(again, kernel), "a comment changes nothing"
+    assert _name(first, kernel) == _name(spelled, kernel), "nor does a default that is written out"
     names = {
         "itself": _name(first, kernel),
         "seed": _name(second, kernel),
@@ -156,14 +167,14 @@ GIGABYTE = 1 << 30
         ({"/dev/shm": 64 << 20, "/tmp": GIGABYTE}, (), "/tmp"),  # Docker
         ({"/dev/shm": GIGABYTE, "/tmp": GIGABYTE}, ("/dev/shm",), "/tmp"),
         ({"/var/tmp": 2 * GIGABYTE}, (), "/var/tmp"),
-        ({"/dev/shm": 64 << 20, "/tmp": 900 << 20}, (), "room for the 1024 MiB of memory of a lab, at most 900 MiB"),
-        ({"/dev/shm": GIGABYTE}, ("/dev/shm",), "lets a program map its memory executable"),
+        ({"/dev/shm": 64 << 20, "/tmp": 900 << 20}, (), "space for the 1024 MiB of a lab's memory; at most 900 MiB"),
+        ({"/dev/shm": GIGABYTE}, ("/dev/shm",), "allows executable memory mappings"),
     ],
 )
 def test_memory_folder(
     monkeypatch: pytest.MonkeyPatch, free: dict[str, int], noexec: tuple[str, ...], expected: str
 ) -> None:
-    """Where there is room for all of a lab's memory, /dev/shm first."""
+    """It has space for all of a lab's memory; /dev/shm is preferred."""
 
     def statvfs(folder: Path) -> object:
         if str(folder) not in free:

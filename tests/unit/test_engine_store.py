@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where runs end up: whole recordings in one place, what failed runs left in another, nothing else anywhere."""
+"""The places of runs: complete recordings in one folder, files of failed runs in another, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.store import Store
-from mptcplab.engine.virtual import DiskFullError, RunInterruptedError
+from mptcplab.campaign.store import Store
+from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import LabError
-from mptcplab.plan.capture import PREFIX
+from mptcplab.recording.captures import PREFIX
 
 RUN = "00ab"
 
 
-def _record(store: Store, *, error: BaseException | None = None, said: str = "words") -> None:
+def _record(store: Store, *, error: BaseException | None = None, output: str = "words") -> None:
     with store.new_folder(RUN) as folder:
         (folder / "out").mkdir()
-        (folder / "out" / "bulk.client.out").write_text(said)
-        (folder / "out" / f"{PREFIX}client-line1.out").write_bytes(b"packets")
+        (folder / "out" / "bulk.client.out").write_text(output)
+        (folder / "out" / f"{PREFIX}client-link1.out").write_bytes(b"packets")
         (folder / "guest.json").write_text("{}")
         if error is not None:
             raise error
@@ -30,15 +30,15 @@ def _files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_what_a_failed_run_left_stays_until_it_succeeds(tmp_path: Path) -> None:
+def test_files_of_a_failed_run_stay_until_it_succeeds(tmp_path: Path) -> None:
     store, failed = Store(tmp_path), tmp_path / "failed" / RUN
-    for said in ("first", "second"):
+    for output in ("first", "second"):
         with pytest.raises(LabError) as error:
-            _record(store, error=LabError("it did not end", hint="look"), said=said)
-        assert error.value.hint == f"look\n  what it left: {failed}"
-        assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-line1.pcap"}
+            _record(store, error=LabError("it did not end", hint="look"), output=output)
+        assert error.value.hint == f"look\n  files of the failed run: {failed}"
+        assert _files(failed) == {"error.txt", "out/bulk.client.out", "captures/client-link1.pcap"}
         assert (failed / "error.txt").read_text() == "it did not end\n"
-        assert (failed / "out" / "bulk.client.out").read_text() == said, "that of the last attempt"
+        assert (failed / "out" / "bulk.client.out").read_text() == output, "that of the last attempt"
     assert not store.place(RUN).exists()
     _record(store)
     assert store.place(RUN).is_dir()
@@ -75,7 +75,7 @@ def test_nothing_is_left(tmp_path: Path, attempt: Callable[[Store], None]) -> No
     store = Store(tmp_path)
     with pytest.raises((LabError, KeyboardInterrupt)) as error:
         attempt(store)
-    assert "what it left" not in str(getattr(error.value, "hint", ""))
+    assert "files of the failed run" not in str(getattr(error.value, "hint", ""))
     assert not (tmp_path / "failed").exists()
     assert not list((tmp_path / "runs").iterdir())
     assert not list((tmp_path / ".work" / "tmp").iterdir())

@@ -1,64 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""When a lab is given up."""
+"""The watchdog terminates labs whose virtual time has stopped or runs past the end."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.virtual import VirtualEngine
-from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog
-from mptcplab.kernel import KernelBuild
-from mptcplab.plan.model import Plan, Program
+from mptcplab.engine.virtual.watchdog import ALLOWANCE_NS, Watchdog, watch
 
 SECOND = 10**9
 
 
-def test_moving_time_is_fine_however_slow() -> None:
+def test_slowly_advancing_time_is_fine() -> None:
     watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
-    assert all(watchdog.look(wall_seconds=wall, virtual_ns=wall) is None for wall in range(10_000))
+    assert all(watchdog.check(wall_seconds=wall, virtual_ns=wall) is None for wall in range(10_000))
 
 
-def test_standing_time_is_not() -> None:
+def test_stopped_time_is_not() -> None:
     watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
-    assert watchdog.look(wall_seconds=1, virtual_ns=SECOND) is None
-    assert watchdog.look(wall_seconds=6, virtual_ns=SECOND) is None
-    said = watchdog.look(wall_seconds=6.1, virtual_ns=SECOND)
-    assert said is not None
-    assert "stood still at 1.000000 s for 5 s" in said
+    assert watchdog.check(wall_seconds=1, virtual_ns=SECOND) is None
+    assert watchdog.check(wall_seconds=6, virtual_ns=SECOND) is None
+    reason = watchdog.check(wall_seconds=6.1, virtual_ns=SECOND)
+    assert reason is not None
+    assert "has stopped at 1.000000 s for 5 s" in reason
 
 
 def test_a_pause_that_ends_is_fine() -> None:
     watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
     for wall, virtual in ((0, 1), (4, 1), (5, 2), (9, 2), (10, 3)):
-        assert watchdog.look(wall_seconds=wall, virtual_ns=virtual) is None
+        assert watchdog.check(wall_seconds=wall, virtual_ns=virtual) is None
 
 
 def test_a_kernel_that_never_begins_is_noticed() -> None:
     watchdog = Watchdog(deadline_ns=SECOND, stall_seconds=5)
-    assert watchdog.look(wall_seconds=0.3, virtual_ns=0) is None
-    assert watchdog.look(wall_seconds=5.4, virtual_ns=0) is not None
+    assert watchdog.check(wall_seconds=0.3, virtual_ns=0) is None
+    assert watchdog.check(wall_seconds=5.4, virtual_ns=0) is not None
 
 
 def test_running_past_the_end_is_noticed() -> None:
     watchdog = Watchdog(deadline_ns=100 * SECOND)
-    assert watchdog.look(wall_seconds=1, virtual_ns=100 * SECOND + ALLOWANCE_NS) is None
-    said = watchdog.look(wall_seconds=1.5, virtual_ns=101 * SECOND + ALLOWANCE_NS)
-    assert said is not None
-    assert "long after the plan's end" in said
+    assert watchdog.check(wall_seconds=1, virtual_ns=100 * SECOND + ALLOWANCE_NS) is None
+    reason = watchdog.check(wall_seconds=1.5, virtual_ns=101 * SECOND + ALLOWANCE_NS)
+    assert reason is not None
+    assert "long after the plan's end" in reason
 
 
-class _Stopped:
-    """A machine at one virtual time, which ends at its fourth look."""
+class _StalledMachine:
+    """A machine with stopped virtual time, which is off at the fourth check."""
 
     def __init__(self, *, stopped: bool) -> None:
-        self._looks, self._stopped = 0, stopped
+        self._checks, self._stopped = 0, stopped
 
-    def wait(self, _seconds: float, *, stop: int | None) -> bool:  # noqa: ARG002
-        self._looks += 1
-        return self._looks > 3
+    def wait(self, _seconds: float, *, stop: int | None, also: tuple[int, ...]) -> bool:  # noqa: ARG002
+        self._checks += 1
+        return self._checks > 3
 
     def is_stopped(self) -> bool:
         return self._stopped
@@ -70,18 +66,15 @@ class _Stopped:
 @pytest.mark.parametrize(
     ("clock", "stopped"),
     [
-        ((0, 1, 2, 9, 10), False),  # we were stopped for 7 s, and the lab with us
-        ((0, 4, 8, 12, 16), True),  # somebody stopped the lab
+        ((0, 1, 2, 9, 10), False),  # this process and the lab were stopped for 7 s
+        ((0, 4, 8, 12, 16), True),  # the lab was stopped by SIGSTOP or a debugger
     ],
 )
 def test_only_time_in_which_a_lab_could_run_counts(
     monkeypatch: pytest.MonkeyPatch, clock: tuple[float, ...], stopped: bool
 ) -> None:
-    """Patience is 5 s here."""
+    """The limit is 5 s here."""
     ticks = iter(clock)
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
-    engine = VirtualEngine(KernelBuild("7.2", "r", "k", Path(), "c"), {}, stall_seconds=5)
-    program = Program("any", "client", "client", ("true",), 0, 100 * SECOND)
-    plan = Plan((), (), (program,), (), (), SECOND)
-    said = engine._watch(_Stopped(stopped=stopped), plan, None)  # type: ignore[arg-type]
-    assert said is None
+    watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
+    assert watch(_StalledMachine(stopped=stopped), watchdog, 0.25, None) is None  # type: ignore[arg-type]

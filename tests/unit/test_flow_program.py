@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[2] / "tools" / "flow"
 IPPROTO_MPTCP = 262
 DEADLINE_S = 30.0
@@ -238,11 +240,11 @@ def test_a_receiver_tells_its_longest_pause(lab: Lab) -> None:
     interval = ("--interval-ms", "50")
     run = lab.run("--seconds", "0.2", *interval, server=interval)
     assert not any("pause_ns" in event for event in of(run.client, "interval")), "a sender does not wait for data"
-    told = [event for event in of(run.server, "interval") if "pause_ns" in event]
-    assert told
+    described = [event for event in of(run.server, "interval") if "pause_ns" in event]
+    assert described
     first = of(run.server, "end")[0]["first_ns"]
     assert all(
-        first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in told
+        first <= event["pause_at_ns"] < event["pause_at_ns"] + event["pause_ns"] <= event["t_ns"] for event in described
     )
 
 
@@ -443,3 +445,28 @@ def test_sigterm_ends_an_idle_server(lab: Lab) -> None:
     server.send_signal(signal.SIGTERM)
     assert server.communicate(timeout=DEADLINE_S)[1] == ""
     assert server.returncode == 0
+
+
+def test_a_mode_is_one_file(tmp_path: Path) -> None:
+    """It is found in the help text and among the options, and both ends know it."""
+    source = shutil.copytree(SOURCE, tmp_path / "source", ignore=shutil.ignore_patterns("build"))
+    shutil.copy(SOURCE.parents[1] / "tests" / "plugins" / "mode_bounce.c", source)
+    subprocess.run(["make", "-s", "-C", source, f"OUT={tmp_path}/out/"], check=True)
+    lab = Lab(flow=tmp_path / "out" / "flow", directory=tmp_path)
+    assert "--bounces N" in subprocess.run([lab.flow, "--help"], capture_output=True, text=True).stdout
+    run = lab.run("--bounces", "7")
+    for events in (run.client, run.server):
+        assert [(end["returns"], end["error"]) for end in of(events, "end")] == [(7, None)]
+    done = lab.client("--bounces", "7", "--seconds", "1", port=1)
+    assert (done.returncode, done.stderr) == (2, "flow: --bounces: not with --seconds\n")
+    done = lab.client("--bounces", "7", "--ask", port=1)
+    assert (done.returncode, "of two modes" in done.stderr) == (2, True)
+
+
+def test_a_header_of_an_unknown_mode_is_refused(lab: Lab) -> None:
+    port = free_port()
+    server = lab.server("--connections", "1", port=port)
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.sendall(b"FLOW" + (1).to_bytes(4, "big") + (64).to_bytes(4, "big") + bytes(28))
+        assert server.communicate(timeout=DEADLINE_S)[1] == "flow: connection 0 failed: header\n"
+    assert server.returncode == 1

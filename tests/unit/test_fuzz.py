@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from mptcplab.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 #: Inputs of each target: about 20 s of CPU in all.
 EXAMPLES = {"units": 1500, "scenario": 150, "recording": 60, "capture": 150, "pcap": 6}
 JSON = st.recursive(
@@ -30,7 +32,7 @@ JSON = st.recursive(
         st.integers(-2, 3),
         st.floats(),
         st.text(max_size=5),
-        st.sampled_from(["flow", "tcp", "client", "10 ms", "99 Mbit/s", "line1"]),
+        st.sampled_from(["flow", "tcp", "client", "10 ms", "99 Mbit/s", "link1"]),
     ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
     max_leaves=4,
@@ -93,7 +95,7 @@ def restructured(draw: st.DrawFn) -> bytes:
 def short(examples: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """So many, without limits of time: the machine may be busy."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
-    return settings(max_examples=examples, deadline=None, suppress_health_check=checks)
+    return settings(max_examples=examples, suppress_health_check=checks)
 
 
 @pytest.mark.parametrize("name", list(TARGETS))

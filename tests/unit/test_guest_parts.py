@@ -18,7 +18,7 @@ from mptcplab.guest import algorithms, complaints, init, nodes, sockets, timelin
 
 
 def test_guest_needs_the_standard_library_only() -> None:
-    """It runs with ``python -IS``: no site-packages, and nothing of the host side."""
+    """It runs with ``python -IS``: without site-packages and modules of the host side."""
     for file in Path(mptcplab.guest.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -55,10 +55,10 @@ def test_batches_join_what_one_program_can_read() -> None:
     ]
 
 
-@pytest.mark.parametrize(("said", "line"), [(b"Oops\nCommand failed -:2\n", 1), (b"no number", 0), (b"x:99", 0)])
-def test_failed_command_of_a_batch(said: bytes, line: int) -> None:
+@pytest.mark.parametrize(("errors", "line"), [(b"Oops\nCommand failed -:2\n", 1), (b"no number", 0), (b"x:99", 0)])
+def test_failed_command_of_a_batch(errors: bytes, line: int) -> None:
     batch = [["ip", "a"], ["ip", "b"]]
-    assert nodes._failed(batch, said) == batch[line]
+    assert nodes._failed(batch, errors) == batch[line]
 
 
 def test_ends_of_programs() -> None:
@@ -120,12 +120,12 @@ def test_uncoupled_subflows_are_read_by_name(text: str, count: int | None) -> No
     assert algorithms.parse_uncoupled(text) == count
 
 
-def test_a_name_that_the_kernel_lacks_is_told_with_those_it_has(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    there.write_text("reno cubic\n")
-    algorithms._check_names(["cubic"], str(there), "congestion control")
+def test_a_name_that_the_kernel_lacks_is_reported_with_those_it_has(tmp_path: Path) -> None:
+    available = tmp_path / "available"
+    available.write_text("reno cubic\n")
+    algorithms._check_names(["cubic"], str(available), "congestion control")
     with pytest.raises(nodes.GuestError, match="no congestion control 'lia': it has cubic, reno"):
-        algorithms._check_names(["cubic", "lia"], str(there), "congestion control")
+        algorithms._check_names(["cubic", "lia"], str(available), "congestion control")
     algorithms._check_names(["lia"], str(tmp_path / "older-kernels-lack-it"), "MPTCP scheduler")
 
 
@@ -137,11 +137,11 @@ def test_the_kernels_log_is_kept_for_a_complaint_only(monkeypatch: pytest.Monkey
     assert complaints.log_with_complaints() == "[    1.000000] all is well\n[    2.500000] WARNING: here\n"
 
 
-def test_looks_come_early_and_then_at_the_interval() -> None:
-    looks = timeline._Looks(1_000_000_000)
-    found = [looks.due(now * 10_000_000) for now in range(301)]
+def test_samples_begin_early_and_continue_at_the_interval() -> None:
+    times = timeline._SamplingTimes(1_000_000_000)
+    found = [times.due(now * 10_000_000) for now in range(301)]
     assert [due // 10_000_000 for due in found if due is not None] == [1, 2, 4, 8, 16, 32, 64, 100, 200, 300]
-    assert timeline._Looks(None).due(10**18) is None
+    assert timeline._SamplingTimes(None).due(10**18) is None
 
 
 def test_error_without_a_number_is_not_blamed_on_the_results_folder(capfd: pytest.CaptureFixture[str]) -> None:

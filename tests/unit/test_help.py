@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every command's ``--help`` is a manual page: what it says, how it looks, and what it costs."""
+"""Every command's ``--help`` is a manual page: its sections, its examples and its layout."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ANSI = re.compile(r"\x1b\[([0-9;]*)m")
 
 
 def _walk(command: click.Command, ctx: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
-    """Every command with its name behind ``mptcplab``."""
+    """Yield every command with its name, without ``mptcplab``."""
     yield ctx.command_path.removeprefix("mptcplab").strip(), command, ctx
     if isinstance(command, click.Group):
         for name in command.list_commands(ctx):
-            below = command.get_command(ctx, name)
-            assert below is not None
-            yield from _walk(below, click.Context(below, info_name=name, parent=ctx))
+            subcommand = command.get_command(ctx, name)
+            assert subcommand is not None
+            yield from _walk(subcommand, click.Context(subcommand, info_name=name, parent=ctx))
 
 
 ALL = list(_walk(commands, click.Context(commands, info_name="mptcplab", **commands.context_settings)))
@@ -41,7 +41,7 @@ NAMES = [name for name, _, _ in ALL]
 def test_walk_finds_all() -> None:
     assert set(_COMMANDS) <= set(NAMES)
     assert "kernel build" in NAMES
-    assert set(EXAMPLES) <= set(NAMES), "examples of a command that is gone"
+    assert set(EXAMPLES) <= set(NAMES), "examples of a command that does not exist"
 
 
 @pytest.mark.parametrize(("name", "command", "ctx"), ALL, ids=[name or "mptcplab" for name in NAMES])
@@ -70,19 +70,19 @@ def test_help_has_all_parts(name: str, command: click.Command, ctx: click.Contex
 
 
 def _check_option(option: click.Option, text: str) -> None:
-    assert option.help, f"{option.name} says nothing"
+    assert option.help, f"{option.name} has no help"
     assert option.help[0].isupper()
     assert option.help.endswith("."), option.help
     default = option.default
     if option.is_flag or default is None or default == () or "UNSET" in repr(default).upper():
         return
     flat = " ".join(text.split())
-    assert f"[default: {default}" in flat or "Default:" in option.help, f"{option.name}: its default is not said"
+    assert f"[default: {default}" in flat or "Default:" in option.help, f"{option.name}: its default is not documented"
 
 
 @pytest.mark.parametrize(("name", "command", "ctx"), ALL, ids=[name or "mptcplab" for name in NAMES])
 def test_examples_are_commands_that_exist(name: str, command: click.Command, ctx: click.Context) -> None:
-    """Every command line in a help names commands and options that there are."""
+    """Every command line in a help names commands and options that exist."""
     known = {path: found for path, found, _ in ALL}
     text = command.get_help(ctx)
     examples = text.split("  Examples:\n")[1].split("\n\n")[0]
@@ -103,7 +103,7 @@ def test_version() -> None:
 
 
 def _on_terminal(*command: str, **variables: str) -> str:
-    """What a command writes to a terminal, escape sequences and all."""
+    """Return the output of a command on a terminal, including escape sequences."""
     master, slave = pty.openpty()
     environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR", "TERM")}
     environment |= {"TERM": "xterm-256color", **variables}
@@ -113,7 +113,7 @@ def _on_terminal(*command: str, **variables: str) -> str:
     while select.select([master], [], [], max(deadline - time.monotonic(), 0))[0]:
         try:
             text += os.read(master, 65536)
-        except OSError:  # the other side is closed
+        except OSError:  # the command has closed the terminal
             break
     os.close(master)
     assert process.wait(timeout=10) == 0, text
@@ -121,14 +121,14 @@ def _on_terminal(*command: str, **variables: str) -> str:
 
 
 def _colours(text: str) -> set[str]:
-    """Colours among the escape sequences; bold, dim and their ends are none."""
+    """Return the codes of colours among the escape sequences, without those of bold and dim text."""
     codes = {code for found in _ANSI.findall(text) for code in found.split(";")}
     return codes - {"", "0", "1", "2", "3", "4", "22", "23", "24"}
 
 
 @pytest.fixture
 def coloured(tmp_path: Path) -> tuple[str, ...]:
-    """A command that prints in colours."""
+    """Return a command that prints in colours."""
     program = tmp_path / "coloured.py"
     program.write_text("from mptcplab.cli.common import console\nconsole().print('text', style='bold red')\n")
     return (sys.executable, str(program))
@@ -143,10 +143,10 @@ def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
 
 
 def test_show_in_a_file_is_plain() -> None:
-    """A whole command with tables."""
-    example = Path(__file__).resolve().parents[2] / "examples" / "two-lines.toml"
+    """A command that prints tables uses colours only on a terminal."""
+    example = Path(__file__).resolve().parents[2] / "examples" / "two-paths.toml"
     done = subprocess.run([*CLI, "show", str(example)], capture_output=True, text=True, check=True, timeout=60)
     assert "\x1b" not in done.stdout
-    seen = _on_terminal(*CLI, "show", str(example), NO_COLOR="1")
-    assert _colours(seen) == set()
-    assert "Two equal lines" in seen
+    output = _on_terminal(*CLI, "show", str(example), NO_COLOR="1")
+    assert _colours(output) == set()
+    assert "Two equal paths" in output

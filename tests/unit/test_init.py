@@ -29,9 +29,9 @@ from mptcplab.scenario.load import load
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[str, ...]] = {
     "init-default": (),
-    "init-unequal": ("--line", "50 Mbit/s, 10 ms", "--line", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
-    "init-iperf3": ("--lines", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
-    "init-transfer": ("--line", "1 Gbit/s,1ms", "--lines", "1", "--workload", "transfer", "--compare", "mptcp"),
+    "init-unequal": ("--path", "50 Mbit/s, 10 ms", "--path", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
+    "init-iperf3": ("--paths", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
+    "init-transfer": ("--path", "1 Gbit/s,1ms", "--paths", "1", "--workload", "transfer", "--compare", "mptcp"),
 }
 
 
@@ -46,12 +46,12 @@ def init(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 @pytest.mark.parametrize("name", CASES)
 def test_golden_file(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(monkeypatch, "-", *CASES[name]) == 0
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     file = GOLDEN / f"{name}.toml"
     if os.environ.get("WRITE_GOLDEN"):
-        file.write_text(said.out)
-    assert said.out == file.read_text(), f"if this is wanted: WRITE_GOLDEN=1 pytest {__file__}"
-    assert said.err == ""
+        file.write_text(output.out)
+    assert output.out == file.read_text(), f"if this is wanted: WRITE_GOLDEN=1 pytest {__file__}"
+    assert output.err == ""
     for point in load(file).points:
         assert compile_plan(point.scenario, seed=1).programs
 
@@ -73,33 +73,33 @@ def test_says_what_next_and_keeps_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "s.toml"
-    assert init(monkeypatch, file, "--lines", "1") == 0
+    assert init(monkeypatch, file, "--paths", "1") == 0
     assert f"mptcplab run {file}" in capsys.readouterr().out
     first = file.read_text()
-    assert init(monkeypatch, file, "--lines", "2") == 2
-    said = capsys.readouterr().err
-    assert said == f"mptcplab: {file}: is there already\n  hint: name another file, or replace it with --force\n"
+    assert init(monkeypatch, file, "--paths", "2") == 2
+    output = capsys.readouterr().err
+    assert output == f"mptcplab: {file} already exists\n  hint: name another file, or replace it with --force\n"
     assert file.read_text() == first
-    assert init(monkeypatch, file, "--lines", "2", "--force") == 0
-    assert "lines = 2" in file.read_text()
+    assert init(monkeypatch, file, "--paths", "2", "--force") == 0
+    assert "paths = 2" in file.read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--line", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
-        (("--line", "100 Mbit/s, 10"), '"10": a time needs a unit'),
-        (("--line", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
-        (("--line", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
-        (("--line", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
-        (("--lines", "3", "--line", "1 Mbit/s", "--line", "2 Mbit/s"), "2 lines are described, but 3 are asked for"),
-        (("--lines", "17"), "17"),
+        (("--path", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
+        (("--path", "100 Mbit/s, 10"), '"10": a time needs a unit'),
+        (("--path", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
+        (("--path", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
+        (("--path", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
+        (("--paths", "3", "--path", "1 Mbit/s", "--path", "2 Mbit/s"), "2 paths are described, but 3 are requested"),
+        (("--paths", "17"), "17"),
         (("--workload", "transfer", "--duration", "5 s"), "a transfer has no duration"),
-        (("--size", "1 GB", "--duration", "5 s"), "a duration and a size cannot both end the workload"),
+        (("--size", "1 GB", "--duration", "5 s"), "a workload ends by a duration or a size, not both"),
         (("--workload", "iperf3", "--duration", "1.5 s"), '"1.5 s" is not a whole number of seconds'),
         (("--duration", "0 s"), '"0 s" would transfer nothing'),
-        (("--compare", "tcp,quic"), '"tcp,quic" is no comparison'),
+        (("--compare", "tcp,quic"), '"tcp,quic" is not a list of protocols'),
         (("--title", " "), '" " is not a line of text'),
         (("--title", "\udcff"), "is not UTF-8 text"),
     ],
@@ -108,10 +108,10 @@ def test_bad_answers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     assert init(monkeypatch, "-", *arguments) == 2
-    said = capsys.readouterr()
-    assert sentence in said.err
-    assert "hint: " in said.err
-    assert said.out == ""
+    output = capsys.readouterr()
+    assert sentence in output.err
+    assert "hint: " in output.err
+    assert output.out == ""
 
 
 @pytest.mark.parametrize("place", ["no/such/s.toml", "folder"])
@@ -120,7 +120,7 @@ def test_place_that_cannot_be_written(
 ) -> None:
     (tmp_path / "folder").mkdir()
     for force in ((), ("--force",)):
-        assert init(monkeypatch, tmp_path / place, "--lines", "1", *force) == 2
+        assert init(monkeypatch, tmp_path / place, "--paths", "1", *force) == 2
         assert "hint: " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
@@ -140,7 +140,7 @@ _LINES = st.one_of(
 )
 _FLAGS: dict[str, st.SearchStrategy[str]] = {
     "--title": st.text(max_size=20),
-    "--lines": st.integers(-1, 20).map(str),
+    "--paths": st.integers(-1, 20).map(str),
     "--workload": st.sampled_from(["flow", "iperf3", "transfer"]),
     "--duration": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["ms", "s", "min", "h"])),
     "--size": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["B", "MB", "GiB"])),
@@ -154,13 +154,13 @@ _VALIDATOR = Draft7Validator(scenario_schema())
 def _arguments(draw: st.DrawFn) -> list[str]:
     words: list[str] = []
     for _ in range(draw(st.integers(0, 3))):
-        words += [f"--line={draw(_LINES)}"]
+        words += [f"--path={draw(_LINES)}"]
     for flag in draw(st.lists(st.sampled_from(sorted(_FLAGS)), unique=True)):
         words.append(f"{flag}={draw(_FLAGS[flag])}")
     return words
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(arguments=_arguments())
 def test_accepted_flags_give_a_file_that_loads(tmp_path_factory: Any, arguments: list[str]) -> None:
     file = Path(tmp_path_factory.getbasetemp()) / "made.toml"
@@ -216,27 +216,27 @@ class Terminal:
 def test_questions_on_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path, "asked.toml")
     for question, answer in (
-        ("How many lines", "two"),
+        ("How many paths", "two"),
         ('"two" is not a whole number from 1 to 16', "2"),
-        ("Line 1", "100 MB/s"),
-        ("'MB/s' is not a unit of a rate (rates are in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
-        ("Line 2", "20 Mbit/s, 30 ms, 0.1 %"),
-        ("What transfers data", "torrent"),
+        ("Path 1", "100 MB/s"),
+        ("'MB/s' is not a unit of a rate (write rates in bits: 1 MB/s is 8 Mbit/s)", "50 Mbit/s, 10 ms"),
+        ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
+        ("Which kind of workload", "torrent"),
         ("is not a workload", "iperf3"),
         ("For how long", "1.5 s"),
         ("is not a whole number of seconds", "5 s"),
         ("Which protocols", ""),
         ("How many runs", ""),
-        ("What is it about", ""),
+        ("Which title", ""),
     ):
         terminal.until(question)
         terminal.until("]")
         terminal.answer(answer)
-    terminal.until("is written")
+    terminal.until("Wrote ")
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
     assert (len(experiment.points), experiment.repeats) == (2, 3)
-    assert experiment.title == "Two different lines, TCP against MPTCP"
+    assert experiment.title == "Two different paths, TCP against MPTCP"
 
 
 @pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["end of input", "Ctrl-C"])
@@ -246,9 +246,9 @@ def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
     # readline prints the prompt before it waits for keys, and Python misses a signal in between.
     time.sleep(0.5)
     terminal.answer("", end=end)
-    said = terminal.until("interrupted\n")
+    output = terminal.until("interrupted\n")
     assert terminal.status() == 130
-    assert said.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
+    assert output.endswith("\nmptcplab: interrupted\n"), "on a line of its own"
     assert "Traceback" not in terminal.text
     assert list(tmp_path.iterdir()) == []
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A build's course, with stand-ins for gcc and make: nothing is compiled here."""
+"""The steps of a build, with stand-ins for gcc and make: nothing is compiled here."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from click.testing import CliRunner
 from mptcplab.cli.kernel import kernel as command
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import build
-from mptcplab.kernel.build import build_environment, build_kernel, first_errors, kept_tree
+from mptcplab.kernel.build import BuildOptions, build_environment, build_kernel, first_errors, kept_tree
 from mptcplab.kernel.cache import list_kernels
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 
 PATCH = b"--- a/file\n+++ b/file\n@@ -1 +1 @@\n-old\n+new\n"
 FRAGMENT = "CONFIG_NET=y\nCONFIG_ODD=y\n"
 
-# Answers as the kernel's make does, as far as a build looks at it.
+# Prints what the kernel's make prints, as far as a build reads it.
 FAKE_MAKE = """\
 #!/bin/sh
 case "$*" in
@@ -66,7 +66,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-INPUTS = Inputs(
+INPUTS = KernelInputs(
     fragment=FRAGMENT,
     patches=(NamedFile("0001-x.patch", PATCH),),
     overlay=(NamedFile("net/mptcp/lia.c", b"int x;"),),
@@ -75,7 +75,7 @@ INPUTS = Inputs(
 
 def test_a_build_makes_a_whole_entry(tree: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    kernel = build_kernel(source=tree, jobs=1, cache=cache, inputs=INPUTS)
+    kernel = build_kernel(source=tree, options=BuildOptions(jobs=1), cache=cache, inputs=INPUTS)
     assert (kernel.version, kernel.release, kernel.hz) == ("7.2", "7.2.12-mptcplab", 250)
     names = {path.name for path in kernel.path.iterdir()}
     assert names == {"linux", "System.map", "config", "build.log", "entry.json"}
@@ -103,7 +103,7 @@ def test_the_tree_is_kept_when_asked(tree: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = build_kernel(source=tree, cache=cache, inputs=INPUTS)
     assert kept_tree(first, cache) is None
-    again = build_kernel(source=tree, cache=cache, inputs=INPUTS, keep_tree=True)
+    again = build_kernel(source=tree, options=BuildOptions(keep_tree=True), cache=cache, inputs=INPUTS)
     assert again == first
     assert ((kept_tree(first, cache) or tree) / "net" / "mptcp" / "lia.c").read_bytes() == b"int x;"
 
@@ -121,20 +121,20 @@ def test_a_failed_build_leaves_its_log_and_nothing_else(tree: Path, tmp_path: Pa
     assert "a.c:2: error: broken" in log.read_text()
     assert list_kernels(cache) == []
     assert list((cache / "tmp").iterdir()) == []
-    # The next try, with the cause mended, works.
+    # The next build succeeds once the cause is fixed.
     (tree / "fail").unlink()
     assert build_kernel(source=tree, cache=cache, inputs=INPUTS).executable.is_file()
 
 
-def test_a_patch_that_does_not_fit_is_named(tree: Path, tmp_path: Path) -> None:
+def test_a_patch_that_does_not_apply_is_named(tree: Path, tmp_path: Path) -> None:
     (tree / "file").write_text("other\n")
-    with pytest.raises(LabError, match=r"0001-x\.patch does not fit"):
+    with pytest.raises(LabError, match=r"0001-x\.patch does not apply"):
         build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
 
 
-def test_a_patch_that_is_in_already_is_not_taken_back(tree: Path, tmp_path: Path) -> None:
+def test_a_patch_that_the_source_has_is_not_reverted(tree: Path, tmp_path: Path) -> None:
     (tree / "file").write_text("new\n")
-    with pytest.raises(LabError, match=r"0001-x\.patch does not fit"):
+    with pytest.raises(LabError, match=r"0001-x\.patch does not apply"):
         build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
 
 
@@ -170,7 +170,7 @@ def test_first_errors_skips_commands_and_progress() -> None:
     assert first_errors(log) == ["x.c:3: error: no", "make: *** [x.o] Error 1"]
 
 
-def test_a_failing_command_is_logged_and_said_so_that_it_can_be_pasted() -> None:
+def test_a_failing_command_is_logged_and_can_be_pasted() -> None:
     log = io.StringIO()
     with pytest.raises(CommandError) as caught:
         run_logged(["sh", "-c", "echo out; echo err >&2; exit 3"], log=log)
@@ -179,7 +179,7 @@ def test_a_failing_command_is_logged_and_said_so_that_it_can_be_pasted() -> None
 
 
 def test_sigterm_ends_the_whole_group(tmp_path: Path) -> None:
-    """The command's own children end too: nobody holds the pipe any longer."""
+    """The command's children end too, so that no process holds the pipe."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     read_end = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -219,7 +219,7 @@ def test_commands(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_build_with_another_frequency(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its options go into the key, and it is named after them."""
+    """Its options are part of the key and of its name."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(build, "load_inputs", _with_variant)
     runner = CliRunner()
@@ -233,7 +233,7 @@ def test_a_build_with_another_frequency(tree: Path, tmp_path: Path, monkeypatch:
 
 
 def test_a_plain_build_with_a_patch(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The patch goes into the key and the tree; a plain name does not stand for such a kernel."""
+    """The patch is part of the key and the tree; the name `plain` does not select such a kernel."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(build, "load_inputs", _with_variant)
     monkeypatch.setattr("mptcplab.kernel.cache.load_inputs", _with_variant)
@@ -255,27 +255,27 @@ def test_a_plain_build_with_a_patch(tree: Path, tmp_path: Path, monkeypatch: pyt
     assert runner.invoke(command, ["path", "7.2-plain"], catch_exceptions=False).stdout == plain["executable"] + "\n"
 
 
-def test_a_given_patch_that_does_not_fit_is_named(tree: Path, tmp_path: Path) -> None:
+def test_a_given_patch_that_does_not_apply_is_named(tree: Path, tmp_path: Path) -> None:
     patch = tmp_path / "0001-mine.patch"
     patch.write_bytes(PATCH)
-    with pytest.raises(LabError, match=r"the patch given/01-0001-mine\.patch does not fit"):
-        build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS, patches=[patch])
+    with pytest.raises(LabError, match=r"the patch given/01-0001-mine\.patch does not apply"):
+        build_kernel(source=tree, options=BuildOptions(patches=[patch]), cache=tmp_path / "cache", inputs=INPUTS)
 
 
-def _with_variant(_version: str, *, variant: str) -> Inputs:
+def _with_variant(_version: str, *, variant: str) -> KernelInputs:
     return replace(INPUTS, fragment=f"{INPUTS.fragment}CONFIG_LOCALVERSION={variant}\n")
 
 
-def test_silent_tells_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    silent = Silent()
+def test_silent_progress_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    silent = SilentProgress()
     silent.stage("a")
     silent.count(1, 2)
     silent.warn("b")
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_else_is_installed_does_not_matter(tree: Path, tmp_path: Path) -> None:
-    """Kconfig would record Rust's and pahole's versions where they are installed."""
+def test_other_installed_tools_have_no_effect(tree: Path, tmp_path: Path) -> None:
+    """Kconfig would record the versions of Rust and pahole if they are installed."""
     kernel = build_kernel(source=tree, cache=tmp_path / "cache", inputs=INPUTS)
     log = (kernel.path / "build.log").read_text()
     made = [line for line in log.splitlines() if line.startswith("$ make")]

@@ -1,36 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""The kernel cache: what is found, what is refused, and that nothing half-made is left."""
+"""The kernel cache: which kernels are found and refused, and that no partial entry remains."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from pathlib import Path
 
 import pytest
 
+from mptcplab.cache import work_dir
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.cache import (
-    cache_root,
     find_by_key,
     find_kernel,
     install_entry,
     list_kernels,
-    locked,
     source_record,
-    work_dir,
 )
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 
-INPUTS = Inputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
+INPUTS = KernelInputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
 NOON = "2026-01-01T12:00:00+00:00"
 
 
 def fill(
     directory: Path, *, key: str, version: str = "7.2", built: str = NOON, source: str = "s1", **more: str | int
 ) -> Path:
-    """Write an entry as a build leaves it."""
+    """Write an entry in the form of a finished build."""
     directory.mkdir(parents=True)
     (directory / "linux").write_bytes(b"ELF")
     manifest = {
@@ -55,14 +51,6 @@ def add(
     """Write an entry into the cache."""
     place = cache / "kernels" / f"{version}-{key[:12]}"
     return fill(place, key=key, version=version, built=built, source=source, **more)
-
-
-def test_cache_root_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_root() == tmp_path / "mptcplab"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert cache_root() == tmp_path / "home" / ".cache" / "mptcplab"
 
 
 def test_find_gives_the_entry_of_the_version(tmp_path: Path) -> None:
@@ -91,7 +79,7 @@ def test_find_prefers_the_source_that_build_would_take(tmp_path: Path) -> None:
     assert find_kernel(cache=tmp_path, inputs=INPUTS).key == "a" * 64
 
 
-def test_find_without_any_says_what_to_run(tmp_path: Path) -> None:
+def test_find_without_a_kernel_hints_at_the_build(tmp_path: Path) -> None:
     with pytest.raises(MissingError) as caught:
         find_kernel(cache=tmp_path, inputs=INPUTS)
     assert caught.value.hint == "mptcplab kernel build"
@@ -117,7 +105,7 @@ def test_find_knows_variants_by_name(tmp_path: Path, name: str, command: str) ->
 
 
 def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
-    """The default frequency may be named, so that a sweep can list all three."""
+    """A name can include the default frequency, so that a sweep can list all three."""
     add(tmp_path, key="a" * 64)
     add(tmp_path, key="b" * 64, variant="hz100", hz=100)
     assert find_kernel("7.2-hz1000", tmp_path, inputs=INPUTS).key == "a" * 64
@@ -128,7 +116,7 @@ def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
 
 def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64)
-    changed = Inputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
+    changed = KernelInputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
     with pytest.raises(MissingError, match="other patches or options"):
         find_kernel(cache=tmp_path, inputs=changed)
 
@@ -190,49 +178,3 @@ def test_install_refuses_a_half_entry(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="complete"):
         install_entry(half, tmp_path)
     assert list_kernels(tmp_path) == []
-
-
-def test_work_dir_is_gone_after_a_failure(tmp_path: Path) -> None:
-    def fail() -> None:
-        with work_dir("job", tmp_path) as work:
-            fill(work / "entry", key="a" * 64)
-            raise RuntimeError("the build failed")
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert list((tmp_path / "tmp").iterdir()) == []
-    assert list_kernels(tmp_path) == []
-
-
-def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
-    for name in ("dead", "alive", "bare"):
-        (tmp_path / "tmp" / name).mkdir(parents=True)
-    (tmp_path / "tmp" / "dead" / "pid").write_text("1\n")
-    with (tmp_path / "tmp" / "alive" / "pid").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with work_dir("job", tmp_path) as work:
-            assert {path.name for path in (tmp_path / "tmp").iterdir()} == {"alive", work.name}
-            assert (work / "pid").read_text() == f"{os.getpid()}\n"
-
-
-def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
-    """Another process holds the lock; we are told, wait, and then get it."""
-    said: list[str] = []
-    ready, tell_ready = os.pipe()
-    child = os.fork()
-    if child == 0:
-        with locked("x", tmp_path):
-            os.write(tell_ready, b".")
-            # Ends, and with it the lock, when the parent says that it waits.
-            while not (tmp_path / "waiting").exists():
-                os.sched_yield()
-        os._exit(0)
-    os.read(ready, 1)
-
-    def waiting() -> None:
-        said.append("waiting")
-        (tmp_path / "waiting").touch()
-
-    with locked("x", tmp_path, waiting=waiting):
-        assert said == ["waiting"]
-    os.waitpid(child, 0)

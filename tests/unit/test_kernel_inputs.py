@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What identifies a kernel, and what became of the options asked for."""
+"""The identity of a kernel, and the check of its options."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mptcplab.kernel.data import (
     DEFAULT_HZ,
     FIXES,
     HZ_CHOICES,
-    Inputs,
+    KernelInputs,
     NamedFile,
     build_options,
+    canonical_variant,
     load_inputs,
-    usual_variant,
     variant_of,
     with_patches,
 )
 
-BASE = Inputs(
+BASE = KernelInputs(
     fragment="CONFIG_NET=y\n",
     patches=(NamedFile("0001-a.patch", b"a"), NamedFile("0002-b.patch", b"b")),
     overlay=(NamedFile("net/mptcp/lia.c", b"int x;"),),
@@ -46,7 +46,7 @@ KEY = BASE.key(source_sha256="s", compiler="gcc 12")
         replace(BASE, overlay=(NamedFile("net/mptcp/olia.c", b"int x;"),)),
     ],
 )
-def test_key_changes_with_each_of_our_inputs(changed: Inputs) -> None:
+def test_key_changes_with_each_of_our_inputs(changed: KernelInputs) -> None:
     assert changed.digest != BASE.digest
     assert changed.key(source_sha256="s", compiler="gcc 12") != KEY
 
@@ -78,7 +78,7 @@ def test_inputs_are_read_in_name_order(tmp_path: Path) -> None:
 
 
 def test_a_version_has_patches_of_its_own(tmp_path: Path) -> None:
-    """They come after the common ones, and change no other version's key."""
+    """They are applied after the common ones and change no other version's key."""
     for name in ("patches/0002-b.patch", "patches/6.12/0001-old.patch", "patches/7.2/0009-new.patch"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
@@ -98,8 +98,8 @@ def test_the_debug_variant_has_other_options_and_so_another_key(tmp_path: Path) 
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "lab.config").write_text('CONFIG_NET=y\nCONFIG_LOCALVERSION="-a"\n')
     (tmp_path / "config" / "debug.config").write_text("CONFIG_KASAN=y")
-    usual, debug = (load_inputs("7.2", variant=variant, directory=tmp_path) for variant in ("", "debug"))
-    assert usual.digest != debug.digest
+    default, debug = (load_inputs("7.2", variant=variant, directory=tmp_path) for variant in ("", "debug"))
+    assert default.digest != debug.digest
     assert parse_config(debug.fragment) == {
         "CONFIG_NET": "y",
         "CONFIG_KASAN": "y",
@@ -108,8 +108,8 @@ def test_the_debug_variant_has_other_options_and_so_another_key(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("hz", HZ_CHOICES)
-def test_a_variant_has_another_timer_frequency_and_says_so(hz: int) -> None:
-    """Exactly one frequency is asked for; the usual one has no name of its own."""
+def test_a_variant_has_another_timer_frequency_in_its_name(hz: int) -> None:
+    """Exactly one frequency is enabled; the default one adds nothing to the name."""
     variant = variant_of(hz=hz)
     options = parse_config(load_inputs("7.2", variant=variant).fragment)
     assert [option for option in options if option.startswith("CONFIG_HZ_") and options[option] == "y"] == [
@@ -122,14 +122,14 @@ def test_a_variant_has_another_timer_frequency_and_says_so(hz: int) -> None:
 def test_variants_combine() -> None:
     assert variant_of(hz=100, debug=True) == "hz100-debug"
     assert build_options("hz100-debug") == ["--hz", "100", "--debug"]
-    assert usual_variant("hz1000-debug") == variant_of(debug=True) == "debug"
+    assert canonical_variant("hz1000-debug") == variant_of(debug=True) == "debug"
     options = parse_config(load_inputs("7.2", variant="hz100-debug").fragment)
     wanted = {"CONFIG_HZ_100": "y", "CONFIG_HZ_1000": "n", "CONFIG_KASAN": "y"}
     assert {name: options[name] for name in wanted} == wanted
 
 
 def test_the_plain_variant_has_none_of_our_network_code(tmp_path: Path) -> None:
-    """What makes Linux the lab's machine stays, for this version too; the options are the usual ones."""
+    """The patches that make Linux the lab's machine stay, also for this version; the options are the default ones."""
     machine = ["patches/0001-um-a.patch", "patches/7.2/0009-um-b.patch"]
     network = ["patches/0002-mptcp-a.patch", "patches/0003-mptcp-um-b.patch", "net/mptcp/lia.c"]
     for name in [*machine, *network]:
@@ -154,7 +154,7 @@ def test_plain_touches_no_file_of_the_network_stack() -> None:
 def test_plain_combines_with_the_other_variants() -> None:
     assert variant_of(plain=True, hz=100, debug=True) == "plain-hz100-debug"
     assert build_options("plain-hz100-debug") == ["--plain", "--hz", "100", "--debug"]
-    assert usual_variant("plain-hz1000") == variant_of(plain=True) == "plain"
+    assert canonical_variant("plain-hz1000") == variant_of(plain=True) == "plain"
     options = parse_config(load_inputs("7.2", variant="plain-hz100").fragment)
     assert (options["CONFIG_HZ_100"], options["CONFIG_LOCALVERSION"]) == ("y", '"-mptcplab-plain-hz100"')
 
@@ -171,13 +171,13 @@ def test_a_fix_of_mainline_is_applied_last_and_named() -> None:
 
 def test_fixes_may_be_named_in_any_order() -> None:
     assert variant_of(plain=True, hz=250, fixes=("window", "join"), debug=True) == "plain-hz250-join-window-debug"
-    assert usual_variant("window-join") == "join-window"
+    assert canonical_variant("window-join") == "join-window"
     assert build_options("join-window") == ["--fix", "join", "--fix", "window"]
 
 
 @pytest.mark.parametrize("fix", FIXES)
 def test_every_fix_is_a_patch_of_net(fix: str) -> None:
-    """Not the selftest behind it; and not what the lab kernel has as a patch of its own."""
+    """It is neither the selftest that follows it nor a patch that the lab kernel already has."""
     content = load_inputs("7.2", variant=fix).patches[-1].content
     assert b"+++ b/net/" in content
     assert not re.search(rb"^\+\+\+ b/(?!net/)", content, re.MULTILINE)
@@ -198,12 +198,12 @@ def test_patches_of_a_user_come_after_ours_in_their_order(tmp_path: Path) -> Non
     assert caught.value.hint
 
 
-def test_another_frequency_than_asked_for_ends_the_build() -> None:
+def test_a_lost_timer_frequency_ends_the_build() -> None:
     with pytest.raises(LabError, match=r"CONFIG_HZ_250$"):
         check_essential(["CONFIG_HZ_250=y"])
 
 
-def test_what_an_editor_leaves_is_no_source(tmp_path: Path) -> None:
+def test_files_of_editors_are_no_sources(tmp_path: Path) -> None:
     for name in ("config/lab.config", "net/mptcp/lia.c", "net/mptcp/.lia.c.swp", "net/mptcp/lia.c~", "net/mptcp/lia.o"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -222,7 +222,7 @@ def test_parse_config_reads_values_strings_and_unset() -> None:
     assert parse_config(text) == {"CONFIG_A": "y", "CONFIG_B": "y", "CONFIG_C": '"-x=1"'}
 
 
-def test_lost_options_are_those_that_are_not_as_asked() -> None:
+def test_lost_options_are_those_that_differ_from_the_request() -> None:
     wanted = parse_config('CONFIG_A=y\nCONFIG_B=y\nCONFIG_C="x"\nCONFIG_D=n\n# CONFIG_E is not set')
     final = parse_config('CONFIG_A=y\n# CONFIG_B is not set\nCONFIG_C="y"\nCONFIG_E=y\n')
     assert lost_options(wanted, final) == ("CONFIG_B=y", 'CONFIG_C="x"', "CONFIG_E=n")

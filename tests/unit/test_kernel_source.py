@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sources: apt's answers, the identity of trees and tarballs."""
+"""Sources: apt's output, the identity of trees and tarballs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import debian
 from mptcplab.kernel.cache import source_record
 from mptcplab.kernel.debian import Apt, debian_source, parse_madison, parse_targets
-from mptcplab.kernel.progress import Silent
+from mptcplab.kernel.progress import SilentProgress
 from mptcplab.kernel.source import local_source, tree_sha256, tree_version, unpack
 
 MADISON = """\
@@ -38,7 +38,7 @@ Debian|Debian|Packages|http://mirror.example/debian/
 
 
 def make_tree(place: Path) -> Path:
-    """The least that counts as Linux."""
+    """Create the minimal tree that is accepted as Linux."""
     (place / "arch" / "um").mkdir(parents=True)
     (place / "arch" / "um" / "Makefile").write_text("all:\n")
     (place / "Makefile").write_text("# SPDX\nVERSION = 7\nPATCHLEVEL = 2\nSUBLEVEL = 12\nEXTRAVERSION =\n")
@@ -71,10 +71,10 @@ def test_no_mirror_is_a_clear_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(debian, "require_tools", lambda _tools: None)
     monkeypatch.setattr(debian, "capture", lambda _command: "")
     with pytest.raises(MissingError, match="no Debian mirror"):
-        debian_source("7.2", tmp_path, progress=Silent(), log=io.StringIO())
+        debian_source("7.2", tmp_path, progress=SilentProgress(), log=io.StringIO())
 
 
-def test_a_version_gone_gives_way_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_the_mirror_lacks_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[str] = []
     output = io.StringIO()
 
@@ -89,12 +89,12 @@ def test_a_version_gone_gives_way_to_the_next(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(debian, "_update", lambda _apt, _log: None)
     monkeypatch.setattr(debian, "_download", download)
     monkeypatch.setattr(debian, "extract_member", lambda _deb, _member, target: target.write_bytes(b"tar"))
-    source = debian_source("7.2", tmp_path, progress=Silent(), log=output)
+    source = debian_source("7.2", tmp_path, progress=SilentProgress(), log=output)
     assert tried == ["7.2.13-1", "7.2.12-1"]
     assert (source.package_version, source.path.read_bytes()) == ("7.2.12-1", b"tar")
     assert json.loads(source_record("7.2", tmp_path).read_text())["sha256"] == source.sha256
-    # The second time it is at hand.
-    assert debian_source("7.2", tmp_path, progress=Silent(), log=io.StringIO()) == source
+    # The second time it comes from the cache.
+    assert debian_source("7.2", tmp_path, progress=SilentProgress(), log=io.StringIO()) == source
     assert len(tried) == 2
 
 
@@ -135,7 +135,7 @@ def test_a_tree_is_copied_and_a_tarball_unpacked(tmp_path: Path) -> None:
         assert tree_version(copy) == "7.2"
 
 
-def test_what_is_no_source_is_refused(tmp_path: Path) -> None:
+def test_a_path_without_a_source_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         local_source(tmp_path / "none")
     with pytest.raises(InputError, match="not a Linux source tree"):

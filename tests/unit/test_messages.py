@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every sentence that a user can be told, found in the source: one sentence, in one style, with what to do.
+"""Every message for users, found in the source, is one sentence in one style, with a hint.
 
-The rules: no capital at the start unless the word has one of its own; no full stop at the end and none in the middle;
-no line break; a hint beside it, in the same style; what the user wrote stands in quotes.
+The rules: no capital at the start unless the word always has one; no full stop at the end and none in the middle;
+no line break; a hint in the same style; user input is in quotes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,22 @@ from mptcplab.cli.usage import explain_usage
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 #: Errors that a user sees: message first, `hint=` beside it. `error` is Document.error: path, message, hint.
-_ERRORS = {"LabError", "InputError", "MissingError", "CommandError", "UnitError", "error", "_error", "_complain"}
+_ERRORS = {
+    "LabError",
+    "InputError",
+    "MissingError",
+    "CommandError",
+    "UnitError",
+    "ScenarioError",
+    "error",
+    "_error",
+    "_complain",
+}
 #: Message first, hint second.
-_FAULTS = {"fault"}
+_MODEL_ERRORS = {"invalid", "conflict", "idle"}
 #: The guest's own, whose hint the host adds.
 _WITHOUT_HINT = {"GuestError"}
-#: Words that have a capital wherever they stand.
+#: Words that always begin with a capital.
 _NAMES = (
     "MPTCP",
     "TCP",
@@ -46,8 +56,8 @@ _HOLE = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
-class Said:
-    """A call that tells something; holes stand for what is filled in. None: the text is made elsewhere."""
+class Output:
+    """A call with a message; holes represent inserted values. None if the text is made elsewhere."""
 
     place: str
     message: str | None
@@ -65,7 +75,7 @@ def _text(node: ast.expr | None) -> str | None:
 
 
 def _hole(part: ast.expr) -> str:
-    """Something filled in; with its own quotes when it is written by ``!r`` or ``show``. A path stands for itself."""
+    """Return a placeholder for an inserted value; in quotes for ``!r`` or ``show``; "path" for a path."""
     value = ast.unparse(part.value) if isinstance(part, ast.FormattedValue) else ""
     quoted = isinstance(part, ast.FormattedValue) and part.conversion in (ord("r"), ord("a"))
     if quoted or value.startswith("show"):
@@ -81,7 +91,7 @@ def _name(call: ast.Call) -> str:
 
 
 def _branches(node: ast.expr | None) -> list[ast.expr | None]:
-    """Both texts of a conditional expression, and of an ``or``."""
+    """Return both texts of a conditional expression or an ``or``."""
     if isinstance(node, ast.IfExp):
         return [*_branches(node.body), *_branches(node.orelse)]
     if isinstance(node, ast.BoolOp):
@@ -90,7 +100,7 @@ def _branches(node: ast.expr | None) -> list[ast.expr | None]:
 
 
 def _local(node: ast.expr | None, scope: dict[str, list[ast.expr]]) -> list[ast.expr | None]:
-    """What a local variable may hold, as far as it is written down."""
+    """Return the values that the source assigns to a local variable."""
     found: list[ast.expr | None] = []
     for branch in _branches(node):
         known = scope.get(branch.id, []) if isinstance(branch, ast.Name) else []
@@ -112,22 +122,22 @@ def _scopes(tree: ast.Module) -> Iterator[tuple[ast.AST, dict[str, list[ast.expr
             yield function, values
 
 
-def _calls(file: Path) -> Iterator[Said]:
+def _calls(file: Path) -> Iterator[Output]:
     seen: set[tuple[int, int]] = set()
     for function, scope in sorted(
         _scopes(ast.parse(file.read_text())), key=lambda pair: isinstance(pair[0], ast.Module)
     ):
         for call in ast.walk(function):
             if isinstance(call, ast.Call) and (call.lineno, call.col_offset) not in seen:
-                found = list(_said(file, call, scope))
+                found = list(_outputs(file, call, scope))
                 seen |= {(call.lineno, call.col_offset)} if found else set()
                 yield from found
 
 
-def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Said]:
+def _outputs(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Output]:
     name = _name(call)
     hints = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
-    if name in _FAULTS and len(call.args) >= 2:
+    if name in _MODEL_ERRORS and len(call.args) >= 2:
         message, hints = call.args[0], [call.args[1]]
     elif name in _ERRORS and (hints or name not in ("error", "_error", "_complain")) and call.args:
         message = call.args[1 if name == "error" else -1]
@@ -140,12 +150,12 @@ def _said(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Itera
     for number, text in enumerate(texts):
         hint = hints[0] if hints and number == 0 else None
         for branch in _local(hint, scope) if hint is not None else [None]:
-            yield Said(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
+            yield Output(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
 
 
-ALL = [said for file in sorted(SOURCE.rglob("*.py")) for said in _calls(file)]
-MESSAGES = [(said.place, said.message) for said in ALL if said.message]
-HINTS = [(said.place, said.hint) for said in ALL if said.hint]
+ALL = [output for file in sorted(SOURCE.rglob("*.py")) for output in _calls(file)]
+MESSAGES = [(output.place, output.message) for output in ALL if output.message]
+HINTS = [(output.place, output.hint) for output in ALL if output.hint]
 
 
 def test_there_are_many() -> None:
@@ -159,7 +169,7 @@ def _starts_low(text: str) -> bool:
 
 
 def test_messages_begin_low() -> None:
-    assert [said for said in MESSAGES if not _starts_low(said[1])] == []
+    assert [output for output in MESSAGES if not _starts_low(output[1])] == []
 
 
 def test_messages_are_one_sentence_without_a_full_stop() -> None:
@@ -169,28 +179,28 @@ def test_messages_are_one_sentence_without_a_full_stop() -> None:
 
 
 def test_hints_are_there() -> None:
-    """Only the end of everything, asked for by the user, needs no advice."""
-    lacking = [said for said in ALL if said.needs_hint and said.message not in ("interrupted", None)]
+    """Only an interruption by the user needs no hint."""
+    lacking = [output for output in ALL if output.needs_hint and output.message not in ("interrupted", None)]
     assert lacking == []
 
 
 def test_hints_are_in_the_same_style() -> None:
-    assert [said for said in HINTS if not _starts_low(said[1])] == []
-    assert [said for said in HINTS if said[1].rstrip().endswith((".", "!"))] == []
+    assert [output for output in HINTS if not _starts_low(output[1])] == []
+    assert [output for output in HINTS if output[1].rstrip().endswith((".", "!"))] == []
 
 
-def test_what_the_user_wrote_is_quoted() -> None:
-    """As far as a sentence shows it: something that does not exist, or is not what it should be."""
+def test_user_input_is_quoted() -> None:
+    """Check messages about things that do not exist or are not as they should be."""
     bare = re.compile(rf"there is no [a-z ]*{_HOLE}(?! ')|^{_HOLE} (is not|does not|has no|cannot|is no)\b|'{_HOLE}$")
     assert [(place, text.replace(_HOLE, "...")) for place, text in MESSAGES if bare.search(text)] == []
 
 
 def test_apostrophes_and_words() -> None:
-    """Contractions, thanks and shouting have no place in a message."""
+    """Messages have no contractions and no apologies."""
     wrong = re.compile(
         r"\b(can't|don't|isn't|won't|doesn't|please|sorry|oops|invalid|illegal|failed to|unable to)\b", re.I
     )
-    assert [said for said in (*MESSAGES, *HINTS) if wrong.search(said[1])] == []
+    assert [output for output in (*MESSAGES, *HINTS) if wrong.search(output[1])] == []
 
 
 @pytest.mark.parametrize(
@@ -214,6 +224,6 @@ def test_apostrophes_and_words() -> None:
         ),
     ],
 )
-def test_what_click_says(error: click.ClickException, message: str, hint: str) -> None:
-    told = explain_usage(error)
-    assert (told.message, told.hint) == (message, hint)
+def test_messages_of_click(error: click.ClickException, message: str, hint: str) -> None:
+    described = explain_usage(error)
+    assert (described.message, described.hint) == (message, hint)

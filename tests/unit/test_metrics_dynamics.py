@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from docs.figures.dynamics import Rates, path_rates, path_waiting
+from tests.unit.made_manifest import manifest
 
-from mptcplab.metrics.dynamics import Rates, path_rates, path_waiting
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 
@@ -36,20 +37,17 @@ def _recording(folder: Path, direction: str = "upload") -> Recording:
                 })  # fmt: skip
     samples.write(rows, folder / "subflows.parquet")
     links = {f"10.0.{line}.1": f"access{line}" for line in (1, 2)} | {
-        f"10.0.{line + 2}.2": f"line{line}" for line in (1, 2)
+        f"10.0.{line + 2}.2": f"link{line}" for line in (1, 2)
     }
-    workload = {"kind": "flow", "from": "client", "to": "server", "direction": direction}
-    manifest = {
-        "addresses": {address: {"link": link} for address, link in links.items()},
-        "facts": {"scenario": {"workloads": {"bulk": workload}}},
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    addresses = {address: {"link": link} for address, link in links.items()}
+    made = manifest({"bulk": {"kind": "flow", "reverse": not upload}}, addresses=addresses)
+    (folder / "manifest.json").write_text(json.dumps(made))
     return Recording(folder)
 
 
 @pytest.mark.parametrize(("direction", "paths"), [
-    ("upload", ("access1>line1", "access2>line2")),
-    ("download", ("line1>access1", "line2>access2")),
+    ("upload", ("access1>link1", "access2>link2")),
+    ("download", ("link1>access1", "link2>access2")),
 ])  # fmt: skip
 def test_rates_are_those_of_the_receiver(tmp_path: Path, direction: str, paths: tuple[str, str]) -> None:
     rates = path_rates(_recording(tmp_path, direction), "bulk")
@@ -60,16 +58,16 @@ def test_rates_are_those_of_the_receiver(tmp_path: Path, direction: str, paths: 
 
 def test_steps_need_not_be_those_of_samples(tmp_path: Path) -> None:
     rates = path_rates(_recording(tmp_path), "bulk", step_s=0.8)
-    assert rates.by_path["access1>line1"] == pytest.approx([8 * _SPEED] * 5)
+    assert rates.by_path["access1>link1"] == pytest.approx([8 * _SPEED] * 5)
 
 
 def test_waiting_is_by_little(tmp_path: Path) -> None:
     """10 ms more than the least RTT, 100 and 200 segments in a second: one and two of them wait."""
     recording = _recording(tmp_path)
     waiting = path_waiting(recording, "bulk", 2, 4)
-    assert [waiting[path].delay_s for path in ("access1>line1", "access2>line2")] == pytest.approx([0.01, 0.01])
-    assert [waiting[path].packets for path in ("access1>line1", "access2>line2")] == pytest.approx([1, 2])
-    assert path_waiting(recording, "bulk", 0, 1)["access1>line1"].packets == 0
+    assert [waiting[path].delay_s for path in ("access1>link1", "access2>link2")] == pytest.approx([0.01, 0.01])
+    assert [waiting[path].packets for path in ("access1>link1", "access2>link2")] == pytest.approx([1, 2])
+    assert path_waiting(recording, "bulk", 0, 1)["access1>link1"].packets == 0
 
 
 def test_until() -> None:

@@ -10,37 +10,38 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.emodel import mean_opinion_score, r_factor
-from mptcplab.metrics.paced import Message, call_figures, delay_figures, messages, stream_figures
-from mptcplab.metrics.reading import read
 from mptcplab.recording.record import Recording
+from mptcplab.workload.emodel import mean_opinion_score, r_factor
+from mptcplab.workload.messages import Message, call_metrics, delay_metrics, messages, stream_metrics
+from mptcplab.workload.registry import read
 
 TEN = [Message(number, delay) for number, delay in enumerate([20, 22, 20, 30, 80, 20, 20, 20, 40, 20])]
 
 
 def test_delay_jitter_and_loss() -> None:
-    figures = delay_figures(TEN, sent=16)
+    figures = delay_metrics(TEN, sent=16)
     assert figures["lost_percent"] == pytest.approx(37.5)
     assert figures["delay_mean_ms"] == pytest.approx(29.2)
     assert (figures["delay_p50_ms"], figures["delay_p95_ms"], figures["delay_max_ms"]) == (20, 80, 80)
     assert figures["jitter_ms"] == pytest.approx((2 + 2 + 10 + 50 + 60 + 0 + 0 + 20 + 20) / 9)
-    assert delay_figures([], sent=3) == {"lost_percent": 100}
-    assert delay_figures([], sent=0) == {}
+    assert delay_metrics([], sent=3) == {"lost_percent": 100}
+    assert delay_metrics([], sent=0) == {}
 
 
 def test_late_is_later_than_the_deadline() -> None:
-    assert stream_figures(TEN, 10, 30)["late_percent"] == pytest.approx(20), "80 and 40 ms, but not 30"
+    assert stream_metrics(TEN, 10, 30)["late_percent"] == pytest.approx(20), "80 and 40 ms, but not 30"
 
 
 def test_a_call_is_played_from_its_first_packet_on() -> None:
     """20 ms and a buffer of 15 ms: what takes more than 35 ms is late. From mouth to ear 35 + 20 ms."""
-    figures = call_figures(TEN, 10, playout_ms=15, interval_ms=20)
+    figures = call_metrics(TEN, 10, playout_ms=15, interval_ms=20)
     assert figures["late_percent"] == pytest.approx(20)
     assert figures["r_factor"] == pytest.approx(r_factor(55, 20))
     assert figures["mos"] == pytest.approx(mean_opinion_score(r_factor(55, 20)))
-    assert "mos" not in call_figures([], 10, 15, 20), "nobody has heard anything"
+    assert "mos" not in call_metrics([], 10, 15, 20), "nobody has heard anything"
 
 
 def test_copies_count_once() -> None:
@@ -80,14 +81,13 @@ def _recording(folder: Path, described: dict[str, Any], client: list[dict[str, A
     (folder / "out").mkdir()
     for side, events in (("client", client), ("server", server)):
         (folder / "out" / f"it.{side}.out").write_text("".join(json.dumps(event) + "\n" for event in events))
-    load = {"from": "client", "to": "server", **described}
-    (folder / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": {"it": load}}}}))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"it": described})))
     return Recording(folder)
 
 
 def test_reading_a_stream(tmp_path: Path) -> None:
     """Ten messages of 100 B in 1 s, of which eight arrived, the last one late."""
-    described = {"kind": "stream", "duration": "1 s", "deadline": "50 ms", "direction": "upload"}
+    described = {"kind": "stream", "duration": "1 s", "deadline": "50 ms", "reverse": False}
     client = [{"event": "end", "first_ns": 1000, "messages": 10}]
     packets = {"event": "packets", "seq": [*range(8)], "delay_ns": [20_000_000] * 7 + [60_000_000]}
     server = [packets, {"event": "end", "bytes": 800, "messages": 8, "last_ns": 900_001_000}]
@@ -96,16 +96,16 @@ def test_reading_a_stream(tmp_path: Path) -> None:
     )
     assert reading.duration_s == 1, "the last message's turn belongs to it"
     assert reading.goodput_bps == 6400
-    assert reading.figures["late_percent"] == pytest.approx(10)
-    assert reading.figures["lost_percent"] == pytest.approx(20)
+    assert reading.metrics["late_percent"] == pytest.approx(10)
+    assert reading.metrics["lost_percent"] == pytest.approx(20)
 
 
 def test_reading_cross_traffic_of_which_nothing_arrived(tmp_path: Path) -> None:
-    described = {"kind": "udp", "duration": "1 s", "direction": "upload", "from": "client", "to": "server"}
+    described = {"kind": "udp", "duration": "1 s", "reverse": False, "from": "client", "to": "server"}
     client = [{"event": "end", "first_ns": 1000, "messages": 10}]
     server = [{"event": "end", "bytes": 0, "messages": 0, "last_ns": None, "delay_sum_ns": 0}]
     reading = read(_recording(tmp_path, described, client, server), "it", described)
-    assert (reading.goodput_bps, dict(reading.figures)) == (0, {"lost_percent": 100})
+    assert (reading.goodput_bps, dict(reading.metrics)) == (0, {"lost_percent": 100})
 
 
 def test_reading_flows(tmp_path: Path) -> None:
@@ -117,13 +117,13 @@ def test_reading_flows(tmp_path: Path) -> None:
     reading = read(_recording(tmp_path, described, answers, []), "it", described)
     assert reading.duration_s == pytest.approx(2.5)
     assert reading.goodput_bps == pytest.approx(8 * 3000 / 2.5)
-    assert reading.figures["flows"] == 3
-    assert (reading.figures["completion_p50_s"], reading.figures["completion_p99_s"]) == (0.1, 0.5)
+    assert reading.metrics["flows"] == 3
+    assert (reading.metrics["completion_p50_s"], reading.metrics["completion_p99_s"]) == (0.1, 0.5)
 
 
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "requests", "from": "client", "to": "server"}
-    with pytest.raises(LabError, match="no request was answered"):
+    with pytest.raises(LabError, match="no request got a response"):
         read(_recording(tmp_path, described, [], []), "it", described)
 
 
@@ -135,5 +135,5 @@ def test_a_damaged_download_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out" / "it.client.err").write_text(line + "curl: (56) Recv failure\n")
     with pytest.raises(LabError) as error:
         read(recording, "it", described)
-    assert error.value.message == "it: what arrived is not what was served"
+    assert error.value.message == "it: a downloaded file differs from the served one"
     assert "Recv failure" in str(error.value.hint)

@@ -10,16 +10,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
-from mptcplab.metrics.aggregation import aggregation_benefit, path_capacities
+from mptcplab.campaign.contract import contract
+from mptcplab.metrics.catalog.aggregation import aggregation_benefit, path_capacities
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
-from mptcplab.metrics.figures import FIGURES, columns, percentiles
-from mptcplab.metrics.reassembly import Reassembly, reassemblies, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.registry import METRICS, columns
+from mptcplab.plan.compile import ports
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
+from mptcplab.scenario.network import Network
+from mptcplab.workload.outputs import percentiles
 
 
 def test_aggregation_benefit_is_that_of_the_paper() -> None:
@@ -45,9 +50,9 @@ def test_aggregation_benefit_grows_with_goodput(paths: list[float], one: float, 
 LINES = """
 title = "two lines"
 {family}
-topology = {{ preset = "disjoint-lines" }}
-links.line1 = {{ rate = "10 Mbit/s", overhead = "24 B" }}
-links.line2 = {{ rate = "20 Mbit/s" }}
+topology = {{ preset = "disjoint-paths" }}
+links.link1 = {{ rate = "10 Mbit/s", overhead = "24 B" }}
+links.link2 = {{ rate = "20 Mbit/s" }}
 {links}
 workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "1 s" }}
 """
@@ -57,30 +62,31 @@ topology = { preset = "shared-bottleneck" }
 links.bottleneck = { rate = "10 Mbit/s" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "1 s" }
 """
-PATHS = ("access1>line1", "access2>line2")
+PATHS = ("access1>link1", "access2>link2")
 
 
-def _capacities(folder: Path, text: str, *paths: str, sender: str = "client") -> list[float] | None:
+def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
     file = folder / "made.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    return path_capacities(json.loads(scenario.model_dump_json(by_alias=True, exclude={"title"})), sender, paths)
+    return path_capacities(contract(Network(scenario), ports(scenario)), "bulk", paths)
 
 
 def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -> None:
     """Of a full frame of 1514 bytes, 1448 are payload; of IPv6's, 1428."""
     text = LINES.format(family="", links="")
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
-    back = ("line1>access1", "line2>access2")
-    assert _capacities(tmp_path, text, *back, sender="server") == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
+    back = ("link1>access1", "link2>access2")
+    download = text.replace('duration = "1 s"', 'duration = "1 s", reverse = true')
+    assert _capacities(tmp_path, download, *back) == pytest.approx([1e7 * 1448 / 1538, 2e7 * 1448 / 1514])
     text = LINES.format(family='family = "ipv6"', links='links.access2 = { rate = "5 Mbit/s" }')
     assert _capacities(tmp_path, text, *PATHS) == pytest.approx([1e7 * 1428 / 1538, 5e6 * 1428 / 1514])
 
 
 def test_capacities_that_cannot_be_told(tmp_path: Path) -> None:
-    unlimited = LINES.format(family="", links="").replace('links.line2 = { rate = "20 Mbit/s" }', "")
+    unlimited = LINES.format(family="", links="").replace('links.link2 = { rate = "20 Mbit/s" }', "")
     assert _capacities(tmp_path, unlimited, *PATHS) is None
-    assert path_capacities({"hosts": "of another version"}, "client", PATHS) is None
+    assert _capacities(tmp_path, LINES.format(family="", links=""), "elsewhere>link1") is None
 
 
 def test_a_shared_bottleneck_is_one_capacity(tmp_path: Path) -> None:
@@ -93,17 +99,17 @@ def test_what_waits_is_told_from_what_came_twice() -> None:
     on_subflows = np.array([0.0, 1000.0, 2000.0, 3100.0, 4100.0])
     in_order = np.array([0.0, 700.0, 1700.0, 3000.0, 4000.0])
     one = Reassembly(np.arange(5.0), on_subflows, in_order)
-    assert one.twice == 100
+    assert one.duplicate == 100
     # 300 B of difference at 1 s and 2 s, of which at most 100 B can have come twice by then.
     assert one.waiting.tolist() == [0, 200, 200, 0, 0]
-    figures = reassembly_figures([one], reinjected=160)
+    figures = reassembly_metrics([one], reinjected=160)
     assert figures["duplicate_percent"] == pytest.approx(100 * 100 / 4000)
     assert figures["reinjected_percent"] == pytest.approx(100 * 160 / 4000)
     assert figures["out_of_order_mean_bytes"] == pytest.approx(400 / 4)
     assert figures["out_of_order_max_bytes"] == 200
     # Little's law: 100 B wait on average, 1000 B/s arrive.
     assert figures["head_of_line_delay_ms"] == pytest.approx(100)
-    assert reassembly_figures([], reinjected=None) == {}
+    assert reassembly_metrics([], reinjected=None) == {}
 
 
 def test_reassembly_of_a_recording(tmp_path: Path) -> None:
@@ -122,8 +128,7 @@ def test_reassembly_of_a_recording(tmp_path: Path) -> None:
     subflows[-1]["bytes_received"] = 1600 + 400 * 2
     samples.write(connections, tmp_path / "connections.parquet")
     samples.write(subflows, tmp_path / "subflows.parquet")
-    workload = {"kind": "flow", "from": "client", "to": "server", "direction": "upload"}
-    (tmp_path / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": {"bulk": workload}}}}))
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": "flow"}})))
     recording = Recording(tmp_path)
     (ends,) = ends_of(recording)
     (one,) = reassemblies(recording, ends)
@@ -159,8 +164,8 @@ def test_a_percentile_is_a_value_with_enough_below(values: list[float], wanted: 
 
 
 def test_columns_keep_their_order_and_hide_what_is_not_for_tables() -> None:
-    there = [{"mos": 1.0, "aggregation_benefit": 1.0}, {"delay_mean_ms": 1.0}]
+    there = [{"mos": 1.0, "aggregation_benefit_of_capacity": 1.0}, {"delay_mean_ms": 1.0}]
     assert columns(there) == ["delay_mean_ms", "mos"]
-    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit"]
-    titles = [figure.title for figure in FIGURES.values()]
+    assert columns(there, hidden=True) == ["delay_mean_ms", "mos", "aggregation_benefit_of_capacity"]
+    titles = [metric.heading for metric in METRICS.values()]
     assert len(set(titles)) == len(titles), "columns are told by their titles"

@@ -14,11 +14,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import manifest
 
+from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
-from mptcplab.metrics.derived import workload_recoveries
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.recovery import Instant, recoveries, recovery_figures
+from mptcplab.metrics.instants import Instant
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 
@@ -58,18 +59,18 @@ def test_a_gap_is_the_longest_pause_around_the_instant() -> None:
     assert gap_s(CUT, 10, CUT.end_s) == pytest.approx(4.1), "from the last growth at 10.0 s to the first at 14.1 s"
     assert gap_s(CUT, 12, 13) == pytest.approx(4.1), "the same pause, however much of it the stretch has"
     assert gap_s(CUT, 2, 9) == pytest.approx(0.1), "samples that follow each other"
-    told = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
-    assert gap_s(told, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
-    assert gap_s(told, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
+    described = Delivery(CUT.times, CUT.total, np.array([[1.0, 1.2], [10.01, 14.03]]))
+    assert gap_s(described, 10, CUT.end_s) == pytest.approx(4.02), "the receiver's own pauses come first"
+    assert gap_s(described, 15, 20) is None, "no pause around this time is known: that is not one of 0 s"
 
 
 def test_restorations_count_against_the_rate_before_their_failure() -> None:
-    found = recoveries(CUT, [Instant(14, False, "line1"), Instant(10, True, "line1"), Instant(13, False, "line9")])
+    found = recoveries(CUT, [Instant(14, False, "link1"), Instant(10, True, "link1"), Instant(13, False, "link9")])
     assert [one.at.time_s for one in found] == [10, 14], "what was restored without a failure has nothing to return to"
     assert [one.level_bps for one in found] == pytest.approx([7200, 7200])
     assert found[0].recovery_s is None, "not back before the restoration"
     assert found[1].recovery_s == pytest.approx(2.9, abs=1e-6)
-    figures = recovery_figures(found)
+    figures = recovery_metrics(found)
     assert figures["gap_s"] == pytest.approx(4.1)
     assert "recovery_after_failure_s" not in figures
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
@@ -77,7 +78,7 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
     assert recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
-    assert recovery_figures([]) == {}
+    assert recovery_metrics([]) == {}
 
 
 @given(
@@ -118,10 +119,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
     (folder / "out").mkdir()
     sender = [{"event": "end", "conn": conn, "last_ns": 10 * _NS} for conn in (0, 1)]
     (folder / "out" / "bulk.client.out").write_text("".join(json.dumps(event) + "\n" for event in sender))
-    workloads = {"bulk": {"kind": workload, "from": "client", "to": "server", "direction": "upload"}}
-    scenario = {"workloads": workloads, "links": {"line1": {}}}
-    manifest = {"facts": {"scenario": scenario}, "ports": {"bulk": 5001}, "zero_ns": 0}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": workload}}, zero_ns=0)))
     if events:
         pl.DataFrame(events).write_parquet(folder / "events.parquet")
     return Recording(folder)
@@ -143,7 +141,7 @@ def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
 def test_recoveries_of_a_recording(tmp_path: Path, kinds: tuple[str, str]) -> None:
     """Both directions of a link are one failure, and a change of another link is none."""
     instants = [4 * _NS, 6 * _NS, 6 * _NS, 4 * _NS]
-    links = ["line1", "line1", "line2", "line1"]
+    links = ["link1", "link1", "link2", "link1"]
     recording = _recording(tmp_path, instant_ns=instants, kind=[*kinds, "change", kinds[0]], link=links)
     (ends,) = ends_of(recording)
     failure, repair = workload_recoveries(recording, ends)
@@ -157,12 +155,12 @@ def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> No
     rows: list[samples.Row] = []
     for second, total in enumerate([0, 1000, 2000, 2000, 2000, 3000]):
         row = {"time_ns": second * _NS, "node": "client", "conn": 0, "total": total}
-        told = {"pause_ns": _NS // 10, "pause_at_ns": second * _NS}
-        rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(told if second else {})}]
+        described = {"pause_ns": _NS // 10, "pause_at_ns": second * _NS}
+        rows += [{**row, "program": "ask.client"}, {**row, "program": "bulk.server", **(described if second else {})}]
     samples.write(rows, tmp_path / "connections.parquet")
     kinds = {"ask": "requests", "bulk": "flow"}
-    workloads = {name: {"kind": kind, "from": "client", "to": "server"} for name, kind in kinds.items()}
-    (tmp_path / "manifest.json").write_text(json.dumps({"facts": {"scenario": {"workloads": workloads}}}))
+    workloads = {name: {"kind": kind} for name, kind in kinds.items()}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest(workloads)))
     gaps = {}
     for ends in ends_of(Recording(tmp_path)):
         curve = delivery(Recording(tmp_path), ends)
@@ -177,9 +175,9 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     sent = replace(curve, sent_until_s=20.0)
     (found,) = recoveries(sent, [Instant(9.95, True)])
     assert found.gap_s == float("inf")
-    assert recovery_figures([found]) == {}
+    assert recovery_metrics([found]) == {}
     at_end = replace(curve, sent_until_s=10.0)
     (found,) = recoveries(at_end, [Instant(9.95, True)])
-    assert recovery_figures([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
+    assert recovery_metrics([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"
     (unknown,) = recoveries(curve, [Instant(10.05, True)])
-    assert (unknown.gap_s, recovery_figures([unknown])) == (None, {})
+    assert (unknown.gap_s, recovery_metrics([unknown])) == (None, {})

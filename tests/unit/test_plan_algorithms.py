@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Congestion control and scheduler of single sockets: how workloads get them, and what the kernel needs."""
+"""Congestion control and scheduler per socket: options of workloads, and requirements on the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mptcplab.engine.tools import programs_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Needs, Plan
 from mptcplab.scenario import preset
@@ -15,8 +14,8 @@ from mptcplab.scenario.schema import Scenario
 
 
 def plan_of(*, protocol: str = "mptcp", transport: dict[str, Any] | None = None, **workload: Any) -> Plan:
-    """Two lines with one workload from client to server."""
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
+    """Compile two paths with one workload from client to server."""
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
     for host in tables["hosts"].values():
         host["transport"] = {"protocol": protocol, **(transport or {})}
     bulk = {"kind": "flow", "from": "client", "to": "server", "size": "1 MB", **workload}
@@ -30,7 +29,7 @@ def lines(plan: Plan) -> list[str]:
 BOTH: dict[str, Any] = {"congestion_control": "lia", "scheduler": "redundant"}
 
 
-def test_flow_takes_both_at_both_ends() -> None:
+def test_flow_sets_both_on_both_hosts() -> None:
     server, client = lines(plan_of(**BOTH))
     for line in (server, client):
         assert "--congestion lia --scheduler redundant" in line
@@ -38,9 +37,9 @@ def test_flow_takes_both_at_both_ends() -> None:
 
 def test_iperf3_has_an_option_for_one_and_a_library_for_the_other() -> None:
     server, client = lines(plan_of(kind="iperf3", **BOTH))
-    with_library = "exec mptcpize run mptcplab-flow with --scheduler=redundant iperf3"
-    assert server == f"sh -c {with_library} -s -1 -p 5001"
-    assert client.startswith(f"sh -c {with_library} -c 10.0.2.2 -p 5001 -J")
+    with_library = "mptcpize run mptcplab-flow with --scheduler=redundant iperf3"
+    assert server == f"{with_library} -s -1 -p 5001"
+    assert client.startswith(f"{with_library} -c 10.0.2.2 -p 5001 -J")
     assert client.endswith("-C lia")
 
 
@@ -57,16 +56,16 @@ def test_tcp_has_no_scheduler(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["flow", "iperf3", "transfer"])
-def test_without_wishes_nothing_is_preloaded(kind: str) -> None:
+def test_without_algorithms_nothing_is_preloaded(kind: str) -> None:
     assert not any(" with " in line for line in lines(plan_of(kind=kind)))
 
 
-def test_a_program_behind_ours_belongs_to_the_runs_identity() -> None:
+def test_a_wrapped_program_is_part_of_the_identity() -> None:
     plan = plan_of(kind="iperf3", **BOTH)
-    assert {"iperf3", "mptcpize"} <= set(programs_of(plan.commands))
+    assert {"iperf3", "mptcpize"} <= set(plan.uses)
 
 
-def test_the_kernel_needs_what_hosts_and_sockets_ask_for() -> None:
+def test_the_kernel_needs_the_algorithms_of_hosts_and_sockets() -> None:
     transport = {"congestion_control": "olia", "scheduler": "blest"}
     plan = plan_of(transport=transport, **BOTH)
     assert plan.needs == Needs(("olia", "lia"), ("blest", "redundant"), scheduler_per_socket=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures of a scenario: which programs they become, and what becomes of what these wrote."""
+"""Captures of a scenario: their programs, and the files made of the programs' output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mptcplab.scenario.load import load
 
 SCENARIO = """
 title = "captures"
-topology = { preset = "disjoint-lines" }
+topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }
 """
 SAID = "tcpdump: listening on a\n%d packets captured\n%d packets received by filter\n%d packets dropped by kernel\n"
@@ -35,19 +35,19 @@ def plan(tmp_path: Path, captures: str) -> Plan:
 def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
     programs = plan(tmp_path, '[{ node = "client", link = "access2" }, { node = "r1" }]').programs
     names = [program.name for program in programs if program.name.startswith("capture.")]
-    assert names == ["capture.client-access2", "capture.r1-access1", "capture.r1-line1"]
+    assert names == ["capture.client-access2", "capture.r1-access1", "capture.r1-link1"]
     assert {program.role for program in programs[:3]} == {"server"}
     assert [program.node for program in programs[:3]] == ["client", "r1", "r1"]
     assert "tcpdump -i access2 -n -p -s 128 " in programs[0].argv[-1]
-    assert programs[3].name == "bulk.server", "captures run before anything else does"
+    assert programs[3].name == "bulk.server", "captures start before all other programs"
 
 
 def test_no_capture_no_change(tmp_path: Path) -> None:
-    assert all("tcpdump" not in word for command in plan(tmp_path, "[]").commands for word in command)
+    assert "tcpdump" not in plan(tmp_path, "[]").uses
 
 
 def test_filter_and_length(tmp_path: Path) -> None:
-    chosen = """[{ node = "server", link = "line1", snaplen = "256 KiB", filter = "tcp and not host '10.0.0.1'" }]"""
+    chosen = """[{ node = "server", link = "link1", snaplen = "256 KiB", filter = "tcp and not host '10.0.0.1'" }]"""
     line = plan(tmp_path, chosen).programs[0].argv[-1]
     assert " -s 262144 " in line
     assert """'tcp and not host '"'"'10.0.0.1'"'"''""" in line, "one word for the shell"
@@ -62,8 +62,7 @@ def test_the_script_runs_and_ends_captures(tmp_path: Path) -> None:
 
 
 def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = tools.programs_of(plan(tmp_path, '[{ node = "client" }]').commands)
-    assert "tcpdump" in names
+    assert "tcpdump" in plan(tmp_path, '[{ node = "client" }]').uses
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(MissingError) as missing:
         tools.find_program("tcpdump")
@@ -73,10 +72,10 @@ def test_a_machine_without_tcpdump(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
 
 
-def _left(folder: Path, said: str) -> Path:
+def _left(folder: Path, stderr: str) -> Path:
     (folder / "out").mkdir()
     (folder / "out" / "capture.client-access1.out").write_bytes(b"pcap")
-    (folder / "out" / "capture.client-access1.err").write_text(said)
+    (folder / "out" / "capture.client-access1.err").write_text(stderr)
     return folder
 
 
@@ -88,14 +87,14 @@ def test_captures_become_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("stderr", "message"),
     [
         (SAID % (90, 100, 10), "the capture client-access1 lost 10 of 100 packets"),
-        ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end as it should"),
-        ("", "the capture client-access1 did not end as it should"),
+        ("tcpdump: access1: you are out of luck\n", "the capture client-access1 did not end properly"),
+        ("", "the capture client-access1 did not end properly"),
     ],
 )
-def test_captures_with_holes_fail(tmp_path: Path, said: str, message: str) -> None:
+def test_captures_with_holes_fail(tmp_path: Path, stderr: str, message: str) -> None:
     with pytest.raises(LabError) as error:
-        collect(_left(tmp_path, said), ["capture.client-access1"])
+        collect(_left(tmp_path, stderr), ["capture.client-access1"])
     assert error.value.message == message

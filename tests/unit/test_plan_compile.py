@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The plan as a whole: pure, the same every time, and a script that says all of it."""
+"""The plan as a whole: pure, reproducible, and complete as a script."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ WORKLOADS: dict[str, Any] = {
 }
 PRESETS: list[dict[str, Any]] = [
     {"preset": "direct"},
-    {"preset": "line", "routers": 4},
-    {"preset": "disjoint-lines", "lines": 3},
-    {"preset": "shared-bottleneck", "lines": 2},
+    {"preset": "chain", "routers": 4},
+    {"preset": "disjoint-paths", "paths": 3},
+    {"preset": "shared-bottleneck", "paths": 2},
 ]
 
 
 def scenario(topology: dict[str, Any], **keys: Any) -> Scenario:
-    """Exactly as written, because tests here compare instants and commands; test_plan_phases.py is about offsets."""
+    """Return a scenario with fixed phases, since tests here compare instants; test_plan_phases.py tests offsets."""
     tables = preset.expand(preset.Topology.model_validate(topology))
     for link in tables["links"].values():
         link["forward"] = {"rate": "8 Mbit/s", "delay": "1 ms", "queue": "20 packets"}
@@ -66,7 +66,7 @@ def test_only_the_seed_depends_on_the_seed() -> None:
     assert one.programs != other.programs
 
 
-def test_compiling_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiling_has_no_side_effects(monkeypatch: pytest.MonkeyPatch) -> None:
     described = scenario(PRESETS[2])
 
     def refuse(*_args: object, **_keywords: object) -> NoReturn:
@@ -77,14 +77,14 @@ def test_compiling_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     compile_plan(described, seed=1)
 
 
-def test_every_command_is_on_a_node_or_makes_a_link(plan: Plan) -> None:
+def test_every_command_is_on_a_node_or_creates_a_link(plan: Plan) -> None:
     for command in plan.setup:
         assert command.node in plan.nodes or command.argv[:3] == ("ip", "link", "add")
         assert all(isinstance(word, str) and word and "\n" not in word for word in command.argv)
         assert "-6" not in command.argv
 
 
-def test_no_command_is_there_twice(plan: Plan) -> None:
+def test_no_command_occurs_twice(plan: Plan) -> None:
     assert len(set(plan.setup)) == len(plan.setup)
 
 
@@ -110,7 +110,7 @@ def test_programs(plan: Plan) -> None:
     assert clients["file.client"].deadline_ns == 91_000_000_000
     assert clients["file.client"].node == "server"
     assert plan.deadline_ns == 3_602_500_000_000
-    assert plan.tools == (FLOW,)
+    assert FLOW in plan.uses
     assert set(plan.sampled) == {"client", "server"}
 
 
@@ -121,7 +121,7 @@ def test_script_is_valid_shell(plan: Plan) -> None:
     assert text.startswith("#!/bin/sh\n# It's")
 
 
-def test_script_says_every_command(plan: Plan) -> None:
+def test_script_has_every_command(plan: Plan) -> None:
     lines = script(plan, title="t").splitlines()
     at = -1
     for command in plan.setup:
@@ -136,7 +136,7 @@ def test_script_says_every_command(plan: Plan) -> None:
         assert any(re.search(rf"netns add|\b{re.escape(node)}\b", line) for line in lines)
 
 
-def test_script_starts_clients_in_their_order(plan: Plan) -> None:
+def test_script_starts_clients_in_order(plan: Plan) -> None:
     lines = [line for line in script(plan, title="t").splitlines() if line.startswith(("sleep", "timeout"))]
     assert [line.split()[:2] for line in lines][-5:] == [
         ["timeout", "3600"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a direction's keys become: netem's words, the bottleneck's disciplines, and tables of delays."""
+"""The disciplines of a direction's keys: netem's options, the bottleneck, and tables of delays."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from mptcplab.network.behaviours.burst_loss import BurstLoss
+from mptcplab.network.behaviours.delay import DelayKeys, spread_of
+from mptcplab.network.tables import FOLDER, SCALE, DelayDistribution, table_command
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disciplines import disciplines
 from mptcplab.plan.links import change_commands, shaping_commands
-from mptcplab.plan.tables import FOLDER, SCALE, Spread, spread_of, table_command
 from mptcplab.scenario import preset
-from mptcplab.scenario.impairments import BurstLoss, Impairments
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 
@@ -27,7 +28,7 @@ FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 
 
 def _words(**keys: object) -> list[str]:
-    direction = Direction.model_validate(keys)
+    direction = DirectionSettings.model_validate(keys)
     return [" ".join(words) for words in disciplines(direction, table="own")]
 
 
@@ -72,7 +73,7 @@ def test_netem(keys: dict[str, object], netem: str) -> None:
             "red limit 100000 min 8333 max 25000 avpkt 1000 burst 13 probability 0.02 bandwidth 8000000bit",
         ),
         (
-            {"discipline": "red", "aqm": {"least": "10 ms", "most": "50 ms", "probability": "10 %", "ecn": True}},
+            {"discipline": "red", "aqm": {"min": "10 ms", "max": "50 ms", "probability": "10 %", "ecn": True}},
             "red limit 100000 min 10000 max 50000 avpkt 1000 burst 23 probability 0.1 bandwidth 8000000bit ecn",
         ),
     ],
@@ -91,41 +92,41 @@ def test_cake_shapes_by_itself() -> None:
 
 
 def test_larger_frames_fit_bucket_and_queue() -> None:
-    direction = Direction.model_validate({"rate": "8 Mbit/s", "queue": "2 packets"})
+    direction = DirectionSettings.model_validate({"rate": "8 Mbit/s", "queue": "2 packets"})
     rate, _ = (" ".join(words) for words in disciplines(direction, mtu=9000))
     assert rate == "tbf rate 8000000bit burst 9100 limit 18028"
 
 
 def test_changeable_directions_have_a_netem_from_the_start() -> None:
-    plain = Direction.model_validate({"rate": "8 Mbit/s"})
+    plain = DirectionSettings.model_validate({"rate": "8 Mbit/s"})
     in_order = f"{NETEM} rate 1000gbit"
     assert [" ".join(words) for words in disciplines(plain, changeable=True)] == [in_order, TBF]
-    assert [" ".join(words) for words in disciplines(Direction(), changeable=True)] == [in_order]
-    assert disciplines(Direction()) == []
+    assert [" ".join(words) for words in disciplines(DirectionSettings(), changeable=True)] == [in_order]
+    assert disciplines(DirectionSettings()) == []
 
 
 def _network(**direction: object) -> Network:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-lines"}))
-    tables["links"]["line1"] |= {"forward": direction}
+    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables["links"]["link1"] |= {"forward": direction}
     return Network(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}))
 
 
-def test_change_says_the_same_as_add() -> None:
-    """With the values that it was set up with, a change differs from the set-up by its verb only."""
+def test_change_has_the_same_options_as_add() -> None:
+    """A change to the initial values differs from the set-up only by its verb."""
     network = _network(rate="8 Mbit/s", queue="10 packets", discipline="codel", loss="1 %")
-    made = [" ".join(c.argv) for c in shaping_commands(network, {("line1", "forward")}) if c.argv[0] == "tc"]
-    direction = network.scenario.links["line1"].forward
-    changed = [" ".join(c.argv) for c in change_commands(network, "line1", "forward", direction)]
+    made = [" ".join(c.argv) for c in shaping_commands(network, {("link1", "forward")}) if c.argv[0] == "tc"]
+    direction = network.scenario.links["link1"].forward
+    changed = [" ".join(c.argv) for c in change_commands(network, "link1", "forward", direction)]
     assert [text.replace("qdisc change", "qdisc add") for text in changed] == made
-    assert all(command.node == "r1" for command in change_commands(network, "line1", "forward", direction))
+    assert all(command.node == "r1" for command in change_commands(network, "link1", "forward", direction))
 
 
 chances = st.integers(min_value=1, max_value=10**9 - 1)
 
 
 @given(mean=st.integers(1, 6 * 10**8), length=st.integers(1, 10**4))
-def test_mean_and_length_are_the_chain_s(mean: int, length: int) -> None:
-    """p / (p + r) is the mean, and 1 / r the length, whatever they are."""
+def test_mean_and_length_of_the_chain(mean: int, length: int) -> None:
+    """The mean is p / (p + r), and the length 1 / r, for all values."""
     if Fraction(mean, 10**9) > Fraction(length, length + 1):
         return
     chain = BurstLoss.model_validate({"mean": f"{mean} ppb", "length": f"{length} packets"})
@@ -134,55 +135,53 @@ def test_mean_and_length_are_the_chain_s(mean: int, length: int) -> None:
 
 
 @given(p=chances, r=chances, bad=chances, good=chances)
-def test_mean_loss_lies_between_the_states(p: int, r: int, bad: int, good: int) -> None:
+def test_mean_loss_is_between_those_of_the_states(p: int, r: int, bad: int, good: int) -> None:
     chain = BurstLoss.model_validate({"p": f"{p} ppb", "r": f"{r} ppb", "1-h": f"{bad} ppb", "1-k": f"{good} ppb"})
     assert min(bad, good) <= chain.mean_loss * 10**9 <= max(bad, good)
 
 
-def _spread(**keys: object) -> Spread:
-    found = spread_of(Impairments.model_validate(keys))
+def _spread(**keys: object) -> DelayDistribution:
+    found = spread_of(DelayKeys.model_validate(keys))
     assert found is not None
     return found
 
 
-def _drawn_ns(spread: Spread) -> list[float]:
-    """Every delay that netem may draw, as often as it stands in the table."""
+def _drawn_ns(spread: DelayDistribution) -> list[float]:
+    """Return every delay that netem may draw, as often as the table has it."""
     values = [value for count, value in spread.entries for _ in range(count)]
     assert all(-32768 <= value <= 32767 for value in values)
     assert 0 < spread.deviation_ns < 2**31
     return [spread.middle_ns + spread.deviation_ns * value / SCALE for value in values]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8 * 10**9), min_size=2, max_size=20, unique=True).map(sorted), st.integers(0, 10**9))
-def test_own_tables_begin_and_end_where_they_should(quantiles: list[int], delay: int) -> None:
+def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay: int) -> None:
     spread = _spread(delay=f"{delay} ns", extra_delay=[f"{value} ns" for value in quantiles])
     drawn = _drawn_ns(spread)
     grain = spread.deviation_ns / SCALE + 1
     assert abs(drawn[0] - delay - quantiles[0]) <= grain
     assert abs(drawn[-1] - delay - quantiles[-1]) <= grain
     assert drawn == sorted(drawn)
-    # A 65,000th of the range: what 16 bits can tell apart.
+    # The resolution of 16 bits: a 65,000th of the range.
     assert grain <= (quantiles[-1] - quantiles[0]) / 32_000 + 2
 
 
-@settings(deadline=None)
 @given(share=st.integers(62_000, 10**9 - 62_000), delay=st.integers(1, 2 * 10**9))
 def test_reordered_share(share: int, delay: int) -> None:
     drawn = _drawn_ns(_spread(delay=f"{delay} ns", reorder=f"{share} ppb"))
     early = sum(1 for value in drawn if value == 0)
     assert set(drawn) == {0, delay}
     assert len(drawn) <= 16384
-    # The best fraction with such a denominator is this close, or closer.
+    # The bound of the best fraction with such a denominator.
     assert abs(Fraction(early, len(drawn)) - Fraction(share, 10**9)) < Fraction(1, 2 * 16384)
 
 
 @pytest.mark.parametrize("keys", [{"delay": "20 ms", "reorder": "1 %"}, {"extra_delay": ["0 ms", "1 ms", "9 ms"]}])
 def test_the_file_has_the_entries(keys: dict[str, object], tmp_path: Path) -> None:
     spread = _spread(**keys)
-    line = table_command("line1", "forward", spread).argv[-1].replace(FOLDER, str(tmp_path))
+    line = table_command("link1", "forward", spread).argv[-1].replace(FOLDER, str(tmp_path))
     subprocess.run(["sh", "-c", line], check=True)
-    written = [int(word) for word in (tmp_path / "line1-forward.dist").read_text().split()]
+    written = [int(word) for word in (tmp_path / "link1-forward.dist").read_text().split()]
     assert written == [value for count, value in spread.entries for _ in range(count)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Events as commands, in a plan and in a script; lines by name; the path manager's configuration."""
+"""Events as commands, in a plan and in a script; link presets; the path manager's configuration."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.script import script
-from mptcplab.scenario.lines import LINES, LineName
+from mptcplab.scenario.link_presets import LINK_PRESETS, LinkPresetName
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Exactly as written: these tests compare instants and delays.
-TWO_LINES = """
+TWO_PATHS = """
 title = "t"
 phases = "fixed"
 {top}
 [topology]
-preset = "disjoint-lines"
-[links.line1]
+preset = "disjoint-paths"
+[links.link1]
 rate = "8 Mbit/s"
 {more}
 [workloads.bulk]
@@ -37,12 +37,12 @@ duration = "10 s"
 
 def _plan(folder: Path, more: str, top: str = "") -> Plan:
     file = folder / "s.toml"
-    file.write_text(TWO_LINES.format(top=top, more=more))
+    file.write_text(TWO_PATHS.format(top=top, more=more))
     return compile_plan(load(file).points[0].scenario, seed=1)
 
 
-def _event(at: str, what: str, link: str, **more: str) -> str:
-    keys = {"at": at, "what": what, "link": link, **more}
+def _event(at: str, type_: str, link: str, **more: str) -> str:
+    keys = {"at": at, "type": type_, "link": link, **more}
     return "[[events]]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items())
 
 
@@ -56,26 +56,26 @@ def test_no_events_no_commands(tmp_path: Path) -> None:
     assert not [command for command in plan.setup if command.argv[:3] == ("tc", "qdisc", "replace")]
 
 
-def test_silent_failures_stand_before_the_queue(tmp_path: Path) -> None:
-    """On the router that sends, and behind the wire where a host sends."""
-    plan = _plan(tmp_path, _event("1 s", "down", "line1") + _event("2 s", "up", "line1", direction="forward"))
+def test_silent_failures_drop_before_the_queue(tmp_path: Path) -> None:
+    """On the router that sends, or at the far end of the link if a host sends."""
+    plan = _plan(tmp_path, _event("1 s", "down", "link1") + _event("2 s", "up", "link1", direction="forward"))
     assert _lines(plan) == [
         [
-            "r1: tc filter add dev line1 egress pref 1 matchall action drop",
-            "r1: tc filter add dev line1 ingress pref 1 matchall action drop",
+            "r1: tc filter add dev link1 egress pref 1 matchall action drop",
+            "r1: tc filter add dev link1 ingress pref 1 matchall action drop",
         ],
-        ["r1: tc filter delete dev line1 egress pref 1"],
+        ["r1: tc filter delete dev link1 egress pref 1"],
     ]
     hooks = [command for command in plan.setup if command.argv[:3] == ("tc", "qdisc", "replace")]
-    assert [shlex.join(command.argv) for command in hooks] == ["tc qdisc replace dev line1 clsact"] * 2
+    assert [shlex.join(command.argv) for command in hooks] == ["tc qdisc replace dev link1 clsact"] * 2
     assert plan.setup.index(hooks[0]) > max(
         n for n, one in enumerate(plan.setup) if one.argv[-1] == "clsact" and one not in hooks
     )
 
 
-@pytest.mark.parametrize(("how", "node"), [("carrier", "r1"), ("interface", "client")])
-def test_an_end_is_set_down_and_gets_everything_back(tmp_path: Path, how: str, node: str) -> None:
-    down, up = _lines(_plan(tmp_path, _event("1 s", "down", "access1", how=how) + _event("2 s", "up", "access1")))
+@pytest.mark.parametrize(("mode", "node"), [("carrier", "r1"), ("interface", "client")])
+def test_an_end_is_set_down_and_fully_restored(tmp_path: Path, mode: str, node: str) -> None:
+    down, up = _lines(_plan(tmp_path, _event("1 s", "down", "access1", mode=mode) + _event("2 s", "up", "access1")))
     assert down == [f"{node}: ip link set dev access1 down"]
     assert up[0] == f"{node}: ip link set dev access1 up"
     assert up[1].startswith(f"{node}: ip address replace 10.0.1.")
@@ -84,26 +84,28 @@ def test_an_end_is_set_down_and_gets_everything_back(tmp_path: Path, how: str, n
     assert (f"{node}: ip route replace 10.0.2.0/24 via 10.0.1.2 dev access1 table 100" in routes) == (node == "client")
 
 
-def test_an_end_of_ipv6_gets_its_address_at_once(tmp_path: Path) -> None:
-    events = _event("1 s", "down", "access1", how="interface") + _event("2 s", "up", "access1")
+def test_an_ipv6_end_gets_its_address_at_once(tmp_path: Path) -> None:
+    events = _event("1 s", "down", "access1", mode="interface") + _event("2 s", "up", "access1")
     _, up = _lines(_plan(tmp_path, events, top='family = "ipv6"'))
     assert up[0] == "client: sysctl -qw net.ipv6.conf.access1.accept_dad=0"
     assert up[2].endswith("nodad")
 
 
-def test_addresses_take_their_endpoint_along(tmp_path: Path) -> None:
+def test_endpoints_follow_their_address(tmp_path: Path) -> None:
     gone, back = _lines(
-        _plan(tmp_path, _event("1 s", "address-removed", "line2") + _event("2 s", "address-added", "line2"))
+        _plan(tmp_path, _event("1 s", "address-removed", "link2") + _event("2 s", "address-added", "link2"))
     )
-    assert gone == ["server: ip mptcp endpoint delete id 1", "server: ip address delete 10.0.4.2/24 dev line2"]
-    assert back[0] == "server: ip address replace 10.0.4.2/24 dev line2"
-    assert back[-1] == "server: ip mptcp endpoint add 10.0.4.2 dev line2 id 1 signal"
+    assert gone == ["server: ip mptcp endpoint delete id 1", "server: ip address delete 10.0.4.2/24 dev link2"]
+    assert back[0] == "server: ip address replace 10.0.4.2/24 dev link2"
+    assert back[-1] == "server: ip mptcp endpoint add 10.0.4.2 dev link2 id 1 signal"
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_a_link_that_is_down_gets_its_routes_when_it_is_up(tmp_path: Path, family: str) -> None:
     order = (("down", "interface"), ("address-removed", ""), ("address-added", ""), ("up", ""))
-    events = [_event(f"{n} s", what, "access1", **({"how": how} if how else {})) for n, (what, how) in enumerate(order)]
+    events = [
+        _event(f"{n} s", type_, "access1", **({"mode": mode} if mode else {})) for n, (type_, mode) in enumerate(order)
+    ]
     _, removed, added, up = _lines(_plan(tmp_path, "".join(events), top=f'family = "{family}"'))
     assert len([line for line in removed if "address delete" in line]) == (family == "ipv4")
     assert [line.split()[1:4] for line in added if "endpoint" not in line] == [["ip", "address", "replace"]]
@@ -112,25 +114,27 @@ def test_a_link_that_is_down_gets_its_routes_when_it_is_up(tmp_path: Path, famil
 
 def test_a_link_without_its_address_comes_up_without_routes(tmp_path: Path) -> None:
     order = (("address-removed", ""), ("down", "interface"), ("up", ""), ("address-added", ""))
-    events = [_event(f"{n} s", what, "access1", **({"how": how} if how else {})) for n, (what, how) in enumerate(order)]
+    events = [
+        _event(f"{n} s", type_, "access1", **({"mode": mode} if mode else {})) for n, (type_, mode) in enumerate(order)
+    ]
     _, _, up, added = _lines(_plan(tmp_path, "".join(events)))
     assert up == ["client: ip link set dev access1 up"]
     assert any("route replace" in line for line in added)
 
 
 def test_changes_add_up(tmp_path: Path) -> None:
-    events = _event("2 s", "change", "line1", loss="1 %", direction="forward")
-    events += _event("1 s", "change", "line1", delay="5 ms", direction="forward")
+    events = _event("2 s", "change", "link1", loss="1 %", direction="forward")
+    events += _event("1 s", "change", "link1", delay="5 ms", direction="forward")
     plan = _plan(tmp_path, events)
     assert [event.at_ns for event in plan.events] == [10**9, 2 * 10**9]
     assert "delay 5000.000us" in _lines(plan)[1][0]
     assert "loss random 1%" in _lines(plan)[1][0]
-    # From the beginning there is something to be changed.
-    assert any("netem" in command.argv and "line1" in command.argv for command in plan.setup)
+    # The set-up has a netem that can be changed.
+    assert any("netem" in command.argv and "link1" in command.argv for command in plan.setup)
 
 
-def test_script_has_them_at_their_time(tmp_path: Path) -> None:
-    plan = _plan(tmp_path, _event("1.5 s", "down", "access1", how="interface") + _event("4 s", "up", "access1"))
+def test_script_has_events_at_their_time(tmp_path: Path) -> None:
+    plan = _plan(tmp_path, _event("1.5 s", "down", "access1", mode="interface") + _event("4 s", "up", "access1"))
     text = script(plan, title="t")
     found = re.search(
         r"& c1=.*?\nsleep 1\.5\n# down access1 both interface\n(.*?)\nsleep 2\.5\n# up access1", text, re.DOTALL
@@ -141,43 +145,43 @@ def test_script_has_them_at_their_time(tmp_path: Path) -> None:
 
 def test_script_repeats_traces(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time_s,rate_mbit_s\n0,8\n1,2\n")
-    text = script(_plan(tmp_path, '[links.line2]\ntrace = { file = "t.csv" }\n'), title="t")
+    text = script(_plan(tmp_path, '[links.link2]\ntrace = { file = "t.csv" }\n'), title="t")
     assert text.count("(sleep 0; while :; do") == 1
     assert "kill $loops" in text
 
 
 def test_members_of_lists_can_be_swept(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        TWO_LINES.format(top="", more=_event("1 s", "down", "access1"))
-        + '[sweep]\n"events.0.how" = ["silent", "carrier"]\n"events.0.at" = ["1 s", "2 s"]\n'
+        TWO_PATHS.format(top="", more=_event("1 s", "down", "access1"))
+        + '[sweep]\n"events.0.mode" = ["silent", "carrier"]\n"events.0.at" = ["1 s", "2 s"]\n'
     )
     points = load(tmp_path / "s.toml").points
-    assert [(one.scenario.events[0].how, str(one.scenario.events[0].at)) for one in points] == [
+    assert [(one.scenario.events[0].mode, str(one.scenario.events[0].at)) for one in points] == [
         ("silent", "1 s"), ("silent", "2 s"), ("carrier", "1 s"), ("carrier", "2 s"),
     ]  # fmt: skip
 
 
-def test_presets_of_lines_stand_below_what_links_say(tmp_path: Path) -> None:
+def test_keys_of_links_override_link_presets(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        TWO_LINES.format(top="", more='preset = "lte-2014"\nforward = { delay = "1 ms" }\n')
+        TWO_PATHS.format(top="", more='preset = "lte-2014"\nforward = { delay = "1 ms" }\n')
     )
-    link = load(tmp_path / "s.toml").points[0].scenario.links["line1"]
+    link = load(tmp_path / "s.toml").points[0].scenario.links["link1"]
     assert (str(link.forward.rate), str(link.forward.delay)) == ("8 Mbit/s", "1 ms")
     assert (str(link.backward.rate), str(link.backward.delay)) == ("8 Mbit/s", "26.55 ms")
 
 
-def test_every_line_has_its_source_in_the_documentation() -> None:
+def test_every_link_preset_has_its_source_in_the_documentation() -> None:
     text = (ROOT / "docs" / "events.md").read_text()
-    assert set(LineName.__args__) == set(LINES)  # type: ignore[attr-defined]
-    for name, line in LINES.items():
+    assert set(LinkPresetName.__args__) == set(LINK_PRESETS)  # type: ignore[attr-defined]
+    for name, preset in LINK_PRESETS.items():
         (row,) = [row.split(" | ") for row in text.splitlines() if row.startswith(f"| `{name}` |")]
         assert [row[1].strip(), row[2].strip()] == [
-            "" if rate is None else f"{rate:g}" for rate in (line.up, line.down)
+            "" if rate is None else f"{rate:g}" for rate in (preset.up, preset.down)
         ]
-        assert line.source in text, name
+        assert preset.source in text, name
 
 
-def test_path_manager_knows_what_each_link_leads_to(tmp_path: Path) -> None:
+def test_path_manager_knows_the_addresses_behind_each_link(tmp_path: Path) -> None:
     more = '[transport]\npath_manager = "userspace"\n[hosts.client.transport]\nmodes = { access2 = "backup" }\n'
     plan = _plan(tmp_path, more)
     managers = [program for program in plan.programs if program.name.startswith("path-manager.")]
@@ -188,7 +192,7 @@ def test_path_manager_knows_what_each_link_leads_to(tmp_path: Path) -> None:
     ]
 
 
-def test_master_is_the_first_way(tmp_path: Path) -> None:
+def test_routes_prefer_the_master(tmp_path: Path) -> None:
     text = """
 title = "t"
 [topology]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What links become: veth pairs, where each direction is shaped, and with what."""
+"""Links as commands: veth pairs, and the place and disciplines of each direction's shaping."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.links import ifb_name
-from mptcplab.plan.model import Command, Plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario import preset
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Command
 
 FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 
@@ -20,7 +21,7 @@ FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 def scenario(
     links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = ("r1", "r2"), **keys: object
 ) -> Scenario:
-    """Two hosts, ``routers``, and ``links`` with exactly the delays that they are given."""
+    """Return two hosts, ``routers``, and ``links`` with fixed phases."""
     nodes: dict[str, object] = {"hosts": {"client": {}, "server": {}}, "routers": {name: {} for name in routers}}
     described = {"title": "t", "phases": "fixed", **nodes, "links": links, "workloads": {"bulk": FLOW}}
     return Scenario.model_validate({**described, **keys})
@@ -31,24 +32,24 @@ def plan_of(links: dict[str, dict[str, object]], *, routers: tuple[str, ...] = (
 
 
 def shaping(plan: Plan) -> list[tuple[str | None, str]]:
-    """Node and text of every ``tc`` command."""
+    """Return node and text of every ``tc`` command."""
     return [(command.node, " ".join(command.argv)) for command in plan.setup if command.argv[0] == "tc"]
 
 
-def one_line(**direction: object) -> list[str]:
-    """The disciplines of a line between two routers that differs from a plain one in its forward direction."""
+def one_link(**direction: object) -> list[str]:
+    """Return the disciplines of a link between two routers with these keys in its forward direction."""
     links: dict[str, dict[str, object]] = {
         "a": {"between": ["client", "r1"]},
-        "line": {"between": ["r1", "r2"], "forward": direction},
+        "link1": {"between": ["r1", "r2"], "forward": direction},
         "z": {"between": ["r2", "server"]},
     }
     commands = shaping(plan_of(links))
     assert {node for node, _ in commands} <= {"r1"}
-    return [text.removeprefix("tc qdisc add dev line ") for _, text in commands]
+    return [text.removeprefix("tc qdisc add dev link1 ") for _, text in commands]
 
 
 def test_plain_link_is_not_shaped() -> None:
-    assert one_line() == []
+    assert one_link() == []
 
 
 @pytest.mark.parametrize(
@@ -86,16 +87,16 @@ def test_plain_link_is_not_shaped() -> None:
     ],
 )
 def test_disciplines(direction: dict[str, object], disciplines: list[str]) -> None:
-    assert one_line(**direction) == disciplines
+    assert one_link(**direction) == disciplines
 
 
-def test_numbers_fit_what_tc_takes() -> None:
-    """tbf keeps limit and bucket in 32 bits, and the bucket's time in 32 bits of 64 ns."""
+def test_numbers_fit_the_fields_of_tc() -> None:
+    """tbf stores limit and bucket in 32 bits, and the bucket's time in 32 bits of 64 ns."""
     for rate, queue, burst in itertools.product(
         ("1 kbit/s", "1 Mbit/s", "100 Gbit/s"), ("1514 B", "1 GiB", "1000000 packets"), ("1600 B", "30 kB", None)
     ):
         direction: dict[str, object] = {"rate": rate, "queue": queue, **({"burst": burst} if burst else {})}
-        words = one_line(**direction)[0].split()
+        words = one_link(**direction)[0].split()
         bucket, limit = (int(words[words.index(key) + 1]) for key in ("burst", "limit"))
         assert 1514 <= limit < 2**32
         assert bucket * 8 * 10**9 // int(words[words.index("rate") + 1].removesuffix("bit")) // 64 < 2**32
@@ -114,7 +115,7 @@ def test_routers_shape_what_they_send_and_what_hosts_send_to_them() -> None:
     ]
 
 
-def test_sender_shapes_itself_if_asked_to() -> None:
+def test_sender_shapes_itself_if_configured() -> None:
     links: dict[str, dict[str, object]] = {
         "left": {"between": ["client", "r1"], "forward": {"delay": "1 ms"}, "shape": "sender"},
         "right": {"between": ["r1", "server"]},
@@ -122,12 +123,15 @@ def test_sender_shapes_itself_if_asked_to() -> None:
     plan = plan_of(links, routers=("r1",))
     assert shaping(plan) == [("client", "tc qdisc add dev left root handle 1: netem limit 1000000 delay 1000.000us")]
     assert not any("ifb" in command.argv for command in plan.setup)
+    # TCP's aggregates would be lost as a whole, and count as one packet in a queue.
+    single = [(command.node, command.argv) for command in plan.setup if "gso_max_segs" in command.argv]
+    assert single == [("client", ("ip", "link", "set", "dev", "left", "gso_max_segs", "1"))]
 
 
 def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
     direction = {"rate": "8 Mbit/s", "delay": "1 ms"}
     links: dict[str, dict[str, object]] = {
-        "line1": {"between": ["client", "server"], "forward": direction, "backward": direction}
+        "link1": {"between": ["client", "server"], "forward": direction, "backward": direction}
     }
     plan = plan_of(links, routers=())
     for node, text in shaping(plan):
@@ -135,7 +139,7 @@ def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
         assert "dev ifb.1 " in text or "clsact" in text or "ingress" in text
 
 
-@pytest.mark.parametrize("name", ["disjoint-lines", "shared-bottleneck", "line"])
+@pytest.mark.parametrize("name", ["disjoint-paths", "shared-bottleneck", "chain"])
 def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
     tables = preset.expand(preset.Topology.model_validate({"preset": name}))
     direction = {"rate": "8 Mbit/s", "delay": "1 ms", "loss": "1 %", "queue": "10 packets"}
@@ -147,7 +151,7 @@ def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
     assert {node for node, _ in commands} <= set(tables["routers"])
 
 
-def test_interfaces_are_the_links_without_offloads() -> None:
+def test_interfaces_have_the_links_names_and_no_offloads() -> None:
     plan = plan_of({"a": {"between": ["client", "r1"]}, "b": {"between": ["r1", "server"]}}, routers=("r1",))
     texts = [" ".join(command.argv) for command in plan.setup if command.node is None]
     assert texts == [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a seed moves: starts of workloads by less than a round trip, delays of links by less than one packet's time."""
+"""Phases: a seed shifts starts of workloads by less than a round-trip time, delays by less than a packet's time."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ MS = 10**6
 SEEDS = range(1, 401)
 
 
-def scenario(*, workloads: dict[str, Any] | None = None, line: dict[str, Any] | None = None, **keys: Any) -> Scenario:
-    """Client, router and server; by default 10 Mbit/s and 20 ms each way on the link to the server."""
-    direction = {"rate": "10 Mbit/s", "delay": "20 ms"} if line is None else line
+def scenario(*, workloads: dict[str, Any] | None = None, link: dict[str, Any] | None = None, **keys: Any) -> Scenario:
+    """Return client, router and server; by default 10 Mbit/s and 20 ms per direction on the link to the server."""
+    settings = {"rate": "10 Mbit/s", "delay": "20 ms"} if link is None else link
     links = {
         "access": {"between": ["client", "r"]},
-        "line": {"between": ["r", "server"], "forward": direction, "backward": direction},
+        "link1": {"between": ["r", "server"], "forward": settings, "backward": settings},
     }
     nodes: dict[str, Any] = {"hosts": {"client": {}, "server": {}}, "routers": {"r": {}}}
     described = {"title": "t", **nodes, "links": links, "workloads": workloads or {"bulk": FLOW}}
     return Scenario.model_validate({**described, **keys})
 
 
-def _delays(described: Scenario, way: str = "forward") -> list[int]:
-    return [phases_of(described, seed).delays_ns["line", way] for seed in SEEDS]
+def _delays(described: Scenario, direction: str = "forward") -> list[int]:
+    return [phases_of(described, seed).delays_ns["link1", direction] for seed in SEEDS]
 
 
 @given(
@@ -52,31 +52,31 @@ def _delays(described: Scenario, way: str = "forward") -> list[int]:
     overhead=st.integers(0, 80),
     seed=st.integers(0, 10**18),
 )
-def test_delays_stay_possible_and_span_one_packet(rate: int, delay: int, jitter: int, overhead: int, seed: int) -> None:
+def test_delays_stay_valid_and_span_one_packet(rate: int, delay: int, jitter: int, overhead: int, seed: int) -> None:
     assume(jitter <= delay)
-    line = {"rate": f"{rate} bit/s", "delay": f"{delay} ns", "jitter": f"{jitter} ns", "overhead": f"{overhead} B"}
-    described = scenario(line=line)
-    link = described.links["line"]
+    settings = {"rate": f"{rate} bit/s", "delay": f"{delay} ns", "jitter": f"{jitter} ns", "overhead": f"{overhead} B"}
+    described = scenario(link=settings)
+    link = described.links["link1"]
     packet = (1514 + overhead) * 8 * 10**9 // rate
     low, span = delay_span_ns(link, link.forward, from_host=False)
     assert span == packet == packet_ns(link, link.forward)
     assert -packet / 2 <= low <= 0, low
     assert delay + low >= jitter, f"{delay} ns with {low} ns is less than the jitter"
-    offset = phases_of(described, seed).delays_ns.get(("line", "forward"))
+    offset = phases_of(described, seed).delays_ns.get(("link1", "forward"))
     assert packet == 0 if offset is None else low <= offset < low + packet
 
 
 @given(delay=st.integers(0, 2 * 10**9), rate=st.integers(1000, 10**11), quantum=st.integers(0, 10**5))
-def test_starts_stay_below_a_round_trip(delay: int, rate: int, quantum: int) -> None:
+def test_starts_shift_by_less_than_a_round_trip(delay: int, rate: int, quantum: int) -> None:
     flow = {**FLOW, "read_quantum": f"{quantum} us", "start": "3 s"}
-    described = scenario(workloads={"bulk": flow}, line={"rate": f"{rate} bit/s", "delay": f"{delay} ns"})
+    described = scenario(workloads={"bulk": flow}, link={"rate": f"{rate} bit/s", "delay": f"{delay} ns"})
     round_trip = 2 * (delay + 1514 * 8 * 10**9 // rate)
     span = start_span_ns(Network(described), described.workloads["bulk"])
     assert span == min(10**9, max(round_trip, MS, 1000 * quantum))
     for seed in range(3):
         (client,) = (one for one in compile_plan(described, seed=seed).programs if one.role == "client")
         assert 0 <= client.start_ns - 3 * 10**9 < span
-        # The time that it may take is as asked, from when it starts.
+        # The timeout counts from the shifted start.
         assert client.deadline_ns - client.start_ns == 3600 * 10**9
 
 
@@ -92,18 +92,18 @@ def test_offsets_are_uniform_and_centred() -> None:
 
 
 def test_without_a_delay_offsets_are_added() -> None:
-    delays = _delays(scenario(line={"rate": "10 Mbit/s"}))
+    delays = _delays(scenario(link={"rate": "10 Mbit/s"}))
     assert 0 <= min(delays) < PACKET_NS / 20
     assert PACKET_NS * 19 / 20 < max(delays) < PACKET_NS
 
 
 def test_offsets_of_neighbours_are_independent() -> None:
-    """Of both directions, of two workloads, of a seed and the next one: no rank correlation beyond chance."""
+    """Directions, workloads, kinds and consecutive seeds have no significant rank correlation."""
     described = scenario(workloads={"one": FLOW, "two": FLOW})
     forward, backward = _delays(described), _delays(described, "backward")
     one, two = ([phases_of(described, seed).starts_ns[name] for seed in SEEDS] for name in ("one", "two"))
     pairs = {
-        "ways": (forward, backward),
+        "directions": (forward, backward),
         "workloads": (one, two),
         "kinds": (forward, one),
         "seeds": (one[1:], one[:-1]),
@@ -113,8 +113,8 @@ def test_offsets_of_neighbours_are_independent() -> None:
         assert abs(rho) < 4 / math.sqrt(len(first)), f"{name}: rank correlation {rho:.3f}"
 
 
-def test_offsets_do_not_depend_on_what_else_there_is() -> None:
-    """So a point with one workload more is paired with one without, seed by seed."""
+def test_offsets_do_not_depend_on_other_workloads() -> None:
+    """So a point with another workload can be paired with one without, seed by seed."""
     alone, beside = scenario(), scenario(workloads={"early": FLOW, "bulk": FLOW})
     for seed in (1, 2, 3):
         first, second = phases_of(alone, seed), phases_of(beside, seed)
@@ -123,9 +123,9 @@ def test_offsets_do_not_depend_on_what_else_there_is() -> None:
 
 
 def test_equal_seeds_share_their_phase_at_every_rate() -> None:
-    slow, fast = scenario(), scenario(line={"rate": "20 Mbit/s", "delay": "20 ms"})
+    slow, fast = scenario(), scenario(link={"rate": "20 Mbit/s", "delay": "20 ms"})
     for seed in (1, 2, 3):
-        offsets = [phases_of(one, seed).delays_ns["line", "forward"] for one in (slow, fast)]
+        offsets = [phases_of(one, seed).delays_ns["link1", "forward"] for one in (slow, fast)]
         assert offsets[0] == pytest.approx(2 * offsets[1], abs=2)
 
 
@@ -134,7 +134,7 @@ def test_same_seed_same_plan_and_other_seed_other_plan() -> None:
     assert plans[0] == plans[1] != plans[2]
 
 
-def test_fixed_phases_move_nothing() -> None:
+def test_fixed_phases_shift_nothing() -> None:
     described = scenario(phases="fixed")
     assert phases_of(described, 1) == Phases()
     assert phase_notes(Phases()) == []
@@ -143,36 +143,36 @@ def test_fixed_phases_move_nothing() -> None:
     assert sum("delay 20000.000us" in " ".join(command.argv) for command in plan.setup) == 2
 
 
-def test_a_link_without_a_rate_is_not_moved() -> None:
-    described = scenario(line={"delay": "20 ms"})
+def test_a_link_without_a_rate_is_not_shifted() -> None:
+    described = scenario(link={"delay": "20 ms"})
     assert not phases_of(described, 1).delays_ns
     assert not any(name == "access" for name, _ in phases_of(scenario(), 1).delays_ns)
 
 
 @pytest.mark.parametrize(("delay", "moved"), [("0 ms", False), ("1 ms", True)])
-def test_a_sender_that_shapes_itself_keeps_its_queue_in_sight(delay: str, moved: bool) -> None:
-    """netem would be new on the host without a delay, and would hide the queue from TCP."""
-    direction = {"rate": "10 Mbit/s", "delay": delay}
-    link = Link.model_validate({"between": ["client", "r"], "shape": "sender", "forward": direction})
+def test_a_sender_that_shapes_itself_still_sees_its_queue(delay: str, moved: bool) -> None:
+    """Without a delay, an offset would add netem on the host and hide the queue from TCP."""
+    settings = {"rate": "10 Mbit/s", "delay": delay}
+    link = Link.model_validate({"between": ["client", "r"], "shape": "sender", "forward": settings})
     assert bool(delay_span_ns(link, link.forward, from_host=True)[1]) is moved
     assert delay_span_ns(link, link.forward, from_host=False)[1] == PACKET_NS
 
 
 def test_changes_keep_the_offset(tmp_path: Path) -> None:
-    """A change of the delay by an event, or of the rate, leaves the link's phase as it is."""
+    """An event that changes delay or rate keeps the phase of the link."""
     (tmp_path / "s.toml").write_text(
         'title = "t"\ntopology = { preset = "direct" }\n'
-        '[links.line1]\nforward = { rate = "10 Mbit/s", delay = "20 ms" }\n'
+        '[links.link1]\nforward = { rate = "10 Mbit/s", delay = "20 ms" }\n'
         '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "10 s"\n'
         + "".join(
-            f'[[events]]\nat = "{at} s"\nwhat = "change"\nlink = "line1"\ndirection = "forward"\n{new}\n'
+            f'[[events]]\nat = "{at} s"\ntype = "change"\nlink = "link1"\ndirection = "forward"\n{new}\n'
             for at, new in ((1, 'rate = "1 Mbit/s"'), (2, 'delay = "50 ms"'), (3, 'delay = "0 ms"'))
         )
     )
     described = load(tmp_path / "s.toml").points[0].scenario
     seen = set()
     for seed in range(20):
-        offset = phases_of(described, seed).delays_ns["line1", "forward"]
+        offset = phases_of(described, seed).delays_ns["link1", "forward"]
         plan = compile_plan(described, seed=seed)
         texts = [" ".join(command.argv) for command in plan.setup if "netem" in command.argv]
         texts += [" ".join(event.commands[0].argv) for event in plan.events]
@@ -185,26 +185,26 @@ def test_changes_keep_the_offset(tmp_path: Path) -> None:
 
 
 def test_events_and_recording_stay_at_their_instants() -> None:
-    event = {"at": "3 s", "what": "down", "link": "line"}
+    event = {"at": "3 s", "type": "down", "link": "link1"}
     for seed in range(5):
         plan = compile_plan(scenario(events=[event]), seed=seed)
         assert [one.at_ns for one in plan.events] == [3 * 10**9]
         assert "--seconds 10 " in " ".join([*plan.programs[1].argv, ""])
 
 
-def test_the_printed_script_says_every_offset() -> None:
+def test_the_printed_script_lists_every_offset() -> None:
     described = scenario()
     phases = phases_of(described, 1)
     text = script(compile_plan(described, seed=1), title="t", notes=phase_notes(phases))
-    start, forward = phases.starts_ns["bulk"], phases.delays_ns["line", "forward"]
+    start, forward = phases.starts_ns["bulk"], phases.delays_ns["link1", "forward"]
     assert f"#   start of bulk: +{start / 1000:.3f} us\n" in text, text
-    assert f"#   delay of line forward: {forward / 1000:+.3f} us\n" in text, text
+    assert f"#   delay of link1 forward: {forward / 1000:+.3f} us\n" in text, text
     assert f"sleep 0.{start:09}".rstrip("0") in text
     assert f"delay {(20 * MS + forward) / 1000:.3f}us" in text
 
 
-def test_a_packet_takes_its_bits_by_the_rate() -> None:
+def test_a_packet_takes_its_bits_divided_by_the_rate() -> None:
     """1514 bytes and 24 of overhead at 100 Mbit/s: 12,304 bits, 123.04 us."""
-    link = scenario(line={"rate": "100 Mbit/s", "overhead": "24 B"}).links["line"]
+    link = scenario(link={"rate": "100 Mbit/s", "overhead": "24 B"}).links["link1"]
     assert packet_ns(link, link.forward) == 123_040
     assert packet_ns(link, link.forward.model_copy(update={"rate": Rate(10**6), "delay": Duration(1)})) == 12_304_000

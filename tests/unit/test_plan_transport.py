@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Addresses, routes and transport settings: which ``ip`` and ``sysctl`` commands appear on which node."""
+"""Addresses, routes and transports as ``ip`` and ``sysctl`` commands on each node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mptcplab.scenario.schema import Scenario
 
 
 def scenario(topology: dict[str, Any], *, transport: dict[str, Any] | None = None, **keys: Any) -> Scenario:
-    """A preset with a flow from client to server; ``transport`` holds for every host."""
+    """Return a preset with a flow from client to server; ``transport`` applies to every host."""
     tables = preset.expand(preset.Topology.model_validate(topology))
     for host in tables["hosts"].values():
         host["transport"] = transport or {}
@@ -24,7 +24,7 @@ def scenario(topology: dict[str, Any], *, transport: dict[str, Any] | None = Non
 
 
 def commands(plan: Plan, node: str, *beginning: str) -> list[str]:
-    """The commands of ``node`` that begin so, without their beginning."""
+    """Return the commands of ``node`` that begin with ``beginning``, without it."""
     cut = len(beginning)
     return [" ".join(c.argv[cut:]) for c in plan.setup if c.node == node and c.argv[:cut] == beginning]
 
@@ -37,23 +37,23 @@ def plan_of(topology: dict[str, Any], **keys: Any) -> Plan:
     return compile_plan(scenario(topology, **keys), seed=1)
 
 
-LINES = {"preset": "disjoint-lines", "lines": 2}
+LINES = {"preset": "disjoint-paths", "paths": 2}
 
 
 # -- endpoints
 
 
-def test_disjoint_lines() -> None:
-    """The client joins from wherever its routes to an announced address begin; line1 is the first subflow's."""
-    plan = plan_of({"preset": "disjoint-lines", "lines": 3})
+def test_disjoint_paths() -> None:
+    """The client joins from the address that its route to an announced address selects; link1 has the first subflow."""
+    plan = plan_of({"preset": "disjoint-paths", "paths": 3})
     assert endpoints(plan, "client") == ["10.0.1.1 dev access1 subflow"]
-    assert endpoints(plan, "server") == ["10.0.4.2 dev line2 signal", "10.0.6.2 dev line3 signal"]
+    assert endpoints(plan, "server") == ["10.0.4.2 dev link2 signal", "10.0.6.2 dev link3 signal"]
     for host in ("client", "server"):
         assert commands(plan, host, "ip", "mptcp", "limits", "set") == ["subflows 8 add_addr_accepted 8"]
 
 
 @pytest.mark.parametrize(
-    "topology", [{"preset": "direct"}, {"preset": "line"}, {"preset": "disjoint-lines", "lines": 1}]
+    "topology", [{"preset": "direct"}, {"preset": "chain"}, {"preset": "disjoint-paths", "paths": 1}]
 )
 def test_hosts_with_one_address_need_no_endpoints(topology: dict[str, Any]) -> None:
     plan = plan_of(topology)
@@ -61,7 +61,7 @@ def test_hosts_with_one_address_need_no_endpoints(topology: dict[str, Any]) -> N
 
 
 def test_shared_bottleneck() -> None:
-    plan = plan_of({"preset": "shared-bottleneck", "lines": 2})
+    plan = plan_of({"preset": "shared-bottleneck", "paths": 2})
     assert endpoints(plan, "client") == ["10.0.1.1 dev access1 subflow", "10.0.2.1 dev access2 subflow"]
     for host in ("server", "client2", "server2"):
         assert endpoints(plan, host) == []
@@ -73,7 +73,7 @@ def test_fullmesh() -> None:
         "10.0.1.1 dev access1 subflow fullmesh",
         "10.0.3.1 dev access2 subflow fullmesh",
     ]
-    assert endpoints(plan, "server") == ["10.0.4.2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["10.0.4.2 dev link2 signal"]
 
 
 def test_none() -> None:
@@ -94,13 +94,13 @@ def test_listed_endpoints_in_their_order() -> None:
     ]
 
 
-def test_hosts_of_tcp_have_no_mptcp_commands() -> None:
+def test_tcp_hosts_have_no_mptcp_commands() -> None:
     plan = plan_of(LINES, transport={"protocol": "tcp"})
     assert not [command for command in plan.setup if command.argv[:2] == ("ip", "mptcp")]
     assert not any("--mptcp" in program.argv for program in plan.programs)
 
 
-def test_workload_in_the_other_direction_turns_the_roles() -> None:
+def test_workload_in_the_other_direction_swaps_the_roles() -> None:
     bulk = {"kind": "flow", "from": "server", "to": "client", "duration": "10 s"}
     plan = plan_of(LINES, workloads={"bulk": bulk})
     assert all(text.endswith(" subflow") for text in endpoints(plan, "server"))
@@ -134,49 +134,49 @@ def test_defaults_are_left_to_the_kernel() -> None:
 
 
 def weights(plan: Plan, host: str) -> str:
-    """What the host's scheduler_weights are set to; empty if they are not."""
+    """Return the value of the host's scheduler_weights; empty if it is not set."""
     (line,) = commands(plan, host, "sysctl", "-qw")
     _, found, value = line.partition("net.mptcp.scheduler_weights=")
     return value if found else ""
 
 
-def test_weights_are_by_addresses_that_the_host_can_tell_subflows_by() -> None:
-    """The links of the lines end at the server, the access links at the client: both can use both."""
-    for names in ({"line1": 3, "line2": 1}, {"access1": 3, "access2": 1}):
+def test_weights_are_by_addresses_at_the_ends_of_subflows() -> None:
+    """The access links end at the client, the others at the server: each host can use both."""
+    for names in ({"link1": 3, "link2": 1}, {"access1": 3, "access2": 1}):
         plan = plan_of(LINES, transport={"scheduler": "weighted", "weights": names})
-        expected = "10.0.2.2=3 10.0.4.2=1" if "line1" in names else "10.0.1.1=3 10.0.3.1=1"
+        expected = "10.0.2.2=3 10.0.4.2=1" if "link1" in names else "10.0.1.1=3 10.0.3.1=1"
         assert weights(plan, "client") == weights(plan, "server") == expected
         assert plan.needs.weights
 
 
 def test_weights_of_ipv6() -> None:
-    transport = {"scheduler": "priority", "weights": {"line2": 9}}
+    transport = {"scheduler": "priority", "weights": {"link2": 9}}
     assert weights(plan_of(LINES, transport=transport, family="ipv6"), "client") == "fd00:6d70:7463:4::2=9"
 
 
 def test_weights_of_links_between_two_hosts_are_by_the_own_end() -> None:
-    plan = plan_of({"preset": "direct"}, transport={"scheduler": "weighted", "weights": {"line1": 2}})
+    plan = plan_of({"preset": "direct"}, transport={"scheduler": "weighted", "weights": {"link1": 2}})
     assert (weights(plan, "client"), weights(plan, "server")) == ("10.0.1.1=2", "10.0.1.2=2")
 
 
-def test_hosts_that_have_nothing_to_do_with_a_link_are_left_out() -> None:
-    shared = {"preset": "shared-bottleneck", "lines": 2}
+def test_hosts_without_subflows_on_a_link_are_left_out() -> None:
+    shared = {"preset": "shared-bottleneck", "paths": 2}
     plan = plan_of(shared, transport={"scheduler": "weighted", "weights": {"access1": 2}})
     assert weights(plan, "client") == weights(plan, "server") == "10.0.1.1=2"
     assert weights(plan, "client2") == ""
 
 
 @pytest.mark.parametrize("scheduler", ["default", "roundrobin", None])
-def test_weights_wait_for_a_scheduler_that_uses_them(scheduler: str | None) -> None:
-    """So that a sweep over schedulers may have weights, also with kernels that have none."""
-    plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"line1": 3}})
+def test_weights_need_a_scheduler_that_uses_them(scheduler: str | None) -> None:
+    """So a sweep over schedulers may have weights, also with kernels that do not support them."""
+    plan = plan_of(LINES, transport={"scheduler": scheduler, "weights": {"link1": 3}})
     assert weights(plan, "client") == ""
     assert not plan.needs.weights
 
 
 def test_weights_are_set_for_a_scheduler_of_a_workload() -> None:
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s", "scheduler": "weighted"}
-    plan = plan_of(LINES, transport={"weights": {"line1": 3}}, workloads={"bulk": bulk})
+    plan = plan_of(LINES, transport={"weights": {"link1": 3}}, workloads={"bulk": bulk})
     assert weights(plan, "client") == "10.0.2.2=3"
 
 
@@ -201,13 +201,13 @@ def test_route_tables_of_a_host_with_two_links() -> None:
 
 
 def test_host_with_one_link_has_one_table() -> None:
-    plan = plan_of({"preset": "line", "routers": 2})
+    plan = plan_of({"preset": "chain", "routers": 2})
     assert commands(plan, "client", "ip", "rule", "add") == []
     assert commands(plan, "client", "ip", "route", "add") == [
         "10.0.2.0/24 via 10.0.1.2 dev client-r1 src 10.0.1.1",
         "10.0.3.0/24 via 10.0.1.2 dev client-r1 src 10.0.1.1",
     ]
-    assert commands(plan, "r1", "ip", "route", "add") == ["10.0.3.0/24 via 10.0.2.2 dev line1"]
+    assert commands(plan, "r1", "ip", "route", "add") == ["10.0.3.0/24 via 10.0.2.2 dev link1"]
 
 
 def test_parallel_links_between_two_routers() -> None:
@@ -234,18 +234,18 @@ def test_parallel_links_between_two_routers() -> None:
 
 def test_parallel_links_between_two_hosts() -> None:
     tables = preset.expand(preset.Topology.model_validate({"preset": "direct"}))
-    tables["links"]["line2"] = {"between": ["client", "server"]}
+    tables["links"]["link2"] = {"between": ["client", "server"]}
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
     plan = compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": bulk}}), seed=1)
     assert commands(plan, "client", "ip", "rule", "add") == [
         "from 10.0.1.1 table 100 priority 100",
         "from 10.0.2.1 table 101 priority 101",
     ]
-    assert endpoints(plan, "server") == ["10.0.2.2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["10.0.2.2 dev link2 signal"]
 
 
-@pytest.mark.parametrize("topology", [LINES, {"preset": "line"}, {"preset": "shared-bottleneck", "lines": 3}])
-def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> None:
+@pytest.mark.parametrize("topology", [LINES, {"preset": "chain"}, {"preset": "shared-bottleneck", "paths": 3}])
+def test_every_route_leads_through_a_neighbour(topology: dict[str, Any]) -> None:
     plan = plan_of(topology)
     owner: dict[str, tuple[str, str]] = {}
     for command in plan.setup:
@@ -263,12 +263,12 @@ def test_every_route_leads_by_way_of_a_neighbour(topology: dict[str, Any]) -> No
 
 
 def test_ipv6() -> None:
-    """The family follows from the addresses, but for rules, which are taken for IPv4 unless it is said."""
+    """Commands infer the family from addresses, except rules, which need it as an option."""
     plan = plan_of(LINES, family="ipv6")
     assert commands(plan, "client", "ip", "address", "add") == [
         "fd00:6d70:7463:1::1/64 dev access1 nodad",
         "fd00:6d70:7463:3::1/64 dev access2 nodad",
     ]
-    assert endpoints(plan, "server") == ["fd00:6d70:7463:4::2 dev line2 signal"]
+    assert endpoints(plan, "server") == ["fd00:6d70:7463:4::2 dev link2 signal"]
     assert commands(plan, "client", "ip", "-6", "rule", "add")[0] == "from fd00:6d70:7463:1::1 table 100 priority 100"
     assert not any("10.0." in " ".join(command.argv) for command in plan.setup)

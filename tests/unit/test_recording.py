@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From what programs wrote to tables on disk, and back."""
+"""Programs' output becomes tables on disk and is read back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.made_results import make_results
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import run_result
 from mptcplab.recording import samples
-from mptcplab.recording.record import Recording, finish, is_complete, relabelled
+from mptcplab.recording.record import FORMAT, Recording, finish, is_complete, relabelled
 
 ZERO = 10_000_000_000
 #: One MPTCP connection of a server with two subflows, as `flow` writes it, a sample after 1 s and the end.
@@ -66,13 +66,13 @@ def test_same_rows_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_full_disk_is_told_as_such() -> None:
+def test_full_disk_is_reported_as_such() -> None:
     with pytest.raises(OSError, match="No space left on device"):
         samples.write([{"time_ns": number} for number in range(1000)], Path("/dev/full"))
 
 
 def test_rows_with_different_keys(tmp_path: Path) -> None:
-    """A flow's subflows and a sampler's sockets in one table: what one does not tell is empty."""
+    """A table can have a flow's subflows and a sampler's sockets: values that one source lacks are empty."""
     samples.write([{"time_ns": 1, "conn": 0}, {"time_ns": 2, "token": 5, "state": "listen"}], tmp_path / "file")
     table = pl.read_parquet(tmp_path / "file")
     assert table.to_dicts() == [
@@ -116,9 +116,9 @@ def test_finished_folder(tmp_path: Path) -> None:
 
 def test_relabelled(tmp_path: Path) -> None:
     recording = _finished(tmp_path)
-    assert relabelled(recording, {"seed": 1}) is recording, "nothing to do"
+    assert relabelled(recording, {"seed": 1}) is recording, "the labels have not changed"
     other = relabelled(recording, {"settings": [["a", "b"]]})
-    assert Recording(tmp_path).manifest == other.manifest == {**_manifest(), "settings": [["a", "b"]]}
+    assert Recording(tmp_path).manifest == other.manifest == {"format": FORMAT, **_manifest(), "settings": [["a", "b"]]}
     assert not list(tmp_path.glob(".*"))
 
 
@@ -151,9 +151,9 @@ def test_damaged_manifest(tmp_path: Path, text: str | None) -> None:
 def test_output_that_is_no_output_of_flow(tmp_path: Path, line: str) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "bulk.server.out").write_text(f"{line}\n")
-    with pytest.raises(LabError, match="what the run left cannot be read") as error:
+    with pytest.raises(LabError, match="the run's output cannot be read") as error:
         finish(tmp_path, manifest=_manifest(), zero_ns=ZERO)
-    assert str(error.value.hint).startswith("a program wrote something else than its format (")
+    assert str(error.value.hint).startswith("a program's output does not have its format (")
     assert not is_complete(tmp_path)
 
 

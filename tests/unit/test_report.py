@@ -27,18 +27,23 @@ from mptcplab.report.table import (
 )
 from mptcplab.stats import Interval, mean_interval
 
+#: What every row has.
+BASIC = {
+    "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
+    "duration_s": mean_interval([10.0, 10.0, 10.0]),
+    "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
+}
+
 
 def result_row(**changed: Any) -> ResultRow:
     """A row as an experiment gives it."""
     plain: dict[str, Any] = {
         "settings": {"transport.protocol": "mptcp"},
         "workload": "bulk",
-        "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
-        "duration_s": mean_interval([10.0, 10.0, 10.0]),
-        "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
+        "metrics": BASIC,
         "mptcp": "2 subflows",
         "counts": (),
-        "shares": {"access1>line1": 0.504, "access2>line2": 0.496},
+        "shares": {"access1>link1": 0.504, "access2>link2": 0.496},
         "congestion": "cubic",
         "scheduler": "default",
         "kernel": "7.2.1-test",
@@ -90,7 +95,7 @@ def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | No
 
 
 def test_identical_runs_are_named_below_the_table() -> None:
-    same = result_row(goodput_mbps=mean_interval([15.303698147062665] * 3))
+    same = result_row(metrics=BASIC | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
     table = result_table("t", [same])
     assert "15.30 (identical)" in table.rows[0]
     assert IDENTICAL_NOTE in table.notes
@@ -98,9 +103,9 @@ def test_identical_runs_are_named_below_the_table() -> None:
 
 
 def test_identical_values_without_a_column_are_not_named() -> None:
-    row = result_row(figures={"sent_mbps": mean_interval([5.0] * 3)})
+    row = result_row(metrics=BASIC | {"sent_mbps": mean_interval([5.0] * 3)})
     table = result_table("t", [row])
-    assert row.figures["sent_mbps"].is_identical
+    assert row.metrics["sent_mbps"].is_identical
     assert not any("(identical)" in cell for cell in table.rows[0])
     assert IDENTICAL_NOTE not in table.notes
 
@@ -109,7 +114,7 @@ def test_identical_values_without_a_column_are_not_named() -> None:
     ("keys", "names"),
     [
         (["transport.protocol"], ["protocol"]),
-        (["links.line1.rate", "links.line2.rate"], ["line1.rate", "line2.rate"]),
+        (["links.link1.rate", "links.link2.rate"], ["link1.rate", "link2.rate"]),
         (["a.b.rate", "c.b.rate", "x.delay"], ["a.b.rate", "c.b.rate", "x.delay"]),
         ([], []),
     ],
@@ -172,7 +177,7 @@ def test_result_table_says_what_a_result_must_carry() -> None:
     # 95.2 +- 4.3027 * 0.2 / sqrt(3)
     assert cells["goodput Mbit/s"] == "95.20 ± 0.50"
     assert cells["MPTCP in use"] == "2 subflows"
-    assert cells["share by path"] == "access1>line1 50%, access2>line2 50%"
+    assert cells["share by path"] == "access1>link1 50%, access2>link2 50%"
     assert (cells["CC on sockets"], cells["scheduler"], cells["n"]) == ("cubic", "default", "3")
     notes = " ".join(table.notes)
     assert "Student's t" in notes
@@ -193,7 +198,7 @@ def test_several_workloads_have_a_column() -> None:
 
 def test_one_run_each_is_said() -> None:
     one = {key: mean_interval([1.0]) for key in ("goodput_mbps", "duration_s", "retransmitted_percent")}
-    assert any("no confidence interval" in note for note in result_table("t", [result_row(**one)]).notes)
+    assert any("no confidence interval" in note for note in result_table("t", [result_row(metrics=one)]).notes)
 
 
 def test_files_are_replaced_whole(tmp_path: Path) -> None:

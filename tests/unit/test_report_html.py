@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,12 +16,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.html_page import EVIL, PageText, drawing_of
+from tests.unit.made_manifest import described as workloads_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
+from mptcplab.pages import build_report, write_report
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
-from mptcplab.report.html import build_report, to_html, write_report
+from mptcplab.report import html_build
+from mptcplab.report.html import to_html
 from mptcplab.report.html_model import Experiment
 from mptcplab.report.html_series import _edges, _thinned, timelines
 from mptcplab.report.html_sweep import axes_of
@@ -52,7 +56,7 @@ def test_order_of_contents(tmp_path: Path) -> None:
     text = to_html(build_report(tmp_path / "r"))
     text = text[text.index("<body>") :]
     parts = [
-        "One run only of every point",
+        "Every point has a single run",
         "<h1>Two lines</h1>",
         "Does it add up?",
         "<svg",
@@ -88,7 +92,7 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
     names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["goodput"]]
-    assert names == [f"{EVIL}>line1"], "and it reads back as it was"
+    assert names == [f"{EVIL}>link1"], "and it reads back as it was"
 
 
 def test_loads_nothing(tmp_path: Path) -> None:
@@ -102,6 +106,7 @@ def test_loads_nothing(tmp_path: Path) -> None:
     assert "default-src 'none'" in text, "and the browser sees to it"
 
 
+@pytest.mark.slow
 def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
     """The bound of the design: 500 points of one run each, which have more time series than 25 points of 20."""
     folder = tmp_path / "r"
@@ -114,7 +119,7 @@ def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
         place = folder / "runs" / f"{number:016x}"
         shutil.copytree(source, place)
         manifest = json.loads((place / "manifest.json").read_text())
-        settings = {**dict(manifest["settings"]), "links.line1.delay": f"{number} ms"}
+        settings = {**dict(manifest["settings"]), "links.link1.delay": f"{number} ms"}
         (place / "manifest.json").write_text(
             json.dumps(manifest | {"identity": place.name, "settings": [list(pair) for pair in settings.items()]})
         )
@@ -126,7 +131,7 @@ def test_500_runs_are_below_8_mb(tmp_path: Path) -> None:
     timeline = drawing_of(report.experiments[0], "timeline")
     print(f"500 points: {size / 1e6:.2f} MB, of which time series {len(json.dumps(timeline.data)) / 1e6:.2f} MB")
     assert len(timeline.data["points"]) == 500
-    assert "At most" in timeline.caption, "the page says that curves are thinned"
+    assert "Curves have at most" in timeline.caption
     assert size < 8e6
 
 
@@ -144,9 +149,9 @@ def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     (folder / "runs" / "broken" / "manifest.json").write_text("{}")
     warnings = {notice.text: notice for notice in _only(folder).notices if notice.level == "warning"}
     missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
-    assert missing.where == ("protocol mptcp, line2.delay 30 ms, seed 2",)
+    assert missing.where == ("protocol mptcp, link2.delay 30 ms, seed 2",)
     assert missing.command.endswith(
-        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.line2.delay=30 ms'"
+        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.link2.delay=30 ms'"
     )
     assert any("kernel" in text and notice.where for text, notice in warnings.items()), warnings
     assert any("could not be read" in text and "broken" in notice.where[0] for text, notice in warnings.items())
@@ -172,7 +177,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     make_results(folder, keep=lambda run: run.label != "protocol mptcp, delay 30 ms, seed 3")
     document = json.loads((folder / "results.json").read_text())
-    settings = {"transport.protocol": "mptcp", "links.line2.delay": "30 ms"}
+    settings = {"transport.protocol": "mptcp", "links.link2.delay": "30 ms"}
     lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
     (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
     assert _only(folder).repeat.commands[0].line.endswith("made.toml --seed 1 --repeats 3")
@@ -195,7 +200,7 @@ def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:
     (tmp_path / "r" / "results.json").unlink()
     text = to_html(build_report(tmp_path / "r"))
     assert "No warnings." not in text
-    assert "did not end" in text
+    assert "did not finish" in text
 
 
 def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
@@ -203,11 +208,11 @@ def test_the_resolved_scenario_is_a_file_that_runs(tmp_path: Path) -> None:
     text = TWO_LINES + (
         'transport = { congestion_control = "reno", sysctl = { "net.ipv4.tcp_ecn" = 1 } }\n'
         'hosts.client.transport.endpoints = [{ link = "access2", flags = ["subflow", "backup"] }]\n'
-        'links.line1.backward = { loss = "0.5 %", queue = "20 packets" }\n'
+        'links.link1.backward = { loss = "0.5 %", queue = "20 packets" }\n'
     )
-    text = text.replace("links.line1 = {", "links.line1 = { ").replace(
-        'links.line1 = {  rate = "50 Mbit/s", delay = "10 ms" }',
-        'links.line1.rate = "50 Mbit/s"\nlinks.line1.delay = "10 ms"',
+    text = text.replace("links.link1 = {", "links.link1 = { ").replace(
+        'links.link1 = {  rate = "50 Mbit/s", delay = "10 ms" }',
+        'links.link1.rate = "50 Mbit/s"\nlinks.link1.delay = "10 ms"',
     )
     make_results(tmp_path / "r", text)
     results = open_results(tmp_path / "r")
@@ -234,12 +239,12 @@ def test_goodput_over_time_adds_up(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     run = next(run for run in open_results(tmp_path / "r").recorded if run.settings["transport.protocol"] == "mptcp")
     for most in (1000, 7, 3):
-        (line,) = timelines(run.recording, most=most)
+        (line,) = timelines(run.recording, max_values=most)
         assert len(line.edges) <= most + 2
         (measured,) = run.result.measured
         total = sum(float(np.dot(rates, np.diff(line.edges))) for rates in line.goodput.values())
         assert total == pytest.approx(measured.goodput_bps * measured.duration_s / 1e6, rel=1e-4)
-        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>line1", "access2>line2"]
+        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>link1", "access2>link2"]
         assert all(value > 0 for curve in line.rtt for value in curve.values), "0 is not a round-trip time"
 
 
@@ -268,7 +273,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         pl.DataFrame(
             {
                 "time_ns": [10**8, 10**8, 2 * 10**8],
-                "link": ["line1", "line2", "line1"],
+                "link": ["link1", "link2", "link1"],
                 "direction": ["forward", "forward", "forward"],
                 "bytes": [3000, 0, 150_000],
                 "packets": [2, 0, 100],
@@ -277,7 +282,7 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         ).write_parquet(place / "queues.parquet")
     drawing = drawing_of(_only(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
-    queue = {"name": "line1 forward", "t": (0.1, 0.2), "v": (3, 150)}
+    queue = {"name": "link1 forward", "t": (0.1, 0.2), "v": (3, 150)}
     assert drawing.data["points"][0]["workloads"][0]["queue"] == [queue]
 
 
@@ -293,9 +298,9 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_axes(labels: list[str], scale: str, numbers: tuple[float, ...] | None) -> None:
-    rows = [result_row(settings={"links.line1.delay": label, "transport.protocol": "tcp"}) for label in labels]
+    rows = [result_row(settings={"links.link1.delay": label, "transport.protocol": "tcp"}) for label in labels]
     (axis,) = axes_of(rows)
-    assert (axis.name, axis.scale, axis.labels) == ("line1.delay", scale, tuple(labels))
+    assert (axis.name, axis.scale, axis.labels) == ("link1.delay", scale, tuple(labels))
     assert axis.numbers == (pytest.approx(numbers) if numbers else None)
 
 
@@ -308,3 +313,17 @@ def test_limitations_are_those_of_the_documentation() -> None:
 def test_same_folder_same_bytes(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     assert to_html(build_report(tmp_path / "r")) == to_html(build_report(tmp_path / "r"))
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        ({"kind": "flow", "duration": "10 s"}, "it: flow, a → b, 10 s"),
+        ({"kind": "flow", "size": "1 MB", "reverse": True}, "it: flow, a ← b, 1 MB"),
+        ({"kind": "http", "size": "1 MB"}, "it: http, a ← b, 1 MB"),
+        ({"kind": "web", "duration": "10 s"}, "it: web, a ← b, 10 s"),
+    ],
+)
+def test_arrows_point_to_who_receives(described: dict[str, Any], expected: str) -> None:
+    (load,) = workloads_of({"it": {"from": "a", "to": "b", **described}})
+    assert html_build._workload(load) == expected

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mptcplab.report.link_words import impairment_words, mtu_words, router_words
+from mptcplab.network.words import impairment_words, mtu_words
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 
-HEAD = 'title = "t"\ntopology = { preset = "disjoint-lines" }\n'
+HEAD = 'title = "t"\ntopology = { preset = "disjoint-paths" }\n'
 WORKLOAD = '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nsize = "1 MB"\n'
 
 
@@ -22,8 +22,8 @@ def _points(tmp_path: Path, text: str) -> list[dict[str, Any]]:
 
 
 def _line1(tmp_path: Path, text: str) -> dict[str, Any]:
-    (point,) = _points(tmp_path, f"[links.line1]\n{text}")
-    found: dict[str, Any] = point["links"]["line1"]
+    (point,) = _points(tmp_path, f"[links.link1]\n{text}")
+    found: dict[str, Any] = point["links"]["link1"]
     return found
 
 
@@ -31,12 +31,6 @@ def test_plain_lines_need_no_words(tmp_path: Path) -> None:
     line = _line1(tmp_path, 'rate = "10 Mbit/s"\ndelay = "5 ms"\njitter = "1 ms"\nloss = "1 %"')
     assert impairment_words(line["forward"]) == ""
     assert mtu_words([line]) == ()
-
-
-def test_recordings_of_earlier_versions_lack_the_keys() -> None:
-    assert impairment_words({"rate": "10 Mbit/s", "delay": "5 ms"}) == ""
-    assert mtu_words([{"between": ["a", "b"]}]) == ()
-    assert router_words({"sysctl": {}}) == ""
 
 
 def test_everything_has_a_word(tmp_path: Path) -> None:
@@ -53,7 +47,7 @@ mtu = "1400 B"
 """
     line = _line1(tmp_path, text)
     assert impairment_words(line["forward"]) == (
-        "loss 1 % in bursts of 5 packets · reordered 2 % · doubled 3 % · corrupted 4 % · codel 10 ms ECN"
+        "reordered 2 % · loss 1 % in bursts of 5 packets · doubled 3 % · corrupted 4 % · codel 10 ms ECN"
     )
     assert mtu_words([line]) == ("MTU 1.4 kB",)
 
@@ -67,11 +61,11 @@ def test_delays(tmp_path: Path) -> None:
 
 def test_swept_words_and_boxes_are_all_in_the_picture(tmp_path: Path) -> None:
     text = (
-        '[links.line1]\nrate = "10 Mbit/s"\n[routers.r1]\nnat = ["line1"]\n'
-        '[sweep]\n"links.line1.discipline" = ["tail-drop", "codel", "cake"]\n'
+        '[links.link1]\nrate = "10 Mbit/s"\n[routers.r1]\nnat = ["link1"]\n'
+        '[sweep]\n"links.link1.discipline" = ["tail-drop", "codel", "cake"]\n'
         '"routers.r2.middlebox.strip" = [[], ["all"]]\n'
     )
     (picture,) = networks(_points(tmp_path, text))
-    for words in ("tail-drop | codel | cake", "NAT at line1", "strips all"):
+    for words in ("tail-drop | codel | cake", "NAT at link1", "strips all"):
         assert words in picture.svg
         assert words in picture.text

@@ -21,7 +21,9 @@ from tests.unit.html_page import EVIL
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.made_studies import measure_table
 
-from mptcplab.report.html import write_report
+from mptcplab.pages import write_report
+
+pytestmark = pytest.mark.slow
 
 _FLAGS = (
     "--no-sandbox",
@@ -51,14 +53,14 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "r"
     make_results(folder)
     document = json.loads((folder / "results.json").read_text())
-    failed = {"settings": {"transport.protocol": "mptcp", "links.line2.delay": "10 ms"}, "seed": 4, "error": EVIL}
+    failed = {"settings": {"transport.protocol": "mptcp", "links.link2.delay": "10 ms"}, "seed": 4, "error": EVIL}
     (folder / "results.json").write_text(json.dumps(document | {"question": EVIL, "failed": [failed]}))
     write_report(folder, folder / "report.html")
     return folder / "report.html"
 
 
 @dataclass
-class Opened:
+class LoadedPage:
     """A page, and everything that it asked for or complained about."""
 
     page: Page
@@ -87,12 +89,12 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[Opened]:
+def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> Iterator[LoadedPage]:
     """The report in a window; afterwards, that it was silent and loaded nothing but itself."""
     width, height, scheme = getattr(request, "param", (*_DESKTOP, "light"))
     dark = scheme == "dark"
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light")
-    one = Opened(context.new_page())
+    one = LoadedPage(context.new_page())
     one.page.on("request", lambda asked: one.requests.append(asked.url))
     one.page.on("console", lambda message: one.complaints.append(message.text))
     one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
@@ -104,7 +106,7 @@ def opened(browser: Browser, report: Path, request: pytest.FixtureRequest) -> It
 
 
 @pytest.mark.parametrize("opened", [(1280, 300, "light")], indirect=True)
-def test_figures_are_drawn_when_they_come_into_view(opened: Opened) -> None:
+def test_figures_are_drawn_when_they_come_into_view(opened: LoadedPage) -> None:
     opened.page.wait_for_timeout(100)
     assert opened.figures() == 0
     loaded = opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd")
@@ -116,29 +118,29 @@ def test_figures_are_drawn_when_they_come_into_view(opened: Opened) -> None:
     assert opened.page.locator("img").count() == 0
 
 
-def test_selectors_change_the_figures(opened: Opened) -> None:
+def test_selectors_change_the_figures(opened: LoadedPage) -> None:
     opened.show_all()
     page = opened.page
-    assert [trace["name"] for trace in opened.traces("goodput")] == ["access1>line1"], "TCP"
+    assert [trace["name"] for trace in opened.traces("goodput")] == ["access1>link1"], "TCP"
     page.get_by_label("protocol").last.select_option("mptcp")
     drawn = opened.traces("goodput")
-    assert [trace["name"] for trace in drawn] == ["access1>line1", "access2>line2", "total"]
+    assert [trace["name"] for trace in drawn] == ["access1>link1", "access2>link2", "total"]
     first, second, total = (trace["y"] for trace in drawn)
     assert total == pytest.approx([a + b for a, b in zip(first, second, strict=True)])
     assert (
-        "protocol mptcp, line2.delay 10 ms, seed 2" in page.locator("section[data-kind=timeline] .chosen").inner_text()
+        "protocol mptcp, link2.delay 10 ms, seed 2" in page.locator("section[data-kind=timeline] .chosen").inner_text()
     )
     lines = [trace["name"] for trace in opened.traces("sweep") if trace["name"]]
     assert lines == ["tcp", "mptcp"], "the longest axis is horizontal"
     page.get_by_label("Horizontal axis").select_option("protocol")
     assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
     before = opened.traces("sweep")[0]["y"]
-    page.get_by_label("Value").select_option("duration, s")
+    page.get_by_label("Metric").select_option("duration, s")
     assert opened.traces("sweep")[0]["y"] == pytest.approx([2, 2])
     assert before != pytest.approx([2, 2])
 
 
-def test_legend_switches_a_line_off(opened: Opened) -> None:
+def test_legend_switches_a_line_off(opened: LoadedPage) -> None:
     opened.show_all()
     hidden = opened.page.locator("[data-panel=sweep] .legend .traces[style*='opacity: 0.5']")
     assert hidden.count() == 0
@@ -147,29 +149,29 @@ def test_legend_switches_a_line_off(opened: Opened) -> None:
     assert [trace["name"] for trace in opened.traces("sweep") if trace["visible"] == "legendonly"][-1] == "mptcp"
 
 
-def test_intervals_are_visible(opened: Opened) -> None:
+def test_intervals_are_visible(opened: LoadedPage) -> None:
     opened.show_all()
     assert opened.page.locator("[data-panel=sweep] .errorbars .yerror").count() == 6, "a bar at every point"
     assert opened.page.locator("[data-panel=sweep] .fills path").count() >= 2, "a band along every line"
 
 
-def test_every_axis_has_its_unit(opened: Opened) -> None:
+def test_every_axis_has_its_unit(opened: LoadedPage) -> None:
     opened.show_all()
     titles = opened.page.locator(".xtitle, .ytitle").all_text_contents()
     assert sorted(set(titles)) == [
         "congestion window, segments",
         "goodput, Mbit/s",
-        "line2.delay, ms",
+        "link2.delay, ms",
         "round-trip time, ms",
         "time, s",
     ]
 
 
-def test_tables_sort(opened: Opened) -> None:
+def test_tables_sort(opened: LoadedPage) -> None:
     table = opened.page.locator("table.sortable").first
     column = table.locator("tbody td:nth-child(2)")
     original = column.all_inner_texts()
-    head = table.locator("th", has_text="line2.delay")
+    head = table.locator("th", has_text="link2.delay")
     head.locator("[role=button]").click()
     assert column.all_inner_texts() == ["10 ms", "10 ms", "30 ms", "30 ms", "100 ms", "100 ms"], "by number"
     assert head.get_attribute("aria-sort") == "ascending"
@@ -179,15 +181,15 @@ def test_tables_sort(opened: Opened) -> None:
     assert column.all_inner_texts() == original
 
 
-def test_details_open(opened: Opened) -> None:
+def test_details_open(opened: LoadedPage) -> None:
     opened.page.get_by_text("The resolved scenario").click()
-    assert "[links.line2]" in opened.page.locator("details.file pre").inner_text()
-    opened.page.get_by_text("Every run on its own (18)").click()
+    assert "[links.link2]" in opened.page.locator("details.file pre").inner_text()
+    opened.page.get_by_text("Every run (18)").click()
     assert opened.page.locator("details.runs tbody tr").count() == 18
 
 
 @pytest.mark.parametrize("opened", [(*_PHONE, "light")], indirect=True)
-def test_phone(opened: Opened, tmp_path: Path) -> None:
+def test_phone(opened: LoadedPage, tmp_path: Path) -> None:
     opened.show_all()
     assert opened.wide() <= 0, "tables and pictures scroll by themselves, the page does not"
     box = opened.page.locator("[data-panel=goodput]").bounding_box()
@@ -199,7 +201,7 @@ def test_phone(opened: Opened, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("opened", [(*_DESKTOP, "dark")], indirect=True)
-def test_light_and_dark(opened: Opened, tmp_path: Path) -> None:
+def test_light_and_dark(opened: LoadedPage, tmp_path: Path) -> None:
     opened.show_all()
     assert opened.wide() <= 0
     tick = opened.page.locator("[data-panel=sweep] .xtick text").first
@@ -247,7 +249,7 @@ def test_print(browser: Browser, report: Path, tmp_path: Path) -> None:
 
 def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
     """With zipped axes most combinations of the selectors do not exist: the nearest point is shown."""
-    zipped = '[[sweep.zip]]\n"links.line1.delay" = ["1 ms", "2 ms"]\n"links.line2.loss" = ["0 %", "1 %"]\n'
+    zipped = '[[sweep.zip]]\n"links.link1.delay" = ["1 ms", "2 ms"]\n"links.link2.loss" = ["0 %", "1 %"]\n'
     text = "\n".join(line for line in TWO_LINES.splitlines() if not line.startswith("sweep"))
     make_results(tmp_path / "r", f"{text}\n{zipped}")
     write_report(tmp_path / "r", tmp_path / "r.html")
@@ -256,8 +258,8 @@ def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
     timeline = page.locator("section[data-kind=timeline]")
     timeline.scroll_into_view_if_needed()
     page.wait_for_selector("[data-panel=goodput] .main-svg")
-    timeline.get_by_label("line2.loss").select_option("1 %")
-    assert timeline.get_by_label("line1.delay").evaluate("one => one.selectedOptions[0].textContent") == "2 ms"
+    timeline.get_by_label("link2.loss").select_option("1 %")
+    assert timeline.get_by_label("link1.delay").evaluate("one => one.selectedOptions[0].textContent") == "2 ms"
     page.close()
 
 

@@ -11,11 +11,14 @@ from tests.unit.html_page import PageText, drawing_of
 from tests.unit.made_studies import measure_table
 
 from mptcplab.metrics.rows import run_result
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
 from mptcplab.report.files import write_json
-from mptcplab.report.html import build_report, to_html
+from mptcplab.report.html import to_html
 from mptcplab.scenario.load import load
 from mptcplab.study.load import select
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_study(tmp_path: Path) -> None:
@@ -27,7 +30,7 @@ def test_a_study(tmp_path: Path) -> None:
     assert first.title.startswith("Table 4.1")
     assert [len(one.repeat.runs) for one in (first, second)] == [2 * 7, 2 * 5 * 2]
     assert second.repeat.commands[0].line == "mptcplab reproduce subramani2018/4.3"
-    assert second.notices[0].text.startswith("Intervals of n = 2")
+    assert second.notices[0].text.startswith("Intervals for n = 2")
     series = drawing_of(second, "lines").data["series"]
     assert [one["name"] for one in series] == ["TCP", "MPTCP"]
     assert series[1]["published"] == [37.37, 45.13, 60.37, 91.3, 123.53]
@@ -113,6 +116,6 @@ def test_recordings_that_are_gone(tmp_path: Path) -> None:
     (damaged / "manifest.json").write_text("{}")
     warnings = [notice.text for notice in build_report(folder).experiments[0].notices if notice.level == "warning"]
     assert [text[:34] for text in warnings] == [
-        "1 recording could not be read, and",
-        "2 recordings that the results name",
+        "1 recording could not be read and ",
+        "2 recordings listed in the results",
     ]

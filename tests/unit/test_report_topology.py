@@ -35,8 +35,8 @@ def _words(svg: str) -> list[str]:
     ("preset", "columns"),
     [
         ('"direct"', {"client": 0, "server": 2}),
-        ('"line", routers = 2', {"client": 0, "r1": 2, "r2": 4, "server": 6}),
-        ('"disjoint-lines", lines = 3', {"client": 0, "r1": 2, "r2": 2, "r3": 2, "server": 4}),
+        ('"chain", routers = 2', {"client": 0, "r1": 2, "r2": 4, "server": 6}),
+        ('"disjoint-paths", paths = 3', {"client": 0, "r1": 2, "r2": 2, "r3": 2, "server": 4}),
         ('"shared-bottleneck"', {"client": 0, "client2": 0, "r1": 2, "r2": 4, "server": 6, "server2": 6}),
     ],
 )
@@ -51,21 +51,19 @@ def test_presets_stand_from_left_to_right(tmp_path: Path, preset: str, columns: 
     scenario = load(file).points[0].scenario
     links = {name: link.between for name, link in scenario.links.items()}
     loads = scenario.workloads.values()
-    layout = arrange(
-        [*scenario.hosts, *scenario.routers], links, [one.sender for one in loads], [one.receiver for one in loads]
-    )
+    layout = arrange(list(scenario.nodes), links, [one.sender for one in loads], [one.receiver for one in loads])
     assert {name: column for name, (column, _) in layout.nodes.items()} == columns
     _check(layout, links)
 
 
 def test_words_of_a_link(tmp_path: Path) -> None:
     links = (
-        'links.line1 = { rate = "50 Mbit/s", delay = "10 ms", jitter = "2 ms", loss = "0.1 %", queue = "20 packets" }\n'
-        'links.line2 = { forward = { rate = "5 Mbit/s" }, backward = { delay = "7 ms" } }\n'
+        'links.link1 = { rate = "50 Mbit/s", delay = "10 ms", jitter = "2 ms", loss = "0.1 %", queue = "20 packets" }\n'
+        'links.link2 = { forward = { rate = "5 Mbit/s" }, backward = { delay = "7 ms" } }\n'
     )
-    (picture,) = _networks(tmp_path, f'topology = {{ preset = "disjoint-lines" }}\n{links}')
+    (picture,) = _networks(tmp_path, f'topology = {{ preset = "disjoint-paths" }}\n{links}')
     words = _words(picture.svg)
-    assert {"client", "server", "r1", "r2", "access1", "line1", "line2"} <= set(words)
+    assert {"client", "server", "r1", "r2", "access1", "link1", "link2"} <= set(words)
     assert "50 Mbit/s · 10 ms ± 2 ms" in words
     assert "loss 0.1 % · queue 20 packets" in words
     assert [word for word in words if word[0] in "→←"] == ["→ 5 Mbit/s", "→ queue 100 ms", "← 7 ms"]
@@ -84,12 +82,12 @@ def test_directions_follow_the_drawing(tmp_path: Path) -> None:
 
 def test_swept_values(tmp_path: Path) -> None:
     sweep = (
-        'sweep."links.line1.delay" = ["0 ms", "10 ms", "20 ms"]\n'
-        'sweep."links.line2.delay" = ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]\n'
-        'sweep."links.line2.rate" = ["500 kbit/s", "1 Mbit/s"]\n'
+        'sweep."links.link1.delay" = ["0 ms", "10 ms", "20 ms"]\n'
+        'sweep."links.link2.delay" = ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]\n'
+        'sweep."links.link2.rate" = ["500 kbit/s", "1 Mbit/s"]\n'
     )
     (picture,) = _networks(
-        tmp_path, f'topology = {{ preset = "disjoint-lines" }}\nlinks.line1.rate = "1 Mbit/s"\n{sweep}'
+        tmp_path, f'topology = {{ preset = "disjoint-paths" }}\nlinks.link1.rate = "1 Mbit/s"\n{sweep}'
     )
     words = _words(picture.svg)
     assert "1 Mbit/s · 0, 10, 20 ms" in words
@@ -99,8 +97,8 @@ def test_swept_values(tmp_path: Path) -> None:
 
 
 def test_every_different_network_once(tmp_path: Path) -> None:
-    sweep = 'sweep."topology.lines" = [1, 2, 3]\nsweep."transport.protocol" = ["tcp", "mptcp"]\n'
-    pictures = _networks(tmp_path, f'topology = {{ preset = "disjoint-lines" }}\n{sweep}')
+    sweep = 'sweep."topology.paths" = [1, 2, 3]\nsweep."transport.protocol" = ["tcp", "mptcp"]\n'
+    pictures = _networks(tmp_path, f'topology = {{ preset = "disjoint-paths" }}\n{sweep}')
     assert [picture.svg.count('class="node router"') for picture in pictures] == [1, 2, 3]
 
 
@@ -116,7 +114,7 @@ def test_names_cannot_become_markup() -> None:
         "burst": None,
         "overhead": "0 B",
     }
-    link = {"between": [evil, "b"], "forward": direction, "backward": direction}
+    link = {"between": [evil, "b"], "mtu": "1500 B", "forward": direction, "backward": direction}
     loads = {"w": {"from": evil, "to": "b"}}
     (picture,) = networks([{"hosts": {evil: {}, "b": {}}, "routers": {}, "links": {evil: link}, "workloads": loads}])
     assert "<script" not in picture.svg
@@ -142,20 +140,20 @@ def test_any_network(graph: tuple[list[str], dict[str, tuple[str, str]]], data: 
 
 
 def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:
-    """Every way joins its two nodes; in a column, nodes, labels and passing links are at least a row apart."""
+    """Every link joins its two nodes; in a column, nodes, labels and passing links are at least a row apart."""
     columns: dict[int, set[tuple[str, float]]] = {}
     for name, (column, row) in layout.nodes.items():
         assert column % 2 == 0
         columns.setdefault(column, set()).add((name, row))
     for name, (first, second) in links.items():
         ends = (second, first) if name in layout.reversed_links else (first, second)
-        way = layout.ways[name]
-        assert (way[0], way[-1]) == (layout.nodes[ends[0]], layout.nodes[ends[1]])
-        assert layout.labels[name] in way
+        course = layout.courses[name]
+        assert (course[0], course[-1]) == (layout.nodes[ends[0]], layout.nodes[ends[1]])
+        assert layout.labels[name] in course
         assert layout.labels[name][0] % 2 == 1
-        if way[0][0] < way[-1][0]:
-            assert all(right[0] - left[0] == 1 for left, right in pairwise(way)), "column by column"
-        for column, row in way[1:-1]:
+        if course[0][0] < course[-1][0]:
+            assert all(right[0] - left[0] == 1 for left, right in pairwise(course)), "column by column"
+        for column, row in course[1:-1]:
             columns.setdefault(column, set()).add((f"link {name}", row))
     for items in columns.values():
         rows = sorted(row for _, row in items)
@@ -164,8 +162,8 @@ def _check(layout: Layout, links: dict[str, tuple[str, str]]) -> None:
 
 def test_a_trace_is_named_beside_its_mean(tmp_path: Path) -> None:
     (tmp_path / "train.csv").write_text("time_s,rate_mbit_s\n0,10\n2,1\n3,3\n")
-    (picture,) = _networks(tmp_path, 'topology = { preset = "direct" }\nlinks.line1.backward.trace = "train.csv"\n')
-    assert _words(picture.svg)[0] == "line1"
+    (picture,) = _networks(tmp_path, 'topology = { preset = "direct" }\nlinks.link1.backward.trace = "train.csv"\n')
+    assert _words(picture.svg)[0] == "link1"
     # 10 Mbit/s for two seconds, 1 for one, and 3 for as long as the step before it.
     assert "← 6 Mbit/s" in " ".join(_words(picture.svg))
     assert "← means of train.csv" in _words(picture.svg)

@@ -11,11 +11,13 @@ import click.testing
 import pytest
 from tests.unit.made_studies import Labs, call, ended, scoreboard, second_fails
 
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli import reproduce as command
-from mptcplab.engine.rounds import Rounds
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study.forms import read_documents
+
+pytestmark = pytest.mark.slow
 
 
 def test_everything_ends_with_a_scoreboard(labs: Labs, tmp_path: Path) -> None:
@@ -148,9 +150,9 @@ def test_runs_without_such_a_value(labs: Labs, studies: Path, tmp_path: Path) ->
     board = scoreboard(tmp_path / "r")
     assert (board["made/more"]["remark"], board["made/more"]["why"]) == (
         "not measured",
-        "none of its runs has such a value",
+        "none of its runs has the table's metric",
     )
-    with pytest.raises(LabError, match="has such a value"):
+    with pytest.raises(LabError, match="has the table's metric"):
         ended(tmp_path / "r", "made/more")
 
 
@@ -193,9 +195,9 @@ def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pyt
         return [run for run in runs if run.seed > 1]
 
     monkeypatch.setattr(command, "unrecorded", left)
-    said = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
-    assert said[0].startswith("made/1: first (12 runs, 4 recorded, about ")
-    assert said[2] == f"other/1: first (12 runs, {KERNEL.message} ({KERNEL.hint}))"
+    output = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
+    assert output[0].startswith("made/1: first (12 runs, 4 recorded, about ")
+    assert output[2] == f"other/1: first (12 runs, {KERNEL.message} ({KERNEL.hint}))"
     assert labs.made == 0
     document = json.loads(ended(tmp_path / "r", "--list", "--json").stdout)
     assert [(one["runs"], one["recorded"], bool(one["lacks"])) for one in document["tables"]] == [

@@ -14,13 +14,15 @@ from mptcplab.study import reference
 from mptcplab.study.full import REFERENCE, full_form
 from mptcplab.study.load import select, study_names
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.usefixtures("labs")
 def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     """One seed has 45.1 Mbit/s, three have 45.2 ± 0.25; then we pretend that the full form had 1 Mbit/s less."""
     out = tmp_path / "r"
     result = ended(out, "made/1", "--quick")
-    assert "No full value to compare with: the full form was not recorded" in result.stdout
+    assert "There are no values of the full form to compare with" in result.stdout
     assert "outside the full form" not in (out / "made" / "table-1.quick.csv").read_text()
     ended(out, "made")
     full = out / "made" / "table-1.json"
@@ -50,7 +52,7 @@ def test_the_short_form_beside_the_full_one(tmp_path: Path) -> None:
     assert [line.split()[-3:] for line in table.splitlines() if line.strip().startswith("made: all")] == [
         ["1", "of", "4"]
     ]
-    changed = ended(out, "made/1", "--quick", "--set", "links.line1.rate=49 Mbit/s").stdout
+    changed = ended(out, "made/1", "--quick", "--set", "links.link1.rate=49 Mbit/s").stdout
     assert "full form" not in changed, "it is another experiment"
 
 
@@ -63,18 +65,18 @@ def test_a_grid_beside_the_full_form(tmp_path: Path) -> None:
     document["measured"] = [one for one in document["measured"] if one["column"] == "mptcp"]
     document["measured"][0]["mean"] += 1
     (out / "made" / "table-more.json").write_text(json.dumps(document))
-    said = ended(out, "made/more", "--quick").stdout
+    output = ended(out, "made/more", "--quick").stdout
     (row,) = csv.DictReader((out / "made" / "table-more.quick.csv").read_text().splitlines())
     assert row["MPTCP"] == "60.10 (full: 61.20 ± 0.25)"
     assert row["outside the full form"] == "1 of 1"
-    assert "1 of 1 values lie outside the full form's 95 % interval (measured in this folder); 1 more" in said
+    assert "1 of 1 values lie outside the full form's 95 % interval (measured in this folder); 1 more" in output
 
 
 @pytest.mark.usefixtures("labs")
 def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     ended(tmp_path / "full", "--all")
-    said = reference.write(tmp_path / "full")
-    assert [line.partition(" in ")[0] for line in said] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
+    output = reference.write(tmp_path / "full")
+    assert [line.partition(" in ")[0] for line in output] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
     text = (studies / "made" / REFERENCE).read_text()
     assert '"mptcp": [60.2, 0.2484138, 3]' in text, "a line for every cell"
     result = ended(tmp_path / "elsewhere", "made/1", "--quick")
@@ -85,7 +87,7 @@ def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     scenario.write_text(SCENARIO.replace('"made"', '"other words"').replace("repeats = 3", "repeats = 2"))
     assert "0 of 2 values" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     scenario.write_text(SCENARIO.replace("50 Mbit/s", "40 Mbit/s"))
-    assert "No full value" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
+    assert "no values of the full form" in ended(tmp_path / "elsewhere", "made/1", "--quick").stdout
     found = json.loads(text)
     assert found["missing"] == {}
     assert found["tables"]["1"]["without"] == []
@@ -102,9 +104,9 @@ def test_what_is_known_stays_shipped(labs: Labs, studies: Path, tmp_path: Path) 
     reference.write(tmp_path / "full")
     before = (studies / "made" / REFERENCE).read_text()
     ended(tmp_path / "again", "made/more")
-    said = reference.write(tmp_path / "again")
-    assert said[0].startswith("made: 2 of 2 tables")
-    assert said[1].startswith("other: nothing in ")
+    output = reference.write(tmp_path / "again")
+    assert output[0].startswith("made: 2 of 2 tables")
+    assert output[1].startswith("other: nothing in ")
     assert (studies / "made" / REFERENCE).read_text() == before
     labs.fate = second_fails
     call(tmp_path / "broken", "made/more")

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.unit.made_manifest import described
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
+from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
-from mptcplab.report.html import build_report
 from mptcplab.results import open_results, to_pandas
 
 
@@ -24,12 +25,12 @@ def test_runs_as_a_frame(tmp_path: Path) -> None:
     runs = open_results(tmp_path / "r").runs
     assert runs.height == 2 * 3 * 3
     first = runs.row(0, named=True)
-    assert (first["transport.protocol"], first["links.line2.delay"], first["seed"]) == ("tcp", "10 ms", 1)
+    assert (first["transport.protocol"], first["links.link2.delay"], first["seed"]) == ("tcp", "10 ms", 1)
     assert first["goodput_mbps"] == pytest.approx(45.1, abs=0.01)
-    assert (first["mptcp"], first["share access1>line1"], first["share access2>line2"]) == ("no", 1, None)
+    assert (first["mptcp"], first["share access1>link1"], first["share access2>link2"]) == ("no", 1, None)
     mptcp = runs.filter(pl.col("transport.protocol") == "mptcp")
     assert mptcp["mptcp"].to_list() == ["2 subflows"] * 9
-    assert mptcp["share access2>line2"].min() == pytest.approx(15 / 60.3, abs=0.001)
+    assert mptcp["share access2>link2"].min() == pytest.approx(15 / 60.3, abs=0.001)
 
 
 def test_table_has_the_rows_of_the_experiment(tmp_path: Path) -> None:
@@ -54,9 +55,9 @@ def test_samples_carry_the_settings_of_their_run(tmp_path: Path) -> None:
     # 20 samples on two sides: one subflow with TCP, two with MPTCP, 9 runs each.
     assert subflows.height == 20 * 2 * 9 * (1 + 2)
     last = subflows.filter(
-        (pl.col("transport.protocol") == "mptcp") & (pl.col("links.line2.delay") == "30 ms") & (pl.col("seed") == 2)
+        (pl.col("transport.protocol") == "mptcp") & (pl.col("links.link2.delay") == "30 ms") & (pl.col("seed") == 2)
     )
-    assert sorted(last["path"].unique()) == ["access1>line1", "access2>line2"], "the same names on both sides"
+    assert sorted(last["path"].unique()) == ["access1>link1", "access2>link2"], "the same names on both sides"
     assert open_results(tmp_path / "r").connections.height == 20 * 2 * 18
 
 
@@ -68,9 +69,7 @@ def test_only_runs_of_the_last_experiment(tmp_path: Path) -> None:
         shutil.move(place, tmp_path / "r" / "runs" / place.name)
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.others) == (18, 18)
-    rates = {
-        run.recording.manifest["facts"]["scenario"]["links"]["line1"]["forward"]["rate"] for run in results.recorded
-    }
+    rates = {run.recording.manifest["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded}
     assert rates == {"50 Mbit/s"}
 
 
@@ -81,7 +80,7 @@ def test_recordings_that_were_deleted(tmp_path: Path) -> None:
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.absent) == (16, 2)
     (one,) = build_report(tmp_path / "r").experiments
-    assert any("2 recordings that the results name are not in the folder" in notice.text for notice in one.notices)
+    assert any("2 recordings listed in the results are not in the folder" in notice.text for notice in one.notices)
 
 
 def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:
@@ -95,9 +94,7 @@ def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:
     (tmp_path / "r" / "results.json").unlink()
     results = open_results(tmp_path / "r")
     assert (len(results.recorded), results.older, results.others) == (18, 18, 0)
-    rates = {
-        run.recording.manifest["facts"]["scenario"]["links"]["line1"]["forward"]["rate"] for run in results.recorded
-    }
+    rates = {run.recording.manifest["scenario"]["links"]["link1"]["forward"]["rate"] for run in results.recorded}
     assert rates == {"10 Mbit/s"}
     assert results.title == "r"
 
@@ -126,12 +123,12 @@ def test_nothing_to_open(tmp_path: Path) -> None:
 
 
 def test_who_sends(tmp_path: Path) -> None:
-    make_results(tmp_path / "r", TWO_LINES.replace('duration = "2 s"', 'duration = "2 s", direction = "upload"'))
+    make_results(tmp_path / "r", TWO_LINES.replace('duration = "2 s"', 'duration = "2 s", reverse = false'))
     place = next((tmp_path / "r" / "runs").iterdir())
     (upload,) = ends_of(Recording(place))
     assert (upload.sender, upload.receiver, upload.receiving) == ("client", "server", "bulk.server")
     manifest = json.loads((place / "manifest.json").read_text())
-    manifest["facts"]["scenario"]["workloads"]["bulk"]["direction"] = "download"
+    manifest["workloads"] = described({"bulk": {**manifest["workloads"][0], "reverse": True}})
     (place / "manifest.json").write_text(json.dumps(manifest))
     (download,) = ends_of(Recording(place))
     assert (download.sender, download.receiver, download.receiving) == ("server", "client", "bulk.client")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever a file holds, loading it succeeds or says one sentence with a hint."""
+"""Loading any file succeeds or reports one sentence with a hint."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import load
+
+pytestmark = pytest.mark.slow
 
 VALID = """
 title = "Everything"
@@ -24,15 +27,15 @@ seed = 3
 repeats = 2
 
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 
-[links.line1]
+[links.link1]
 rate = "10 Mbit/s"
 queue = "50 ms"
 forward = { delay = "10 ms", jitter = "1 ms", loss = "0.1 %" }
 
-[links.line2]
+[links.link2]
 rate = "20 Mbit/s"
 burst = "10 kB"
 addresses = ["10.77.0.1/24", "10.77.0.2/24"]
@@ -51,7 +54,7 @@ sysctl = { "net.ipv4.tcp_ecn" = 1 }
 kind = "flow"
 from = "client"
 to = "server"
-via = "line1"
+via = "link1"
 duration = "10 s"
 
 [workloads.file]
@@ -66,17 +69,17 @@ interval = "100 ms"
 
 [sweep]
 "transport.scheduler" = ["default", "roundrobin"]
-"links.line*.delay" = ["5 ms", "10 ms"]
+"links.link*.delay" = ["5 ms", "10 ms"]
 
 [[sweep.zip]]
-"links.line1.loss" = ["0 %", "1 %"]
-"links.line2.loss" = ["1 %", "0 %"]
+"links.link1.loss" = ["0 %", "1 %"]
+"links.link2.loss" = ["1 %", "0 %"]
 """
 
 _TEXTS = st.one_of(
     st.text(max_size=8),
     st.sampled_from(
-        ["", "auto", "tcp", "flow", "10 ms", "-1 s", "1e999 s", "10 Mbit/s", "line1", "client", "r1", "1 packets", "*"]
+        ["", "auto", "tcp", "flow", "10 ms", "-1 s", "1e999 s", "10 Mbit/s", "link1", "client", "r1", "1 packets", "*"]
     ),
 )
 _SCALARS = st.one_of(
@@ -100,16 +103,16 @@ KEYS = st.one_of(
     ),
 )
 PIECES = ["[", "]", "[[", '"', "'", '"""', "=", ".", "{", "}", "\n", "#", ",", "\\", "[a]\n"]
-_FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
 def quoted(text: str) -> str:
-    """``text`` as a basic string of TOML."""
+    """Return ``text`` as a basic TOML string."""
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
 def toml(value: Any) -> str:
-    """``value`` as TOML, tables inline."""
+    """Return ``value`` as TOML with inline tables."""
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, bool):
@@ -122,18 +125,18 @@ def toml(value: Any) -> str:
 
 
 def document(tables: dict[str, Any]) -> str:
-    """``tables`` as a file, one line per key at the top."""
+    """Return ``tables`` as a file, one line per top-level key."""
     return "".join(f"{quoted(key)} = {toml(value)}\n" for key, value in tables.items())
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The path of everything in ``value``."""
+    """Return the paths of all values in ``value``."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(p for key, below in members for p in paths(below, (*path, key)))][0 if path else 1 :]
 
 
 def mutate(draw: st.DrawFn, tables: dict[str, Any]) -> None:
-    """Change one thing: replace a value, remove a key, rename one, add one."""
+    """Make one change: replace a value, or remove, rename or add a key."""
     path = draw(st.sampled_from(paths(tables) or [("title",)]))
     holder: Any = tables
     for part in path[:-1]:
@@ -158,7 +161,7 @@ def mutants(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def check(file: Path, *overrides: str) -> None:
-    """Load ``file``: fine, or an InputError of one line with a hint."""
+    """Load ``file``, and check that an error is an InputError of one line with a hint."""
     refusal: InputError | None = None
     try:
         load(file, overrides=overrides)
@@ -214,7 +217,7 @@ def test_any_bytes(tmp_path_factory: Any, content: bytes) -> None:
 @_FUZZ
 @given(
     key=st.one_of(
-        st.sampled_from(["links.line1.rate", "transport", "topology.lines", "links.*.delay", "*.*", "hosts", "title"]),
+        st.sampled_from(["links.link1.rate", "transport", "topology.lines", "links.*.delay", "*.*", "hosts", "title"]),
         st.text(max_size=6),
     ),
     value=st.one_of(VALUES.map(toml), st.text(max_size=8)),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The schema for editors: never stricter than ``load``, and as strict as a schema can be."""
+"""The schema for editors is never stricter than ``load``, and as strict as a schema can be."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BAD = Path(__file__).parent / "bad"
 SCHEMA = scenario_schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 SCENARIOS = sorted([*(ROOT / "examples").glob("*.toml"), *(ROOT / "src/mptcplab/studies").glob("*/*.toml")])
-#: Mistakes that no schema sees, by what one would have to know for it.
+#: Mistakes that no schema can detect, by the knowledge that this would need.
 BEYOND = {
     "arithmetic of quantities": (
         "aqm-red-never aqm-target-zero burst-loss-for-ever burst-loss-no-burst extra-delay-constant "
@@ -58,17 +58,17 @@ BEYOND = {
         "middlebox-all-and-more middlebox-option-twice middlebox-out-alone middlebox-strip-and-drop nat-twice "
         "overtake-without-jitter reorder-beside-jitter reorder-without-delay mtu-small-for-ipv6 "
         "burst-without-rate jitter-above-delay queue-without-rate link-to-itself host-and-router "
-        "topology-lines-of-line topology-routers-of-lines transport-buffer-descending transport-endpoint-twice "
+        "topology-paths-of-chain topology-routers-of-paths transport-buffer-descending transport-endpoint-twice "
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
-        "record-capture-filter-option repeats-least-above-most weights-also-by-sysctl "
+        "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
         "weights-of-another-scheduler weights-without-scheduler"
     ),
     "events in their order": (
         "event-address-there event-address-twice event-between-routers event-changes-nothing "
         "event-change-of-nothing event-delay-below-jitter event-direction-of-interface event-down-twice "
-        "event-how-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
+        "event-mode-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
         "event-node-of-silent event-rate-of-down event-rate-too-slow event-rate-without-rate event-too-late "
         "event-unknown-link event-without-link event-up-of-one-direction event-up-without-down trace-and-change"
     ),
@@ -101,7 +101,7 @@ BEYOND = {
 
 
 def _tables(file: Path) -> dict[str, Any] | None:
-    """A file as an editor reads it; None when it is no TOML at all."""
+    """Return a file as an editor reads it; None if it is not TOML."""
     try:
         return tomllib.loads(file.read_text())
     except (ValueError, RecursionError):
@@ -109,13 +109,13 @@ def _tables(file: Path) -> dict[str, Any] | None:
 
 
 def _bad() -> Iterator[Path]:
-    """Files whose mistake is in the file itself, and that are TOML."""
+    """Yield TOML files whose mistake is in the file itself."""
     for file in sorted(BAD.glob("*.toml")):
         if not re.search("^# set:", file.read_text(), re.MULTILINE) and _tables(file) is not None:
             yield file
 
 
-def _complaints(file: Path) -> list[str]:
+def _errors(file: Path) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in VALIDATOR.iter_errors(_tables(file))]
 
 
@@ -126,23 +126,25 @@ def test_is_a_schema() -> None:
 
 @pytest.mark.parametrize("file", [file for file in SCENARIOS if file.name != "study.toml"], ids=lambda file: file.stem)
 def test_accepts_all_scenarios(file: Path) -> None:
-    assert _complaints(file) == []
+    assert _errors(file) == []
 
 
 def test_accepts_the_fuzzers_base() -> None:
     assert list(VALIDATOR.iter_errors(tomllib.loads(VALID))) == []
 
 
-def test_refuses_what_a_schema_can_know() -> None:
-    missed = [file.stem for file in _bad() if not _complaints(file)]
-    caught = [file.stem for file in _bad() if _complaints(file)]
+def test_refuses_mistakes_that_a_schema_can_detect() -> None:
+    missed = [file.stem for file in _bad() if not _errors(file)]
+    caught = [file.stem for file in _bad() if _errors(file)]
     print(f"{len(caught)} of {len(caught) + len(missed)} mistakes are seen")
     explained = {name for names in BEYOND.values() for name in names.split()}
-    assert set(missed) == explained, "add a mistake that no schema can see to BEYOND, and remove one that it sees"
+    assert set(missed) == explained, (
+        "add mistakes that no schema can detect to BEYOND, and remove those that it detects"
+    )
     assert len(caught) > 150
     for word in ("key-", "unit-", "name-", "table-", "title-", "seed-", "kernel-", "family-", "toml-"):
         assert not [name for name in missed if name.startswith(word)], f"a schema sees all of {word}"
-    # Swept keys have names and values that are checked as well.
+    # Names and values of swept keys are checked as well.
     assert {
         "repeats-zero",
         "sweep-bad-value",
@@ -153,7 +155,7 @@ def test_refuses_what_a_schema_can_know() -> None:
     } <= set(caught)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(tables=mutants())
 def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, Any]) -> None:
     file = Path(tmp_path_factory.getbasetemp()) / "editor.toml"
@@ -162,9 +164,9 @@ def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, An
         load(file)
     except InputError:
         return
-    # What a sweep replaces is never looked at by load(); an editor may well complain of it.
+    # load() ignores values that a sweep replaces; an editor may report them.
     file.write_text(document(_without_swept(tables)))
-    assert _complaints(file) == []
+    assert _errors(file) == []
 
 
 def _without_swept(tables: dict[str, Any]) -> dict[str, Any]:
@@ -184,10 +186,10 @@ def _remove(table: Any, pattern: list[str]) -> None:
             _remove(table[name], pattern[1:])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data(), kind=st.sampled_from([Rate, Duration, Size, Probability, Packets, QueueLength]))
 def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type[QueueLength]) -> None:
-    """What the unit parser reads has the shape that editors are told, and units that are none don't."""
+    """Text that the unit parser accepts matches the schema; unknown units do not."""
     units = [unit for known in (Rate, Duration, Size, Probability, Packets) for unit in known.units]
     number = data.draw(st.from_regex(r"\A(\+?[0-9]{1,3}|-0)(_[0-9]{1,2})?(\.[0-9]{1,2})?(e[0-3])?\Z"))
     blanks = st.sampled_from(["", " ", "\t"])
@@ -204,7 +206,7 @@ def test_patterns_of_quantities(data: st.DataObject, kind: type[Quantity] | type
 
 
 def test_ranges_of_the_whole_file(tmp_path: Path) -> None:
-    """``seed`` and ``repeats`` are checked by ``load`` itself: the limits that editors are told are the same."""
+    """``load`` itself checks ``seed`` and ``repeats``: the schema has the same limits."""
     for key in ("seed", "repeats"):
         shape = SCHEMA["properties"][key]
         shape = next((one for one in shape.get("anyOf", ()) if "minimum" in one), shape)
@@ -216,7 +218,7 @@ def test_ranges_of_the_whole_file(tmp_path: Path) -> None:
                 load(file)
             except InputError:
                 accepted = False
-            assert accepted == (not _complaints(file)), f"{key} = {value}"
+            assert accepted == (not _errors(file)), f"{key} = {value}"
 
 
 def _fields(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -234,19 +236,19 @@ def test_every_key_is_described() -> None:
     assert set(SCHEMA["properties"]) == set(fields_of(Written))
 
 
-def test_no_word_of_pydantic() -> None:
+def test_no_words_of_pydantic() -> None:
     text = json.dumps(SCHEMA)
     for word in ("null", "$defs", "prefixItems", "discriminator", '"0 ns"'):
         assert word not in text, word
-    assert SCHEMA["definitions"]["Direction"]["properties"]["delay"]["default"] == "0 ms"
-    assert SCHEMA["definitions"]["Direction"]["properties"]["queue"]["default"] == "100 ms"
+    assert SCHEMA["definitions"]["DirectionSettings"]["properties"]["delay"]["default"] == "0 ms"
+    assert SCHEMA["definitions"]["DirectionSettings"]["properties"]["queue"]["default"] == "100 ms"
 
 
 @pytest.mark.skipif(
     shutil.which("taplo", path=str(Path(sys.executable).parent)) is None, reason="taplo: a checker of TOML"
 )
 def test_taplo_agrees(tmp_path: Path) -> None:
-    """The checker behind the VS Code extension reads the schema, accepts the examples and sees a wrong unit."""
+    """The checker of the VS Code extension loads the schema, accepts the examples and reports a wrong unit."""
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     taplo = str(Path(sys.executable).parent / "taplo")
     good = [file for file in SCENARIOS if file.name != "study.toml"]

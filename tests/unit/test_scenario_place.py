@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The place scanner finds what ``tomllib`` reads."""
+"""The scanner of places finds the keys that ``tomllib`` parses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _quoted(text: str) -> str:
 
 
 class _Writer:
-    """Writes a document in one of the many ways that TOML allows, as ``draw`` decides."""
+    """Writes a document in one of the many forms that TOML allows, as ``draw`` selects."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self.draw = draw
@@ -87,7 +87,7 @@ def _paths(value: Any, path: KeyPath = ()) -> list[KeyPath]:
     return [place for key, below in members for place in [(*path, key), *_paths(below, (*path, key))]]
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(text=_written())
 def test_every_key_has_its_line(text: str) -> None:
     found = key_lines(text)
@@ -125,8 +125,8 @@ def test_lines(text: str, lines: dict[KeyPath, int]) -> None:
 
 
 @given(st.text(alphabet="ab=.[]{},\"'\n# 1", max_size=30))
-def test_text_that_is_no_toml_ends(text: str) -> None:
-    """Only valid text is ever scanned; the scanner must at least end for all other."""
+def test_scanning_other_text_ends(text: str) -> None:
+    """Only valid text is ever scanned; for any other, the scanner must at least end."""
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

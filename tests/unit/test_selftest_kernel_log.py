@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Complaints of the kernel during a selftest are a failure of their own, and its status stays the script's."""
+"""Complaints of the kernel during a selftest are a separate failure; the status remains that of the script."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SPLAT = (
 
 
 def _run(tmp_path: Path, log: str, command: str) -> subprocess.CompletedProcess[str]:
-    """In a shell whose dmesg prints ``log``."""
+    """Run ``command`` in a shell whose dmesg prints ``log``."""
     (tmp_path / "log").write_text(log)
     dmesg = tmp_path / "dmesg"
     dmesg.write_text(f"#!/bin/sh\ncat {tmp_path / 'log'}\n")
@@ -27,22 +27,22 @@ def _run(tmp_path: Path, log: str, command: str) -> subprocess.CompletedProcess[
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=10)
 
 
-def test_a_quiet_kernel_adds_nothing_to_what_the_script_printed(tmp_path: Path) -> None:
-    ended = _run(tmp_path, _QUIET, "echo ok 1 - first")
-    assert (ended.stdout, ended.returncode) == ("ok 1 - first\n", 0)
-    assert kernel_result(ended.stdout) is None
+def test_a_quiet_kernel_adds_nothing_to_the_scripts_output(tmp_path: Path) -> None:
+    done = _run(tmp_path, _QUIET, "echo ok 1 - first")
+    assert (done.stdout, done.returncode) == ("ok 1 - first\n", 0)
+    assert kernel_result(done.stdout) is None
 
 
 @pytest.mark.parametrize("status", [0, 1, 4])
 def test_a_complaint_is_a_failed_test_and_the_status_is_the_scripts(tmp_path: Path, status: int) -> None:
-    ended = _run(tmp_path, _SPLAT, f"(echo ok 1 - first; exit {status})")
-    found = kernel_result(ended.stdout)
-    assert ended.returncode == status
-    assert ended.stdout.startswith("ok 1 - first\n")
-    assert _SPLAT in ended.stdout
+    done = _run(tmp_path, _SPLAT, f"(echo ok 1 - first; exit {status})")
+    found = kernel_result(done.stdout)
+    assert done.returncode == status
+    assert done.stdout.startswith("ok 1 - first\n")
+    assert _SPLAT in done.stdout
     assert found is not None
     assert found.verdict == "not ok"
-    assert found.reason == "WARNING: suspicious RCU usage (and others: 2 in all)", found.reason
+    assert found.reason == "WARNING: suspicious RCU usage (and others, 2 in total)", found.reason
 
 
 def test_words_of_a_script_are_not_the_kernels() -> None:

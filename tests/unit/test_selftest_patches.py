@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mptcplab selftest --patch`: which scripts there are with patches, and that each set of patches is prepared anew."""
+"""`mptcplab selftest --patch`: the scripts that exist with patches, prepared separately for each set of patches."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.data import NamedFile
 from mptcplab.kernel.source import Source
 from mptcplab.selftest import prepare
-from mptcplab.selftest.prepare import Prepared
+from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.suite import Part, _line, parts
 
 SOURCE = Source(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s")
 
 
 @pytest.fixture
-def prepared(tmp_path: Path) -> Prepared:
-    """One script of MPTCP's, and one beside them that a patch brought."""
+def prepared(tmp_path: Path) -> SelftestTree:
+    """Prepare one script of MPTCP's, and one next to them that a patch added."""
     for name in ("net/lib.sh", "net/tcp_new.sh", "net/mptcp/mptcp_lib.sh", "net/mptcp/diag.sh"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    return Prepared(tmp_path, SOURCE)
+    return SelftestTree(tmp_path, SOURCE)
 
 
-def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: Prepared) -> None:
+def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: SelftestTree) -> None:
     assert parts(prepared, ["tcp_new", "diag.sh"]) == [Part("tcp_new"), Part("diag")]
     folders = [step for part in parts(prepared, ["tcp_new", "diag"]) for step in _line(prepared, part).split(" && ")]
     assert [step for step in folders if step.startswith("cd ")] == ["cd /tmp/net", "cd /tmp/net/mptcp"]
 
 
 @pytest.mark.parametrize("library", ["lib", "mptcp_lib"])
-def test_a_library_is_no_test(prepared: Prepared, library: str) -> None:
+def test_a_library_is_no_test(prepared: SelftestTree, library: str) -> None:
     with pytest.raises(InputError, match=f"no selftest '{library}'") as caught:
         parts(prepared, [library])
     assert caught.value.hint == "there are diag, tcp_new"
@@ -47,7 +47,7 @@ def test_only_scripts_that_a_patch_names_are_kept_beside_mptcps() -> None:
     assert prepare._PATCHED.findall(patch) == ["net/tcp_new.sh"]
 
 
-def test_selftests_with_patches_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selftests_with_patches_are_separate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "compiler_version", lambda: "gcc 12")
     first, second = NamedFile("given/01-a.patch", b"a"), NamedFile("given/01-a.patch", b"b")
     keys = {prepare._key(SOURCE, patches) for patches in ((), (first,), (second,), (first, second))}

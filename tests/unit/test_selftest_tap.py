@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What selftests print, read; in the forms that the kernel's MPTCP scripts use."""
+"""Parsing the output of selftests, in the forms that the kernel's MPTCP scripts print."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_known_as_flaky() -> None:
 
 
 def test_a_script_that_died_in_the_middle() -> None:
-    """The plan announces more than comes."""
+    """The plan announces more results than are printed."""
     good, missing = results("1..2\nok 1 - diag: a # time=1ms\n")
     assert good.verdict == "ok"
     assert missing == Result("result 2", "not ok", "it was not printed")

@@ -285,7 +285,7 @@ WARNING = """\
 """
 
 
-def test_warning_is_told_by_its_place() -> None:
+def test_warning_is_identified_by_its_place() -> None:
     found = complaints_in(WARNING)
     assert [complaint.signature for complaint in found] == [{"net/mptcp/pm_kernel.c:1079"}]
     assert unknown(found, {frozenset({"net/mptcp/pm_kernel.c:1079"}): "for this test"}) == []

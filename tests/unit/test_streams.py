@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The host's half of a program's streams, with the guest's half played by the test."""
+"""The host's half of a program's streams; the tests simulate the guest's half."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.engine.streams import _PIECE, _PIECES, Input, Output
+from mptcplab.engine.virtual.streams import _MAX_PIECES, _PIECE, Input, Output
 
 
 def _read_pieces(folder: Path, start: int = 0) -> tuple[bytes, list[int]]:
-    """What the guest would read, and the sizes of the pieces; they are removed as it does."""
+    """Return the data that the guest would read, and the sizes of the pieces, and remove them as the guest does."""
     data, sizes = b"", list[int]()
     while (piece := folder / f"in.{start + len(sizes)}").exists():
         sizes.append(piece.stat().st_size)
@@ -26,7 +26,7 @@ def _read_pieces(folder: Path, start: int = 0) -> tuple[bytes, list[int]]:
 
 @given(st.lists(st.binary(min_size=1, max_size=3000).map(lambda part: part * 11), max_size=9))
 def test_input_arrives_whole_and_in_even_pieces(parts: list[bytes]) -> None:
-    """However the sender cuts it: the guest must not see how fast it was."""
+    """The pieces do not depend on the writes of the sender: the guest must not notice its speed."""
     with tempfile.TemporaryDirectory() as name:
         reader, writer = os.pipe()
         given_input = Input(reader, Path(name))
@@ -58,20 +58,20 @@ def test_a_part_of_a_piece_waits_for_the_rest(tmp_path: Path) -> None:
     os.close(reader)
 
 
-def test_no_more_than_some_pieces_lie_ready(tmp_path: Path) -> None:
+def test_the_number_of_waiting_pieces_is_limited(tmp_path: Path) -> None:
     with (tmp_path / "long").open("wb") as file:
-        file.truncate((_PIECES + 5) * _PIECE)
+        file.truncate((_MAX_PIECES + 5) * _PIECE)
     folder = tmp_path / "streams"
     folder.mkdir()
     with (tmp_path / "long").open("rb") as file:
         given_input = Input(file.fileno(), folder)
         given_input.step()
-        assert len(list(folder.iterdir())) == _PIECES
+        assert len(list(folder.iterdir())) == _MAX_PIECES
         assert given_input.watched == [], "a sender that is ahead must be left waiting"
         _, sizes = _read_pieces(folder)
         given_input.step()
         _, more = _read_pieces(folder, len(sizes))
-    assert len(sizes) + len(more) == _PIECES + 5 + 1
+    assert len(sizes) + len(more) == _MAX_PIECES + 5 + 1
 
 
 def test_without_input(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_without_input(tmp_path: Path) -> None:
 
 @given(st.lists(st.tuples(st.binary(max_size=9000), st.booleans()), max_size=12))
 def test_output_arrives_whole(parts: list[tuple[bytes, bool]]) -> None:
-    """In files as the guest writes them; True begins the next one."""
+    """The guest writes it to files; True begins the next file."""
     with tempfile.TemporaryDirectory() as name:
         folder, number = Path(name), 0
         with (folder / "target").open("w+b") as target:
@@ -100,12 +100,12 @@ def test_output_arrives_whole(parts: list[tuple[bytes, bool]]) -> None:
         assert len(left) <= 2, f"read files are not removed: {left}"
 
 
-def test_a_slow_reader_holds_the_output_up(tmp_path: Path) -> None:
+def test_a_slow_reader_blocks_the_output(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     output = Output("out", tmp_path, writer)
     with (tmp_path / "out.0").open("wb") as file:
         file.truncate(1 << 27)
-    assert not output.step(), "a pipe takes no 128 MB"
+    assert not output.step(), "a pipe does not hold 128 MB"
     assert output.behind, "the lab would fill the disk"
     os.close(reader)
     with pytest.raises(BrokenPipeError):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import mptcplab
 from mptcplab.errors import InputError, LabError
 from mptcplab.metrics.counters import mptcp_counts
-from mptcplab.metrics.measure import Measured
+from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.plan.compile import compile_plan
@@ -20,8 +21,8 @@ from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import fits, index_results, index_rows
 from mptcplab.study.notes import asked
 from mptcplab.study.present import study_table
@@ -32,14 +33,18 @@ PACKAGE = Path(mptcplab.__file__).parent
 SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name != "study.toml"]
 
 
-def _tables() -> list[Selected]:
+#: Several tests ask for the same ones.
+_experiment = cache(load)
+
+
+def _tables() -> list[SelectedTable]:
     return select(None)
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
-def test_every_published_value_is_measured(selected: Selected) -> None:
+def test_every_published_value_is_measured(selected: SelectedTable) -> None:
     """Rows and columns exist among the scenario's points; explanations and --quick name rows that exist."""
-    table, experiment = selected.table, load(selected.scenario)
+    table, experiment = selected.table, _experiment(selected.scenario)
     measured = [one for point in experiment.points for one in _cells(selected, point)]
     assert len(measured) == len(set(measured)), "a cell has two sources"
     wanted = {(row, column) for row, values in table.published.items() for column in values}
@@ -51,7 +56,7 @@ def test_every_published_value_is_measured(selected: Selected) -> None:
         assert set(because.columns) <= set(table.columns), because.columns
 
 
-def _cells(selected: Selected, point: Point) -> list[tuple[str, str]]:
+def _cells(selected: SelectedTable, point: Point) -> list[tuple[str, str]]:
     """The cells that a point has values for."""
     table, found = selected.table, []
     for name, column in table.columns.items():
@@ -64,22 +69,22 @@ def _cells(selected: Selected, point: Point) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
-def test_quick_is_a_part_of_the_table(selected: Selected) -> None:
+def test_quick_is_a_part_of_the_table(selected: SelectedTable) -> None:
     """Its changes are keys of the scenario, and leave what rows and columns are told by."""
     quick = selected.table.quick
     experiment = load(selected.scenario, overrides=[f"{key}={value}" for key, value in quick.change.items()])
     assert {point.settings[selected.table.along] for point in experiment.points} >= set(quick.rows)
-    assert quick.repeats <= load(selected.scenario).repeats
+    assert quick.repeats <= _experiment(selected.scenario).repeats
 
 
 @pytest.mark.parametrize("selected", _tables(), ids=lambda selected: selected.name)
-def test_every_claim_is_about_cells(selected: Selected) -> None:
+def test_every_claim_is_about_cells(selected: SelectedTable) -> None:
     for claim in selected.study.claims:
         assert claim.table in selected.study.tables, claim.table
         if claim.table != selected.number:
             continue
-        if claim.least is not None and claim.most is not None:
-            assert claim.least < claim.most, claim.text
+        if claim.min is not None and claim.max is not None:
+            assert claim.min < claim.max, claim.text
         assert set(claim.rows) <= set(selected.table.all_rows), claim.rows
         for column in (claim.of, *claim.to):
             name, _, row = column.partition("@")
@@ -88,7 +93,7 @@ def test_every_claim_is_about_cells(selected: Selected) -> None:
         assert _asked(selected, claim) <= _measured(selected), claim.text
 
 
-def _asked(selected: Selected, claim: Claim) -> set[tuple[str, str]]:
+def _asked(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
     """The cells, other than ratios, that a claim needs in the full form."""
     asked = set()
     for of in (claim.of, *claim.to):
@@ -99,10 +104,11 @@ def _asked(selected: Selected, claim: Claim) -> set[tuple[str, str]]:
     return asked
 
 
-def _measured(selected: Selected) -> set[tuple[str, str]]:
-    return {cell for point in load(selected.scenario).points for cell in _cells(selected, point)}
+def _measured(selected: SelectedTable) -> set[tuple[str, str]]:
+    return {cell for point in _experiment(selected.scenario).points for cell in _cells(selected, point)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_scenario_compiles(file: Path) -> None:
     experiment = load(file)
@@ -158,27 +164,32 @@ STUDY: dict[str, Any] = {
         }
     },
     "claims": [
-        {"text": "twice", "table": "1", "of": "mptcp", "to": ["tcp"], "least": 1.8, "most": 2.2, "why_bounds": "b"}
+        {"text": "twice", "table": "1", "of": "mptcp", "to": ["tcp"], "min": 1.8, "max": 2.2, "why_bounds": "b"}
     ],
 }
 BECAUSE = {"rows": ["2"], "columns": ["mptcp"], "reason": "r", "evidence": "e"}
 
 
-def _selected(*, because: list[dict[str, Any]] | None = None) -> Selected:
+def _selected(*, because: list[dict[str, Any]] | None = None) -> SelectedTable:
     table = {**STUDY["tables"]["1"], "because": because or []}
     study = Study.model_validate({**STUDY, "tables": {"1": table}})
-    return Selected(study, Path("made"), "1", study.tables["1"])
+    return SelectedTable(study, Path("made"), "1", study.tables["1"])
 
 
 def _row(rate: str, protocol: str, mbps: float) -> ResultRow:
     interval = mean_interval([0.999 * mbps, mbps, 1.001 * mbps])
-    values: dict[str, Any] = dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), interval)
-    values |= {"settings": {"rate": rate, "transport.protocol": protocol}, "workload": "bulk", "mptcp": "no"}
+    figures = dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), interval)
+    values: dict[str, Any] = {
+        "metrics": figures,
+        "settings": {"rate": rate, "transport.protocol": protocol},
+        "workload": "bulk",
+        "mptcp": "no",
+    }
     values |= {"counts": (), "shares": {}, "congestion": "cubic", "scheduler": "", "kernel": "k", "seeds": (1, 2, 3)}
     return ResultRow(**values, warnings=())
 
 
-def _verdicts(selected: Selected, tcp: tuple[float, ...], mptcp: tuple[float, ...]) -> list[str]:
+def _verdicts(selected: SelectedTable, tcp: tuple[float, ...], mptcp: tuple[float, ...]) -> list[str]:
     rows = [_row(str(n), "tcp", value) for n, value in enumerate(tcp, start=1)]
     rows += [_row(str(n), "mptcp", value) for n, value in enumerate(mptcp, start=1)]
     return [cell.verdict for cell in judge_cells(selected, index_rows(selected, rows)) if cell.column == "mptcp"]
@@ -263,9 +274,9 @@ CLOSING: Goodputs = {
 }
 
 
-def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> Judged:
+def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> JudgedTable:
     study = Study.model_validate({**USERS, "claims": [{"text": "c", "table": "1", "why_bounds": "w", **claim}]})
-    selected = Selected(study, Path("made"), "1", study.tables["1"])
+    selected = SelectedTable(study, Path("made"), "1", study.tables["1"])
     results = [
         RunResult((("rtt", row),), seed, f"{row}{seed}", "k", (_user("mptcp", pair[0]), _user("tcp", pair[1])), jain)
         for row, pairs in goodputs.items()
@@ -275,10 +286,12 @@ def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> Judged:
     return judge(selected, index_results(selected, results))
 
 
-def _user(workload: str, mbps: float) -> Measured:
+def _user(workload: str, mbps: float) -> WorkloadMeasurement:
     use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
     sockets = Sockets(use=use, shares={}, retransmitted_bytes=0, sent_bytes=1, congestion=("reno",))
-    return Measured(workload, mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), ())
+    return WorkloadMeasurement(
+        workload, mbps * 1e6, sockets, "", mptcp_counts([]), (), {"goodput_mbps": mbps, "duration_s": 1.0}
+    )
 
 
 RATIO = {"of": "mptcp", "to": ["tcp"]}
@@ -287,24 +300,24 @@ RATIO = {"of": "mptcp", "to": ["tcp"]}
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [
-        ({**RATIO, "rows": ["1 ms"], "least": 1.9, "most": 2.1}, "holds"),
-        ({**RATIO, "least": 1.9}, "does not hold"),
-        ({**RATIO, "least": 1.9, "some": True}, "holds"),
-        ({**RATIO, "most": 0.9, "some": True}, "does not hold"),
+        ({**RATIO, "rows": ["1 ms"], "min": 1.9, "max": 2.1}, "holds"),
+        ({**RATIO, "min": 1.9}, "does not hold"),
+        ({**RATIO, "min": 1.9, "some": True}, "holds"),
+        ({**RATIO, "max": 0.9, "some": True}, "does not hold"),
         ({**RATIO, "trend": "falls"}, "holds"),
         ({**RATIO, "trend": "rises"}, "does not hold"),
         ({"of": "jain", "trend": "rises"}, "holds"),
-        ({"of": "jain", "rows": ["3 ms"], "least": 0.99}, "holds"),
+        ({"of": "jain", "rows": ["3 ms"], "min": 0.99}, "holds"),
         # 60, 62, 64: the mean is 62 ± 4.97.
-        ({"of": "mptcp", "rows": ["1 ms"], "least": 57.0}, "holds"),
-        ({"of": "mptcp", "rows": ["1 ms"], "least": 58.0}, "not certain"),
-        ({"of": "mptcp", "rows": ["1 ms"], "least": 67.0}, "does not hold"),
+        ({"of": "mptcp", "rows": ["1 ms"], "min": 57.0}, "holds"),
+        ({"of": "mptcp", "rows": ["1 ms"], "min": 58.0}, "not certain"),
+        ({"of": "mptcp", "rows": ["1 ms"], "min": 67.0}, "does not hold"),
         ({"of": "tcp", "trend": "falls"}, "not certain"),
-        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "each": True, "rows": ["3 ms"], "least": 1.4}, "holds"),
-        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "rows": ["3 ms"], "most": 1.4}, "holds"),
-        ({**RATIO, "rows": ["1 ms"], "least": 1.9, "trend": "falls"}, "not certain"),
+        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "each": True, "rows": ["3 ms"], "min": 1.4}, "holds"),
+        ({"of": "mptcp@1 ms", "to": ["mptcp", "tcp"], "rows": ["3 ms"], "max": 1.4}, "holds"),
+        ({**RATIO, "rows": ["1 ms"], "min": 1.9, "trend": "falls"}, "not certain"),
         # Over twice TCP's, as for two lines of one rate: 1, and not 2.
-        ({"of": "mptcp", "to": ["tcp", "tcp"], "rows": ["1 ms"], "least": 0.9, "most": 1.1}, "holds"),
+        ({"of": "mptcp", "to": ["tcp", "tcp"], "rows": ["1 ms"], "min": 0.9, "max": 1.1}, "holds"),
     ],
 )
 def test_claims_with_intervals(claim: dict[str, Any], expected: str) -> None:
@@ -314,7 +327,7 @@ def test_claims_with_intervals(claim: dict[str, Any], expected: str) -> None:
 
 
 def test_what_a_claim_divides_by_is_plain() -> None:
-    judged = _users({"of": "mptcp", "to": ["tcp@1 ms", "tcp"], "least": 0.1})
+    judged = _users({"of": "mptcp", "to": ["tcp@1 ms", "tcp"], "min": 0.1})
     assert asked(judged.claims[0], judged.selected.table) == "MPTCP / (TCP at 1 ms + TCP) at least 0.1"
 
 
@@ -332,7 +345,7 @@ def test_one_run_has_no_certain_step() -> None:
 
 
 def test_a_claim_that_fails_needs_a_reason() -> None:
-    claim = {**RATIO, "least": 1.9}
+    claim = {**RATIO, "min": 1.9}
     alone = _users(claim)
     assert not is_good(alone.cells, alone.claims)
     explained = _users({**claim, "because": {"reason": "the coupling", "evidence": "see there"}})
@@ -342,7 +355,7 @@ def test_a_claim_that_fails_needs_a_reason() -> None:
 
 def test_figures_without_published_values() -> None:
     """A table of what was measured, a figure per kind of value, and the claim above the rows that it is about."""
-    judged = _users({**RATIO, "rows": ["1 ms", "2 ms"], "least": 1.9, "mark": "twice"})
+    judged = _users({**RATIO, "rows": ["1 ms", "2 ms"], "min": 1.9, "mark": "twice"})
     table = study_table(judged)
     assert table.columns[:5] == ("RTT", "MPTCP", "TCP", "MPTCP / TCP", "JFI")
     assert table.rows[0][3:5] == ("2.00 (identical)", "0.900 (identical)")

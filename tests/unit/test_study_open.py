@@ -12,15 +12,15 @@ from tests.unit.made_classes import STUDY, measured
 from tests.unit.made_studies import Labs, ended, scoreboard
 
 from mptcplab.errors import Exit
-from mptcplab.report.agreement import points_of
-from mptcplab.report.html_sheets import sheets_of
 from mptcplab.stats import Interval
+from mptcplab.study.agreement import points_of
 from mptcplab.study.document import study_document
 from mptcplab.study.full import read_reference
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select
-from mptcplab.study.measured import Measured, Value
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select
+from mptcplab.study.measured import TableValues, Value
 from mptcplab.study.notes import notes_of
+from mptcplab.study.page_sheets import sheets_of
 from mptcplab.study.schema import Study
 from mptcplab.study.source import Source
 from mptcplab.study.verdict import Cell, is_good, judge_cells
@@ -36,18 +36,18 @@ evidence = "(Table e: {{e: large @ 3 ms}})."
 """
 
 
-def _judged(text: str, number: str, values: Measured | None = None) -> Judged:
+def _judged(text: str, number: str, values: TableValues | None = None) -> JudgedTable:
     study = Study.model_validate(tomllib.loads(text))
-    selected = Selected(study, Path("made"), number, study.tables[number])
+    selected = SelectedTable(study, Path("made"), number, study.tables[number])
     return judge(selected, values or measured(number), (), {"made/e": Source(measured("e"))})
 
 
-def _declared() -> Judged:
+def _declared() -> JudgedTable:
     claim = f'{_CLAIM}because = {{ open = "Nothing was tried for a claim." }}\n'
     return _judged(_OPEN.replace(_CLAIM, claim, 1), "1")
 
 
-def _cell(judged: Judged) -> Cell:
+def _cell(judged: JudgedTable) -> Cell:
     return next(cell for cell in judged.cells if (cell.row, cell.column) == ("4 ms", "mptcp"))
 
 
@@ -130,7 +130,7 @@ def test_the_exit_status(labs: Labs, studies: Path, tmp_path: Path, because: str
 
 
 @pytest.mark.parametrize("selected", [one for one in select(None) if one.table.published], ids=lambda one: one.name)
-def test_the_data_says_something_of_every_shipped_difference(selected: Selected) -> None:
+def test_the_data_says_something_of_every_shipped_difference(selected: SelectedTable) -> None:
     """Otherwise ``reproduce`` ends with status 1 on every machine."""
     entry = read_reference(selected)["tables"][selected.number]
     values = {
@@ -142,7 +142,7 @@ def test_the_data_says_something_of_every_shipped_difference(selected: Selected)
 
 
 @pytest.mark.parametrize("selected", select(None), ids=lambda one: one.name)
-def test_a_reason_names_a_mechanism(selected: Selected) -> None:
+def test_a_reason_names_a_mechanism(selected: SelectedTable) -> None:
     """What says that nothing was isolated, or that it is as elsewhere, is open."""
     claims = [one.because for one in selected.study.claims if one.table == selected.number and one.because]
     reasons = [one.reason for one in (*selected.table.because, *claims)]
@@ -152,9 +152,9 @@ def test_a_reason_names_a_mechanism(selected: Selected) -> None:
 def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() -> None:
     """``small`` has 66 at 3 ms and TCP 30.2, seed by seed; TCP is not measured again."""
     old = 'because = { reason = "the buffer, of a claim", shown_by = { table = "e", of = "small" } }'
-    claim = 'to = ["tcp"]\nmost = 2.3\nwhy_bounds = "b"\n'
-    assert f'most = 70\nwhy_bounds = "b"\n{old}' in STUDY
-    text = STUDY.replace(f'most = 70\nwhy_bounds = "b"\n{old}', f"{claim}{old}")
+    claim = 'to = ["tcp"]\nmax = 2.3\nwhy_bounds = "b"\n'
+    assert f'max = 70\nwhy_bounds = "b"\n{old}' in STUDY
+    text = STUDY.replace(f'max = 70\nwhy_bounds = "b"\n{old}', f"{claim}{old}")
     judged = _judged(text, "1")
     found = judged.claims[1]
     assert found.evidence is not None
@@ -163,7 +163,7 @@ def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() ->
     said = " ".join(notes_of(judged, reasons_of(judged)))
     assert "judged with Table e (small buffer / TCP at most 2.3): holds" in said
     with pytest.raises(ValidationError, match="has no column 'udp'"):
-        Study.model_validate(tomllib.loads(text.replace('to = ["tcp"]\nmost = 2.3', 'to = ["udp"]\nmost = 2.3')))
+        Study.model_validate(tomllib.loads(text.replace('to = ["tcp"]\nmax = 2.3', 'to = ["udp"]\nmax = 2.3')))
     with pytest.raises(ValidationError, match="has no column 'mptcp'"):
         Study.model_validate(tomllib.loads(text.replace('of = "small"', 'of = "mptcp"')))
 

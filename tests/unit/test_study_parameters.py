@@ -12,7 +12,7 @@ from tests.unit.study_keys import NO_PARAMETERS, allowance, keys_of, namers, unn
 
 from mptcplab.errors import LabError
 from mptcplab.study import chosen
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.parameters import check, uses
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,11 +28,12 @@ origin = "{origin}"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
-def test_scenarios_have_the_values_that_the_data_names(selected: Selected) -> None:
+def test_scenarios_have_the_values_that_the_data_names(selected: SelectedTable) -> None:
     for use in uses(selected):
         said = f"{use.parameter.name}: said {use.choice.value}, scenarios {', '.join(use.values)}"
-        assert use.as_said, said
+        assert use.as_declared, said
         assert use.values or not use.parameter.key, said
 
 
@@ -80,7 +81,9 @@ def test_a_key_of_a_scenario_that_nobody_names_is_found() -> None:
     assert '1: routers.r1.sysctl."net.ipv4.tcp_ecn"' in unnamed(tables, tables[0].study.parameters)
 
 
-def _with_parameter(studies: Path, key: str, value: str, *, origin: str = "stated", more: str = "") -> list[Selected]:
+def _with_parameter(
+    studies: Path, key: str, value: str, *, origin: str = "stated", more: str = ""
+) -> list[SelectedTable]:
     file = studies / "made" / "study.toml"
     text = _PARAMETER.format(key=key, value=value.replace('"', '\\"'), origin=origin, more=more)
     file.write_text(file.read_text() + text)
@@ -90,9 +93,9 @@ def _with_parameter(studies: Path, key: str, value: str, *, origin: str = "state
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("links.line1.rate", "50 Mbit/s"),
-        ("links.line1.forward.rate", "50000 kbit/s"),
-        ("links.line2.rate", "7 Mbit/s"),  # it is varied
+        ("links.link1.rate", "50 Mbit/s"),
+        ("links.link1.forward.rate", "50000 kbit/s"),
+        ("links.link2.rate", "7 Mbit/s"),  # it is varied
         ("transport.protocol", "tcp"),  # it is varied
         ("hosts.*.transport.scheduler", "default"),
         ("transport.tcp_rmem", "default"),
@@ -109,11 +112,11 @@ def test_a_value_that_scenarios_have(studies: Path, key: str, value: str) -> Non
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("links.line1.rate", "40 Mbit/s", "rate is said to be 40 Mbit/s, and is 50 Mbit/s"),
-        ("repeats", "4", "rate is said to be 4, and is 3"),
-        ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "and is default"),
-        ("links.line9.rate", "40 Mbit/s", "has no key links.line9.rate"),
-        ("links.line1.rate", "fast", "cannot be fast"),
+        ("links.link1.rate", "40 Mbit/s", "rate should be 40 Mbit/s, but is 50 Mbit/s"),
+        ("repeats", "4", "rate should be 4, but is 3"),
+        ("transport.tcp_rmem", '["4 KiB", "1 MiB", "1 MiB"]', "but is default"),
+        ("links.link9.rate", "40 Mbit/s", "has no key links.link9.rate"),
+        ("links.link1.rate", "fast", "cannot be fast"),
     ],
 )
 def test_a_value_that_they_do_not_have(studies: Path, key: str, value: str, said: str) -> None:
@@ -125,21 +128,21 @@ def test_a_value_that_they_do_not_have(studies: Path, key: str, value: str, said
 
 def test_tables_with_another_value_are_named(studies: Path) -> None:
     other = '[[parameters.other]]\ntables = ["1"]\nvalue = "50 Mbit/s"\norigin = "after"\nwhy = "w"\n'
-    tables = _with_parameter(studies, "links.line1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
+    tables = _with_parameter(studies, "links.link1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
     (first,), (more,) = (uses(one) for one in tables)
-    assert (first.as_said, first.choice.origin) == (True, "after")
-    assert (more.as_said, more.values) == (False, ("50 Mbit/s",))
+    assert (first.as_declared, first.choice.origin) == (True, "after")
+    assert (more.as_declared, more.values) == (False, ("50 Mbit/s",))
 
 
 def test_reproduce_refuses_another_value_before_it_measures(labs: Labs, studies: Path, tmp_path: Path) -> None:
-    _with_parameter(studies, "links.line1.rate", "40 Mbit/s")
-    with pytest.raises(LabError, match="is said to be 40 Mbit/s"):
+    _with_parameter(studies, "links.link1.rate", "40 Mbit/s")
+    with pytest.raises(LabError, match="should be 40 Mbit/s"):
         ended(tmp_path / "r", "made/1")
     assert labs.made == 0
 
 
 def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Path, tmp_path: Path) -> None:
-    _with_parameter(studies, "links.line1.rate", "50 Mbit/s", origin="before", more='why = "because"')
+    _with_parameter(studies, "links.link1.rate", "50 Mbit/s", origin="before", more='why = "because"')
     said = ended(tmp_path / "r", "made").stdout
     assert labs.made == 12
     assert said.count("made: parameters") == 1

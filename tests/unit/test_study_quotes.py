@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from mptcplab.cli import measuring
 from mptcplab.cli import reproduce as command
-from mptcplab.cli.works import Work
+from mptcplab.cli.jobs import TableJob
 from mptcplab.errors import LabError
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
 from mptcplab.study.forms import read_documents
 from mptcplab.study.judged import judge
-from mptcplab.study.load import Selected, select
+from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import Value
 from mptcplab.study.present import study_table
 from mptcplab.study.quote import Quote, quoted_text, quotes_of, replace_quotes
@@ -108,8 +108,8 @@ def test_how_values_are_written(values: list[Interval], unit: str, expected: str
 SCENARIO = """
 title = "made"
 [topology]
-preset = "disjoint-lines"
-lines = 2
+preset = "disjoint-paths"
+paths = 2
 [workloads.bulk]
 kind = "flow"
 from = "client"
@@ -117,13 +117,13 @@ to = "server"
 duration = "5 s"
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line*.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
 """
 _TABLE = """
 title = "t"
 place = "p"
 scenario = "s.toml"
-along = "links.line*.rate"
+along = "links.link*.rate"
 along_label = "rate"
 unit = "Mbit/s"
 rows = ["8 Mbit/s", "16 Mbit/s"]
@@ -148,7 +148,7 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _made(studies: Path, note: str) -> dict[str, Selected]:
+def _made(studies: Path, note: str) -> dict[str, SelectedTable]:
     (studies / "study.toml").write_text(_toml(note))
     return {one.number: one for one in select("made")}
 
@@ -237,7 +237,7 @@ def test_documents_are_sources(studies: Path, tmp_path: Path) -> None:
 _edges = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)))
 
 
-def _graph(edges: set[tuple[int, int]]) -> list[Selected]:
+def _graph(edges: set[tuple[int, int]]) -> list[SelectedTable]:
     """Tables 0 to 5, of which the first of an edge quotes the second."""
     table: dict[str, Any] = {"title": "t", "place": "p", "scenario": "s.toml", "along": "rate", "along_label": "r"}
     table |= {"columns": {"tcp": "TCP"}, "rows": ["1"], "unit": "Mbit/s"}
@@ -245,7 +245,7 @@ def _graph(edges: set[tuple[int, int]]) -> list[Selected]:
     head = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}
     tables = {number: {**table, "note": note} for number, note in notes.items()}
     study = Study.model_validate({**head, "tables": tables})
-    return [Selected(study, Path("made"), number, one) for number, one in study.tables.items()]
+    return [SelectedTable(study, Path("made"), number, one) for number, one in study.tables.items()]
 
 
 @given(_edges, st.permutations(range(6)))
@@ -267,7 +267,7 @@ def test_tables_may_quote_each_other(edges: set[tuple[int, int]]) -> None:
 
 
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
-def test_the_short_form_measures_what_is_quoted(selected: Selected) -> None:
+def test_the_short_form_measures_what_is_quoted(selected: SelectedTable) -> None:
     for quote in selected.study.quotes(selected.number):
         table = selected.study.tables[quote.table]
         assert set(quote.rows) <= set(table.quick.rows or table.all_rows), quote
@@ -278,7 +278,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
-    def measure(work: Work, folder: Path, *_: object) -> measuring.Outcome:
+    def measure(work: TableJob, folder: Path, *_: object) -> measuring.Outcome:
         folder.mkdir(exist_ok=True)
         names.append(work.selected.number)
         return measuring.Outcome(work, (), _values(mptcp=(14.0,), tcp=(7.0,)))

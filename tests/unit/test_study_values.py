@@ -14,40 +14,40 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from mptcplab.metrics.counters import mptcp_counts
-from mptcplab.metrics.figures import FIGURES
-from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.rows import METRICS, RunResult
+from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.scenario.load import load
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import index_results
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.source import fill
-from mptcplab.study.values import KINDS, check_value, kind_of, line_of
+from mptcplab.study.values import KINDS, check_value, kind_of, link_of
 from mptcplab.study.verdict import is_good
 
 COLUMNS: dict[str, Any] = {
     "goodput": {"title": "goodput", "value": "goodput_mbps"},
     "back": {"title": "back"},
-    "first": {"title": "line 1", "value": "share:line1"},
-    "second": {"title": "line 2", "value": "share:line2"},
+    "first": {"title": "line 1", "value": "share:link1"},
+    "second": {"title": "line 2", "value": "share:link2"},
 }
 PUBLISHED = {"tcp": {"back": 9.0, "goodput": 90.0}, "mptcp": {"back": 27.0}}
 Run = tuple[str, int, float, Mapping[str, float], Mapping[str, float]]
 #: Protocol, seed, goodput, figures, shares. MPTCP recovered in one of two runs.
 RUNS: list[Run] = [
-    ("tcp", 1, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"line1": 1.0}),
-    ("tcp", 2, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"line1": 1.0}),
-    ("mptcp", 1, 150.0, {"recovery_after_restoration_s": 27.0, "gap_s": 1.0}, {"line1": 0.25, "access2>line2": 0.75}),
-    ("mptcp", 2, 140.0, {"gap_s": 1.0}, {"line1": 0.35, "access2>line2": 0.65}),
+    ("tcp", 1, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"link1": 1.0}),
+    ("tcp", 2, 90.0, {"recovery_after_restoration_s": 9.0, "gap_s": 39.0}, {"link1": 1.0}),
+    ("mptcp", 1, 150.0, {"recovery_after_restoration_s": 27.0, "gap_s": 1.0}, {"link1": 0.25, "access2>link2": 0.75}),
+    ("mptcp", 2, 140.0, {"gap_s": 1.0}, {"link1": 0.35, "access2>link2": 0.65}),
 ]
 
 
-def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> Selected:
+def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> SelectedTable:
     described: dict[str, Any] = {
         "title": "t",
         "scenario": "s.toml",
@@ -64,37 +64,38 @@ def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> Selec
     described |= table
     head: dict[str, Any] = {"name": "made", "title": "t", "authors": "a", "year": 2020, "where": "w", "test_bed": "b"}
     study = Study.model_validate({**head, "tables": {"1": described}, "claims": claims or []})
-    return Selected(study, Path("made"), "1", study.tables["1"])
+    return SelectedTable(study, Path("made"), "1", study.tables["1"])
 
 
 def _result(run: Run) -> RunResult:
     protocol, seed, mbps, figures, shares = run
     use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
     sockets = Sockets(use=use, shares=dict(shares), retransmitted_bytes=0, sent_bytes=1, congestion=())
-    measured = Measured("bulk", mbps * 1e6, 1.0, sockets, "", mptcp_counts([]), (), figures)
+    described = {"goodput_mbps": mbps, "duration_s": 1.0, **figures}
+    measured = WorkloadMeasurement("bulk", mbps * 1e6, sockets, "", mptcp_counts([]), (), described)
     return RunResult((("transport.protocol", protocol),), seed, f"{protocol}{seed}", "k", (measured,))
 
 
-def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, **table: Any) -> Judged:
+def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, **table: Any) -> JudgedTable:
     selected = _selected(claims, **table)
     return judge(selected, index_results(selected, [_result(run) for run in runs]))
 
 
-@pytest.mark.parametrize("value", [*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share:line1"])
+@pytest.mark.parametrize("value", [*METRICS, "jain", "jain_sent", "ratio", "share:link1"])
 def test_what_may_be_a_value(value: str) -> None:
     """Each has the unit that its name ends with, and its title has no unit any more."""
     assert check_value(value) == value
     kind = kind_of(value)
     endings = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_percent": "%", "_bytes": "B"}
     wanted = next((unit for ending, unit in endings.items() if value.endswith(ending)), "")
-    assert kind.unit == ("%" if value == "share:line1" else wanted)
+    assert kind.unit == ("%" if value == "share:link1" else wanted)
     assert kind.axis
     assert not kind.unit or not kind.axis.endswith(f" {kind.unit}")
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [("gap", "did you mean gap_s"), ("share", "share:LINE"), ("share:", "share:LINE"), ("gap_s:line1", "no value")],
+    [("gap", "did you mean gap_s"), ("share", "share:LINK"), ("share:", "share:LINK"), ("gap_s:link1", "no value")],
 )
 def test_what_may_not(value: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
@@ -102,9 +103,9 @@ def test_what_may_not(value: str, said: str) -> None:
 
 
 @given(st.text(st.characters(exclude_characters=":"), min_size=1))
-def test_the_line_of_a_share(line: str) -> None:
-    assert line_of(check_value(f"share:{line}")) == line
-    assert line_of(line) is None
+def test_the_link_of_a_share(link: str) -> None:
+    assert link_of(check_value(f"share:{link}")) == link
+    assert link_of(link) is None
 
 
 def test_the_unit_is_that_of_the_value() -> None:
@@ -122,7 +123,7 @@ def test_figures_and_shares_are_cells() -> None:
     assert (back.interval.n, back.missing, back.by_seed) == (1, 1, {1: 27.0})
 
 
-@given(st.dictionaries(st.sampled_from(["line1", "line2", "a>line1", "a>line2"]), st.floats(0.01, 1), min_size=1))
+@given(st.dictionaries(st.sampled_from(["link1", "link2", "a>link1", "a>link2"]), st.floats(0.01, 1), min_size=1))
 def test_shares_of_disjoint_lines_sum_to_all(parts: dict[str, float]) -> None:
     """Whatever the names of the paths are, as long as each has one of the lines."""
     total = sum(parts.values())
@@ -204,7 +205,7 @@ def test_a_published_value_that_was_not_measured() -> None:
 
 def test_what_some_runs_lack_is_not_certain() -> None:
     claims = [
-        {"text": text, "table": "1", "of": of, "rows": ["mptcp"], "least": least, "why_bounds": "w"}
+        {"text": text, "table": "1", "of": of, "rows": ["mptcp"], "min": least, "why_bounds": "w"}
         for text, of, least in (("some", "back", 20.0), ("too little", "back", 30.0), ("all", "first", -50.0))
     ]
     judged = _judged(claims=claims)
@@ -216,37 +217,37 @@ def test_what_some_runs_lack_is_not_certain() -> None:
 
 def test_what_no_run_has_is_not_certain() -> None:
     """TCP alone, which is well within the bound, does not make it hold for MPTCP, which did not recover."""
-    claim = {"text": "c", "table": "1", "of": "back", "most": 30.0, "why_bounds": "w"}
+    claim = {"text": "c", "table": "1", "of": "back", "max": 30.0, "why_bounds": "w"}
     for runs, verdict in ((RUNS[:2], "holds"), ([*RUNS[:2], RUNS[3]], "not certain"), (RUNS[:3], "holds")):
         (judged,) = _judged(runs, claims=[claim]).claims
         assert judged.verdict == verdict, judged.quantities
 
 
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
-def test_shares_name_links(selected: Selected) -> None:
+def test_shares_name_links(selected: SelectedTable) -> None:
     """A line that is not there would have a share of 0 in every run."""
     links = {name for point in load(selected.scenario).points for name in point.scenario.links}
     values = {selected.table.value_of(name) for name in selected.table.columns}
-    assert {line for value in values if (line := line_of(value))} <= links
+    assert {line for value in values if (line := link_of(value))} <= links
 
 
 def test_kinds_are_of_figures() -> None:
     """No kind of a figure that is no more."""
-    assert set(KINDS) == {*METRICS, *FIGURES, "jain", "jain_sent", "ratio", "share"}
+    assert set(KINDS) == {*METRICS, "jain", "jain_sent", "ratio", "share"}
 
 
 def test_a_column_may_follow_the_row() -> None:
     """Line 2 at 0 ms, or as line 1."""
     columns = {
-        "one": {"title": "one line", "where": {"line2": "0 ms"}},
-        "both": {"title": "both lines", "where": {"line2": "@row"}},
+        "one": {"title": "one line", "where": {"link2": "0 ms"}},
+        "both": {"title": "both lines", "where": {"link2": "@row"}},
     }
     selected = _selected(
-        along="line1", columns=columns, published={}, rows=["2 ms", "8 ms"], value="goodput_mbps", unit="Mbit/s"
+        along="link1", columns=columns, published={}, rows=["2 ms", "8 ms"], value="goodput_mbps", unit="Mbit/s"
     )
     points = [("2 ms", "0 ms"), ("2 ms", "2 ms"), ("8 ms", "0 ms"), ("8 ms", "8 ms"), ("8 ms", "2 ms")]
     results = [
-        replace(_result(("tcp", 1, mbps, {}, {})), settings=(("line1", first), ("line2", second)))
+        replace(_result(("tcp", 1, mbps, {}, {})), settings=(("link1", first), ("link2", second)))
         for mbps, (first, second) in enumerate(points, start=1)
     ]
     means = {place: value.interval.mean for place, value in index_results(selected, results).items()}
@@ -259,7 +260,7 @@ def test_fairness_at_the_senders() -> None:
     selected = _selected(columns=columns, value="jain", unit="", published={"tcp": {"jain": 1.0}})
     both = [_result(("tcp", seed, 10.0, {"sent_mbps": sent}, {})).measured[0] for seed, sent in ((1, 30.0), (2, 10.0))]
     sent = RunResult((("transport.protocol", "tcp"),), 1, "i", "k", tuple(both), jain=1.0)
-    unknown = replace(sent, seed=2, measured=(both[0], replace(both[1], figures={})))
+    unknown = replace(sent, seed=2, measured=(both[0], replace(both[1], metrics={})))
     alone = replace(sent, seed=3, jain=None)
     measured = index_results(selected, [sent, unknown, alone])
     assert measured["tcp", "jain_sent"].by_seed == pytest.approx({1: (30 + 10) ** 2 / (2 * (30**2 + 10**2))})

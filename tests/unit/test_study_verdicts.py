@@ -15,13 +15,13 @@ from pydantic import ValidationError
 from tests.unit import made_classes
 from tests.unit.made_classes import STUDY, judged
 
-from mptcplab.report.scoreboard import scoreboard_table
 from mptcplab.stats import Interval
 from mptcplab.study.classes import CLAIMS, VALUES
 from mptcplab.study.document import study_document
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.scoreboard import Score, line_of, line_without, total
+from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.shape import LARGEST_FACTOR, Shape
 from mptcplab.study.tolerance import OUTSIDE, UNSURE, WITHIN, isolates, moved, position
 from mptcplab.study.verdict import is_good

@@ -13,13 +13,15 @@ import pytest
 from tests.unit.test_engine_parts import build
 from tests.unit.test_metrics import Made
 
+from mptcplab.campaign.lab import CompletedRun, Lab
+from mptcplab.campaign.locks import leased_cpu, locked_place
+from mptcplab.campaign.record import Engines, Job, RunDuration
+from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import check_failures
-from mptcplab.engine.lab import Done, Lab
-from mptcplab.engine.locks import leased_cpu, locked_place
-from mptcplab.engine.record import Job, Took
-from mptcplab.engine.rounds import Rounds
+from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.virtual import RunInterruptedError, VirtualEngine
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Experiment, load
@@ -28,9 +30,9 @@ from mptcplab.workload.context import FLOW
 SCENARIO = """
 title = "made by hand"
 repeats = 3
-topology = { preset = "disjoint-lines" }
+topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }
-sweep."links.line1.delay" = ["1 ms", "2 ms"]
+sweep."links.link1.delay" = ["1 ms", "2 ms"]
 """
 
 
@@ -42,8 +44,8 @@ class Hand:
         self._lock = threading.Lock()
         self.made: list[str] = []
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> Took:
-        """See :class:`mptcplab.engine.record.Executor`."""
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+        """See :class:`mptcplab.campaign.record.Executor`."""
         with self._lock:
             self.made.append(job.identity.name)
         if stop.wait(self._seconds):
@@ -51,23 +53,24 @@ class Hand:
         settings = [[key, value] for key, value in job.run.point.settings.items()]
         half = round(self._megabytes(job) * 500_000)
         Made(folder, (half, half), seed=job.run.seed, settings=settings).write()
-        return Took(2 * 10**9, self._seconds)
+        return RunDuration(2 * 10**9, self._seconds)
 
 
-def _experiment(tmp_path: Path, text: str = SCENARIO) -> Experiment:
+def experiment_of(tmp_path: Path, text: str = SCENARIO) -> Experiment:
     file = tmp_path / "scenario.toml"
     file.write_text(text)
     return load(file)
 
 
-def _engines(tmp_path: Path, *versions: str) -> dict[str, VirtualEngine]:
+def _engines(tmp_path: Path, *versions: str) -> Engines:
     kernel = build(tmp_path)
-    return {version: VirtualEngine(kernel, {FLOW: Path(__file__)}) for version in versions or ("7.2",)}
+    found = {version: VirtualEngine(kernel, {FLOW: Path(__file__)}) for version in versions or ("7.2",)}
+    return Engines(DEFAULT_ENGINE, found)
 
 
-def _execute(
+def execute(
     tmp_path: Path, experiment: Experiment, hand: Hand, *, jobs: int = 2, fresh: bool = False
-) -> tuple[list[Done], Rounds]:
+) -> tuple[list[CompletedRun], Rounds]:
     rounds = Rounds(experiment)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=Stop(), fresh=fresh, executor=hand)
     done = lab.execute(rounds.first(), jobs=jobs, progress=lambda _: None, more=rounds.after)
@@ -76,11 +79,11 @@ def _execute(
 
 def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None:
     hand = Hand(lambda _: 1)
-    done, rounds = _execute(tmp_path, _experiment(tmp_path), hand, jobs=1)
+    done, rounds = execute(tmp_path, experiment_of(tmp_path), hand, jobs=1)
     assert [one.run.label for one in done] == [f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)]
-    assert [run.seed for run in Rounds(_experiment(tmp_path)).first()] == [1, 1, 2, 2, 3, 3]
-    assert rounds.most == len(hand.made) == 6
-    again, _ = _execute(tmp_path, _experiment(tmp_path), hand)
+    assert [run.seed for run in Rounds(experiment_of(tmp_path)).first()] == [1, 1, 2, 2, 3, 3]
+    assert rounds.max_runs == len(hand.made) == 6
+    again, _ = execute(tmp_path, experiment_of(tmp_path), hand)
     assert all(one.wall_seconds is None for one in again)
     assert len(hand.made) == 6, "what is recorded was made again"
     assert [one.result for one in again] == [one.result for one in done]
@@ -89,14 +92,14 @@ def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None
 def test_fresh_makes_each_again_once(tmp_path: Path) -> None:
     hand = Hand(lambda _: 1)
     for _ in range(2):
-        _execute(tmp_path, _experiment(tmp_path), hand, fresh=True)
+        execute(tmp_path, experiment_of(tmp_path), hand, fresh=True)
     assert sorted(hand.made) == sorted(2 * list(dict.fromkeys(hand.made)))
 
 
 def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
     """Two names of one kernel build: one recording for both, and a row for each."""
-    text = SCENARIO.replace('"links.line1.delay" = ["1 ms", "2 ms"]', '"kernel" = ["7.2", "7.2-kkkkkkkkkkkk"]')
-    experiment, hand = _experiment(tmp_path, text), Hand(lambda _: 1, seconds=0.05)
+    text = SCENARIO.replace('"links.link1.delay" = ["1 ms", "2 ms"]', '"kernel" = ["7.2", "7.2-kkkkkkkkkkkk"]')
+    experiment, hand = experiment_of(tmp_path, text), Hand(lambda _: 1, seconds=0.05)
     for fresh in (False, True):
         lab = Lab(
             _engines(tmp_path, "7.2", "7.2-kkkkkkkkkkkk"), tmp_path / "out", stop=Stop(), fresh=fresh, executor=hand
@@ -111,9 +114,9 @@ def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
 def test_two_commands_in_one_folder(tmp_path: Path) -> None:
     """Beside each other, each run is made once, and both have everything."""
     hand = Hand(lambda _: 1, seconds=0.05)
-    found: list[list[Done]] = []
-    experiment = _experiment(tmp_path)
-    threads = [threading.Thread(target=lambda: found.append(_execute(tmp_path, experiment, hand)[0])) for _ in range(3)]
+    found: list[list[CompletedRun]] = []
+    experiment = experiment_of(tmp_path)
+    threads = [threading.Thread(target=lambda: found.append(execute(tmp_path, experiment, hand)[0])) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -132,7 +135,7 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
         return 1
 
     hand = Hand(fail)
-    done, _ = _execute(tmp_path, _experiment(tmp_path), hand)
+    done, _ = execute(tmp_path, experiment_of(tmp_path), hand)
     assert [one.error is not None for one in done] == [False, True, False, False, True, False]
     with pytest.raises(LabError, match="2 of 6 runs failed, the first being delay 1 ms, seed 2") as raised:
         check_failures(done, lambda run: f"repeat {run.seed} {run.point.label}", tmp_path)
@@ -143,15 +146,15 @@ def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
         "repeat 2 delay 1 ms", "repeat 2 delay 2 ms",
     ]  # fmt: skip
     hand = Hand(lambda _: 1)
-    done, _ = _execute(tmp_path, _experiment(tmp_path), hand)
+    done, _ = execute(tmp_path, experiment_of(tmp_path), hand)
     assert len(hand.made) == 2, "only what failed is made again"
     check_failures(done, str, tmp_path)
     assert not (tmp_path / "failed.sh").exists()
 
 
-def test_a_hundred_failures_are_told_shortly(tmp_path: Path) -> None:
-    run = _experiment(tmp_path).runs[0]
-    done = [Done(run, error=LabError("no\nluck"))] * 100
+def test_a_hundred_failures_are_reported_briefly(tmp_path: Path) -> None:
+    run = experiment_of(tmp_path).runs[0]
+    done = [CompletedRun(run, error=LabError("no\nluck"))] * 100
     with pytest.raises(LabError) as raised:
         check_failures(done, lambda _: "again", tmp_path)
     assert raised.value.hint is not None
@@ -161,12 +164,12 @@ def test_a_hundred_failures_are_told_shortly(tmp_path: Path) -> None:
 
 
 def test_a_damaged_recording_is_an_error_of_its_run_only(tmp_path: Path) -> None:
-    done, _ = _execute(tmp_path, _experiment(tmp_path), Hand(lambda _: 1))
+    done, _ = execute(tmp_path, experiment_of(tmp_path), Hand(lambda _: 1))
     folder = done[0].folder
     assert folder is not None
     for name, damage in (("subflows.parquet", b"PAR1"), ("manifest.json", b"{}"), ("out/bulk.server.out", b"{")):
         (folder / name).write_bytes(damage)
-        done, _ = _execute(tmp_path, _experiment(tmp_path), Hand(lambda _: 1))
+        done, _ = execute(tmp_path, experiment_of(tmp_path), Hand(lambda _: 1))
         assert [one.error is not None for one in done] == [True] + 5 * [False], name
         assert done[0].error is not None
         assert str(folder) in done[0].error.message
@@ -175,20 +178,20 @@ def test_a_damaged_recording_is_an_error_of_its_run_only(tmp_path: Path) -> None
 def test_interrupted(tmp_path: Path) -> None:
     stop, hand = Stop(), Hand(lambda _: 1, seconds=30)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=stop, executor=hand)
-    threading.Timer(0.3, stop.ask).start()
+    threading.Timer(0.3, stop.request).start()
     started = time.monotonic()
     with pytest.raises(RunInterruptedError):
-        lab.execute(_experiment(tmp_path).runs, jobs=2, progress=lambda _: None)
+        lab.execute(experiment_of(tmp_path).runs, jobs=2, progress=lambda _: None)
     assert time.monotonic() - started < 5
     assert not list((tmp_path / "out" / ".work" / "tmp").iterdir())
 
 
-UNTIL = SCENARIO.replace("repeats = 3", 'repeats = { until = "2 %", least = 3, most = 20 }')
+UNTIL = SCENARIO.replace("repeats = 3", 'repeats = { until = "2 %", min = 3, max = 20 }')
 
 
 def _noisy(job: Job) -> float:
     """The first point varies by some percent, the second does not."""
-    if job.run.point.settings["links.line1.delay"] == "2 ms":
+    if job.run.point.settings["links.link1.delay"] == "2 ms":
         return 100
     return 100 + 3 * random.Random(job.run.seed).gauss(0, 1)
 
@@ -196,7 +199,7 @@ def _noisy(job: Job) -> float:
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     """A point that does not vary has three runs; the other has more, the same with any number of jobs."""
-    done, rounds = _execute(tmp_path, _experiment(tmp_path, UNTIL), Hand(_noisy), jobs=jobs)
+    done, rounds = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(_noisy), jobs=jobs)
     rows = rows_of(one.result for one in done if one.result)
     counts = [row.goodput_mbps.n for row in rows]
     print(f"runs per point: {counts}, intervals ± {[row.goodput_mbps.half_width for row in rows]}")
@@ -212,21 +215,21 @@ def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
 
 
 def test_repeat_until_goes_on_after_an_interruption(tmp_path: Path) -> None:
-    whole, _ = _execute(tmp_path, _experiment(tmp_path, UNTIL), Hand(_noisy))
+    whole, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(_noisy))
     for one in whole[::2]:
         assert one.folder is not None
         (one.folder / "manifest.json").unlink()
     hand = Hand(_noisy)
-    resumed, _ = _execute(tmp_path, _experiment(tmp_path, UNTIL), hand)
+    resumed, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), hand)
     assert len(hand.made) == len(whole[::2])
     assert [one.result for one in resumed] == [one.result for one in whole]
 
 
 def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
-    text = UNTIL.replace('"2 %"', '"0.01 %"').replace("most = 20", "most = 7")
-    done, rounds = _execute(tmp_path, _experiment(tmp_path, text), Hand(_noisy))
+    text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
+    done, rounds = execute(tmp_path, experiment_of(tmp_path, text), Hand(_noisy))
     assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
-    assert (rounds.uncertain(), rounds.most) == (1, 14)
+    assert (rounds.uncertain(), rounds.max_runs) == (1, 14)
 
 
 def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:
@@ -235,7 +238,7 @@ def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:
             raise LabError("no")
         return _noisy(job)
 
-    done, _ = _execute(tmp_path, _experiment(tmp_path, UNTIL), Hand(fail))
+    done, _ = execute(tmp_path, experiment_of(tmp_path, UNTIL), Hand(fail))
     assert len(done) == 6
 
 

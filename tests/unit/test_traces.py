@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces as they are read: both forms, what is wrong with them, and the rates that are set for them."""
+"""Traces: both formats, their errors, and the rates that they set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _step(at_ms: int, **values: int) -> Step:
 def test_mahimahi() -> None:
     series = _parse("0\n50\n99\n100\n199\n300\n", window_ms=100)
     packet = OPPORTUNITY_BYTES * 8 * 10
-    # The last line is due when the next round begins: it belongs to the last window.
+    # The opportunity at the end of the period belongs to the last window.
     assert series.steps == (_step(0, rate=3 * packet), _step(100, rate=2 * packet), _step(200, rate=packet))
     assert series.period_ns == 300 * MS
 
@@ -65,19 +65,19 @@ def test_csv() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "ends when it begins"),
-        ("0\n", "ends when it begins"),
+        ("", "has no duration"),
+        ("0\n", "has no duration"),
         ("5\n3\n", "goes back in time in line 2"),
-        ("5\n-3\n", "is not a number of milliseconds in line 2"),
-        ("5\nx\n", "is not a number of milliseconds in line 2"),
+        ("5\n-3\n", "has no number of milliseconds in line 2"),
+        ("5\nx\n", "has no number of milliseconds in line 2"),
         ("time_s,rate_mbit_s\n0,1\n", "has fewer than two instants"),
-        ("time_s\n0\n1\n", "has no time, or nothing else"),
-        ("rate_mbit_s,delay_ms\n0,1\n1,1\n", "has no time, or nothing else"),
-        ("time_s,speed\n0,1\n1,1\n", "has a column 'speed'"),
+        ("time_s\n0\n1\n", "lacks a column of times or of values"),
+        ("rate_mbit_s,delay_ms\n0,1\n1,1\n", "lacks a column of times or of values"),
+        ("time_s,speed\n0,1\n1,1\n", "has an unknown column 'speed'"),
         ("time_s,time_ms,rate_bit_s\n0,0,1\n1,1,1\n", "has two columns of one kind"),
         ("time_s,jitter_ms\n0,1\n1,1\n", "has jitter without delay"),
         ("time_s,rate_mbit_s\n1,1\n2,1\n", "does not begin at time 0"),
-        ("time_s,rate_mbit_s\n0,1\n0,2\n", "is less than 1 ms after the line before in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n0,2\n", "has an instant less than 1 ms after the one before in line 3"),
         ("time_s,rate_mbit_s\n0,1\n1\n", "has 1 values in line 3"),
         ("time_s,rate_mbit_s\n0,1\n1,fast\n", "has no number for rate_mbit_s in line 3"),
         ("time_s,rate_mbit_s\n0,1\n1,nan\n", "has no number for rate_mbit_s in line 3"),
@@ -86,7 +86,7 @@ def test_csv() -> None:
         ("time_s,delay_ms,jitter_ms\n0,5,1\n1,5,6\n", "has more jitter than delay in line 3"),
     ],
 )
-def test_what_is_wrong(text: str, said: str) -> None:
+def test_errors(text: str, said: str) -> None:
     with pytest.raises(TraceError) as caught:
         _parse(text)
     assert str(caught.value) == said
@@ -116,7 +116,7 @@ SCENARIO = """
 title = "t"
 phases = "fixed"
 topology = { preset = "direct" }
-[links.line1]
+[links.link1]
 delay = "10 ms"
 queue = "100 ms"
 forward = { trace = "line.csv" }
@@ -129,7 +129,7 @@ duration = "10 s"
 
 
 def _load(folder: Path, rows: str, text: str = SCENARIO) -> list[list[str]]:
-    """The commands of every event."""
+    """Return the commands of every event."""
     (folder / "line.csv").write_text(rows)
     (folder / "s.toml").write_text(text)
     plan = compile_plan(load(folder / "s.toml").points[0].scenario, seed=1)
@@ -137,31 +137,31 @@ def _load(folder: Path, rows: str, text: str = SCENARIO) -> list[list[str]]:
     return [[" ".join(command.argv) for command in event.commands] for event in plan.events]
 
 
-def test_steps_change_what_differs(tmp_path: Path) -> None:
+def test_steps_change_only_differences(tmp_path: Path) -> None:
     first, pause, last = _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n")
-    # The mean is 4 Mbit/s, which takes 50,000 B in the queue's 100 ms. 86 B beyond a frame come with every step.
+    # The mean is 4 Mbit/s: 50,000 B in the queue's 100 ms. Every step adds 86 B beyond a frame.
     assert first[0].startswith("tc qdisc change dev ifb.1 root handle 1: netem limit 1000000 delay 10000.000us")
     assert first[1:] == ["tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 7999312bit burst 1600 limit 50000"]
     assert pause == ["tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 1000bit burst 1600 limit 50000"]
     assert last[0] == "tc qdisc change dev ifb.1 parent 1:1 handle 2: tbf rate 3999312bit burst 1600 limit 50000"
-    assert last[1].startswith("python3 -c "), "nothing wakes the line after its pause"
+    assert last[1].startswith("python3 -c "), "nothing wakes the shaper after a pause"
     assert last[1].endswith(" ifb.1")
 
 
-def test_the_mean_rate_stands_for_the_trace(tmp_path: Path) -> None:
+def test_the_mean_rate_represents_the_trace(tmp_path: Path) -> None:
     _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n")
-    direction = load(tmp_path / "s.toml").points[0].scenario.links["line1"].forward
+    direction = load(tmp_path / "s.toml").points[0].scenario.links["link1"].forward
     assert str(direction.rate) == "4 Mbit/s"
     assert direction.traced is not None
     assert len(direction.traced.sha256 or "") == 64
     assert "series" not in direction.model_dump_json()
 
 
-def test_a_trace_stands_above_a_preset(tmp_path: Path) -> None:
-    """What its columns do not say is the preset's, and so is the other direction."""
+def test_a_trace_overrides_a_preset(tmp_path: Path) -> None:
+    """Keys without a column, and the other direction, keep the preset's values."""
     text = SCENARIO.replace('delay = "10 ms"', 'preset = "lte-2014"')
     _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,0\n2,4\n", text)
-    link = load(tmp_path / "s.toml").points[0].scenario.links["line1"]
+    link = load(tmp_path / "s.toml").points[0].scenario.links["link1"]
     rates, delays = (
         (str(link.forward.rate), str(link.backward.rate)),
         (str(link.forward.delay), str(link.backward.delay)),
@@ -176,6 +176,6 @@ def test_another_file_is_another_experiment(tmp_path: Path) -> None:
         dumps.add(
             load(tmp_path / "s.toml")
             .points[0]
-            .scenario.model_dump_json(exclude={"links": {"line1": {"forward": {"rate"}}}})
+            .scenario.model_dump_json(exclude={"links": {"link1": {"forward": {"rate"}}}})
         )
     assert len(dumps) == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quantities: exact, in every spelling, and written so that they read as the same value."""
+"""Quantities: exact in every spelling, and their text parses to the same value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ kinds = st.sampled_from(KINDS)
 
 
 def integers(kind: type[Quantity]) -> st.SearchStrategy[int]:
-    """Any value of ``kind``: plain, and round ones, which are written with larger units."""
+    """Return any value of ``kind``, among them round ones, which are written in larger units."""
     round_ones = st.builds(
         lambda n, f: min(n * f, kind.largest), st.integers(0, 5000), st.sampled_from([*kind.units.values()])
     )
@@ -32,7 +32,7 @@ def refused(kind: type[Quantity] | type[QueueLength], text: object) -> UnitError
 
 
 @given(st.data())
-def test_written_text_reads_as_the_same_value(data: st.DataObject) -> None:
+def test_text_parses_to_the_same_value(data: st.DataObject) -> None:
     kind = data.draw(kinds)
     value = kind(data.draw(integers(kind)))
     again = kind.parse(str(value))
@@ -69,7 +69,7 @@ def test_every_spelling(kind: type[Quantity], unit: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_example_reads(kind: type[Quantity]) -> None:
+def test_example_parses(kind: type[Quantity]) -> None:
     assert kind.parse(kind.example) > 0
     assert set(kind.probable) <= set(kind.units)
     assert not set(kind.mistaken) & set(kind.units)
@@ -93,26 +93,26 @@ def test_example_reads(kind: type[Quantity]) -> None:
         (Rate(2**63 - 1), "9223372036854775807 bit/s"),
     ],
 )
-def test_written_as_people_would(value: Quantity, text: str) -> None:
+def test_text_is_natural(value: Quantity, text: str) -> None:
     assert str(value) == text
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "message", "hint"),
     [
-        (Rate, 10, "a rate needs a unit", 'write number and unit as text, like "10 Mbit/s"'),
-        (Rate, "10", "a rate needs a unit", 'write number and unit as text, like "10 Mbit/s"'),
-        (Rate, float("nan"), "a rate needs a unit", 'for example "100 Mbit/s"'),
+        (Rate, 10, "a rate needs a unit", 'write a number and a unit, like "10 Mbit/s"'),
+        (Rate, "10", "a rate needs a unit", 'write a number and a unit, like "10 Mbit/s"'),
+        (Rate, float("nan"), "a rate needs a unit", 'write for example "100 Mbit/s"'),
         (Rate, True, "is not a rate", 'write a number and a unit, like "100 Mbit/s"'),
         (Rate, None, "is not a rate", 'write a number and a unit, like "100 Mbit/s"'),
         (Rate, "fast", "is not a rate", 'write a number and a unit, like "100 Mbit/s"'),
         (Rate, "9" * 100, "is not a rate", 'write a number and a unit, like "100 Mbit/s"'),
-        (Rate, "-1 bit/s", "a rate cannot be negative", 'for example "100 Mbit/s"'),
-        (Rate, "8 MB/s", "'MB/s' is not a unit of a rate", "rates are in bits: 1 MB/s is 8 Mbit/s"),
+        (Rate, "-1 bit/s", "a rate cannot be negative", 'write for example "100 Mbit/s"'),
+        (Rate, "8 MB/s", "'MB/s' is not a unit of a rate", "write rates in bits: 1 MB/s is 8 Mbit/s"),
         (Rate, "8 MBIT", "'MBIT' is not a unit of a rate", "write Mbit"),
-        (Rate, "0.5 bit/s", "is not a whole number of bit/s", "round it: bit/s are not divided"),
+        (Rate, "0.5 bit/s", "is not a whole number of bit/s", "round it to whole bit/s"),
         (Rate, "8 Mb", "'Mb' is not a unit of a rate", "write Mbit/s"),
-        (Rate, "1.0000000000000000000000001 kbps", "is not a whole number of bit/s", "round it: bit/s are not divided"),
+        (Rate, "1.0000000000000000000000001 kbps", "is not a whole number of bit/s", "round it to whole bit/s"),
         (Duration, "5 m", "'m' is not a unit of a time", "write min for minutes or ms for milliseconds"),
         (Duration, "5 lightyears", "'lightyears' is not a unit of a time", "use one of ns, us, ms, s, min, h"),
         (Size, "1 kib", "'kib' is not a unit of a size", "write KiB"),
@@ -127,7 +127,7 @@ def test_refused(kind: type[Quantity], text: object, message: str, hint: str) ->
 
 
 @given(st.data())
-def test_any_text_is_read_or_refused(data: st.DataObject) -> None:
+def test_any_text_is_parsed_or_refused(data: st.DataObject) -> None:
     either: list[type[Quantity] | type[QueueLength]] = [*KINDS, QueueLength]
     kind = data.draw(st.sampled_from(either))
     text = data.draw(st.one_of(st.text(), st.from_regex(r"[-+0-9._eE]{1,70} ?[a-zA-Z%µ/]{0,8}", fullmatch=True)))
@@ -164,7 +164,7 @@ def test_floats_are_near() -> None:
         st.integers(1, Duration.largest).map(lambda n: QueueLength(time=Duration(n))),
     )
 )
-def test_queue_text_reads_as_the_same_length(queue: QueueLength) -> None:
+def test_queue_text_parses_to_the_same_length(queue: QueueLength) -> None:
     assert QueueLength.parse(str(queue)) == queue
     assert QueueLength.parse(queue) is queue
 
@@ -186,7 +186,7 @@ def test_queue_bytes() -> None:
 
 @pytest.mark.parametrize("text", ["0 packets", "0 ms", "0.0 B"])
 def test_queue_is_not_empty(text: str) -> None:
-    assert str(refused(QueueLength, text)) == "a queue cannot be empty"
+    assert str(refused(QueueLength, text)) == "a queue cannot have a length of zero"
 
 
 @pytest.mark.parametrize(

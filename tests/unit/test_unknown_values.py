@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure as MplFigure
+from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.compare import sides
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.measure import Measured
-from mptcplab.metrics.reading import read
-from mptcplab.metrics.reassembly import Reassembly, reassembly_figures, reinjected_bytes
+from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
 from mptcplab.recording import captures, samples
@@ -26,6 +26,7 @@ from mptcplab.recording.record import Recording
 from mptcplab.report import figure
 from mptcplab.report.table import result_table
 from mptcplab.stats import Interval
+from mptcplab.workload.registry import read
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
@@ -36,9 +37,11 @@ def test_a_sum_of_nothing_known_is_not_known() -> None:
     assert known_sum([], "bytes") is None
     assert known_sum([{"bytes": None}, {"bytes": 0}], "bytes") == 0
     silent = {"conn": 0, "local": "a", "remote": "b", "bytes_received": None}
-    told = {"conn": 1, "local": "10.0.0.1:1", "remote": "10.0.0.2:2", "bytes_received": 7}
-    assert data_connections([silent, told], "bytes_received") == [[told]]
-    assert shares([[silent, told]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, "a path of which nothing is known has no share"
+    described = {"conn": 1, "local": "10.0.0.1:1", "remote": "10.0.0.2:2", "bytes_received": 7}
+    assert data_connections([silent, described], "bytes_received") == [[described]]
+    assert shares([[silent, described]], {}) == {"10.0.0.2>10.0.0.1": 1.0}, (
+        "a path of which nothing is known has no share"
+    )
 
 
 def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
@@ -56,14 +59,17 @@ def _rows(*runs: tuple[int | None, dict[str, float]]) -> list[ResultRow]:
     for seed, (again, carried) in enumerate(runs, start=1):
         sent = None if again is None else 100
         sockets = Sockets(use=USE, shares=carried, retransmitted_bytes=again, sent_bytes=sent, congestion=())
-        measured = Measured("bulk", 1e6, 1.0, sockets, "", MptcpCounts(0, 0, 0), ())
+        percent = sockets.retransmitted_percent
+        figures = {"goodput_mbps": 1.0, "duration_s": 1.0}
+        figures |= {} if percent is None else {"retransmitted_percent": percent}
+        measured = WorkloadMeasurement("bulk", 1e6, sockets, "", MptcpCounts(0, 0, 0), (), figures)
         results.append(RunResult((), seed, f"run{seed}", "k", (measured,)))
     return rows_of(results)
 
 
 def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
     (row,) = _rows((None, {}), (None, {}))
-    assert row.retransmitted_percent is None
+    assert "retransmitted_percent" not in row.metrics
     document = row.to_json()["retransmitted_percent"]
     assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
     table = result_table("t", [row])
@@ -73,8 +79,8 @@ def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
 
 def test_a_mean_is_over_the_runs_that_know() -> None:
     (row,) = _rows((4, {"a": 0.5, "b": 0.5}), (None, {}), (2, {"a": 1.0}))
-    assert row.retransmitted_percent is not None
-    assert (row.retransmitted_percent.mean, row.retransmitted_percent.n) == (3.0, 2)
+    again = row.metrics["retransmitted_percent"]
+    assert (again.mean, again.n) == (3.0, 2)
     assert row.seeds_of("retransmitted_percent") == (1, 3)
     assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
     (side,) = sides({"rows": [row.to_json()]}, "retransmitted_percent").values()
@@ -93,12 +99,11 @@ def _recording(folder: Path, kind: str = "flow", **outputs: list[dict[str, Any]]
         "kind": kind,
         "from": "client",
         "to": "server",
-        "direction": "upload",
+        "reverse": False,
         "duration": "1 s",
     }
     workload |= {"checksum": False}
-    facts = {"facts": {"scenario": {"workloads": {"bulk": workload}}}}
-    (folder / "manifest.json").write_text(json.dumps(facts))
+    (folder / "manifest.json").write_text(json.dumps(manifest({"bulk": workload})))
     (folder / "out").mkdir()
     for side, said in outputs.items():
         text = "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in said)
@@ -127,7 +132,7 @@ def test_nothing_delivered_between_samples_has_no_delay() -> None:
     import numpy as np
 
     held = Reassembly(np.array([0.0, 1.0]), np.array([10.0, 20.0]), np.array([10.0, 10.0]))
-    assert "head_of_line_delay_ms" not in reassembly_figures([held], reinjected=None)
+    assert "head_of_line_delay_ms" not in reassembly_metrics([held], reinjected=None)
 
 
 def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path) -> None:
@@ -135,33 +140,33 @@ def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path)
     for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0}])):
         (tmp_path / folder).mkdir()
         recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
-        described = recording.manifest["facts"]["scenario"]["workloads"]["bulk"]
+        described = recording.manifest["workloads"][0]
         if said:
             with pytest.raises(LabError, match="no end"):
                 read(recording, "bulk", described)
         else:
-            assert read(recording, "bulk", described).figures == {"lost_percent": 100}
+            assert read(recording, "bulk", described).metrics == {"lost_percent": 100}
 
 
 def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     start = {"event": "start", "conn": 0, "t_ns": 100}
     end = {"event": "end", "conn": 0, "connect_ns": 0, "bytes": 5, "last_ns": 100}
     recording = _recording(tmp_path, client=[start, end], server=[end])
-    with pytest.raises(LabError, match="no goodput"):
-        read(recording, "bulk", recording.manifest["facts"]["scenario"]["workloads"]["bulk"])
+    with pytest.raises(LabError, match="goodput is undefined"):
+        read(recording, "bulk", recording.manifest["workloads"][0])
 
 
 def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:
-    with pytest.raises(LabError, match="did not end as it should"):
-        captures._check("client-line1", "12 packets captured\n")
-    captures._check("client-line1", "12 packets captured\n0 packets dropped by kernel\n")
+    with pytest.raises(LabError, match="did not end properly"):
+        captures._check("client-link1", "12 packets captured\n")
+    captures._check("client-link1", "12 packets captured\n0 packets dropped by kernel\n")
 
 
 def test_one_run_has_no_error_bar() -> None:
     """Beside points that have one: a bar of no length would say that the value is certain."""
     axes = MplFigure().subplots()
     series = figure.Series("tcp", (Interval(5.0, None, 1), Interval(6.0, 0.5, 3)))
-    figure._draw_measured(axes, [0.0, 1.0], series, figure._Look("red", "o", "-"), "")
+    figure._draw_measured(axes, [0.0, 1.0], series, figure._SeriesStyle("red", "o", "-"), "")
     (container,) = axes.containers
     lengths = [float(path.vertices[:, 1].max() - path.vertices[:, 1].min()) for path in container[2][0].get_paths()]
     assert [length for length in lengths if length == length] == [1.0], lengths
@@ -183,7 +188,6 @@ _ZERO_IS_TRUE = {
     "reinjected.get(flow.number, 0)": "the connection's other data was seen, and none of it on this subflow again",
     "shares.get(name, 0.0) for shares in known": "shares are those of all data: a path without one had none",
     "max(used, self.peak or 0)": "only a bound: what is used is a number, and at least 0",
-    "place.get(item[0], 0)": "an order of keys",
     "behind.get(name, 0)": "a place in a drawing",
     "count.get(one.name, 0)": "how many verdicts there are of a class",
     "counts.get(one.name, 0)": "how many verdicts there are of a class",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The life of a connection: made, greeted, handed to transfer.c, sampled, finished. */
-#include "flow.h"
+/* The life of a connection: made, greeted, handed to its mode, sampled, finished. */
+#include "conn.h"
+#include "loop.h"
+#include "report.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,8 +56,8 @@ void conn_finish(struct conn *c, const char *error)
 {
 	struct flow *flow = c->flow;
 
-	if (c->pace)
-		report_packets(c);
+	if (c->own && c->wire.mode->flush)
+		c->wire.mode->flush(c);
 	if (c->started)
 		report_sample(c, true);
 	report_end(c, error);
@@ -71,10 +73,14 @@ void conn_finish(struct conn *c, const char *error)
 
 static void begin(struct conn *c)
 {
-	const struct options *opt = &c->flow->opt;
+	const struct options *opt = c->flow->opt;
+	const struct mode *mode = c->wire.mode;
 	struct sockaddr_storage local;
 	socklen_t len = sizeof(local);
 
+	c->own = calloc(1, mode->own_size);
+	if (!c->own)
+		die(EXIT_RUNTIME, "no memory for another connection");
 	if (!getsockname(c->fd, (struct sockaddr *)&local, &len))
 		net_format(&local, c->local);
 	c->mptcp = net_is_mptcp(c->fd);
@@ -85,17 +91,12 @@ static void begin(struct conn *c)
 		c->sample_at = c->start_at + opt->interval_ns;
 	c->started = true;
 	report_start(c);
-	if (c->wire.paced)
-		pace_begin(c);
-	else if (c->wire.ask)
-		ask_begin(c);
-	else
-		transfer_begin(c);
+	mode->begin(c);
 }
 
 void conn_connect(struct flow *flow, __u64 number)
 {
-	const struct options *opt = &flow->opt;
+	const struct options *opt = flow->opt;
 	struct conn *c;
 	int fd, error;
 
@@ -108,24 +109,26 @@ void conn_connect(struct flow *flow, __u64 number)
 	c->connect_at = loop_now(flow);
 	c->udp = opt->udp;
 	c->wire = (struct wire){
-		.download = opt->download || opt->ask,
+		.mode = flow->mode,
+		.download = opt->download,
 		.checksum = opt->checksum,
-		.paced = opt->message,
-		.ask = opt->ask,
 		.exponential = opt->exponential,
-		.log = opt->log,
 		.number = number,
-		.bytes = opt->ask ? 0 : opt->bytes,
+		.bytes = opt->bytes,
 		.duration_ns = opt->duration_ns,
 		.seed = opt->seed,
-		.message = opt->message,
-		.gap_ns = opt->gap_ns,
-		.on_ns = opt->on_ns,
-		.off_ns = opt->off_ns,
 	};
+	if (flow->mode->greet)
+		flow->mode->greet(&c->wire);
 	loop_add(flow, fd, EPOLLOUT, c);
 	if (error)
 		conn_fail(c, error);
+}
+
+void conn_connect_all(struct flow *flow)
+{
+	for (__u64 i = 0; i < flow->opt->connections; i++)
+		conn_connect(flow, i);
 }
 
 static bool send_header(struct conn *c)
@@ -158,7 +161,7 @@ static void greet(struct conn *c, __u32 events)
 		struct wire wire;
 		size_t wanted;
 
-		if (n == WIRE_MOST && wire_decode(&wire, answer, n, &wanted))
+		if (wire_decode(&wire, answer, n, &wanted) && wanted == (size_t)n)
 			recv(c->fd, answer, sizeof(answer), 0);
 		c->start_at = loop_now(c->flow);
 		begin(c);
@@ -219,12 +222,12 @@ static void accept_datagram(struct flow *flow)
 	ssize_t n = net_receive(flow->listener, header, sizeof(header), &from);
 	int fd;
 
-	if (n != WIRE_MOST || !wire_decode(&wire, header, n, &wanted) || wanted != (size_t)n)
+	if (n < 0 || !wire_decode(&wire, header, n, &wanted) || wanted != (size_t)n || !wire.mode->datagrams)
 		return;
 	net_format(&from.peer, remote);
 	if (is_known(flow, remote))
 		return;
-	fd = net_answer(&flow->opt, &from);
+	fd = net_answer(flow->opt, &from);
 	c = conn_new(flow, fd, flow->accepted++);
 	c->udp = true;
 	c->wire = wire;
@@ -237,7 +240,7 @@ static void accept_datagram(struct flow *flow)
 
 void conn_accept(struct flow *flow)
 {
-	const struct options *opt = &flow->opt;
+	const struct options *opt = flow->opt;
 	struct sockaddr_storage remote;
 	socklen_t len = sizeof(remote);
 	struct conn *c;
@@ -299,21 +302,10 @@ void conn_event(struct conn *c, __u32 events)
 	case CONN_HEADER:
 		read_header(c);
 		break;
-	case CONN_SENDING:
-		transfer_send(c, events);
-		break;
-	case CONN_DRAINING:
-		transfer_drain(c);
-		break;
-	case CONN_RECEIVING:
-		transfer_receive(c);
-		break;
-	case CONN_ASKING:
-	case CONN_ANSWERING:
-		ask_event(c);
-		break;
 	case CONN_DONE:
 		break;
+	default:
+		c->wire.mode->event(c, events);
 	}
 }
 
@@ -327,27 +319,22 @@ __u64 conn_alarm_at(const struct conn *c)
 {
 	switch (c->state) {
 	case CONN_CONNECTING:
-		return sooner(c->connect_at + c->flow->opt.connect_timeout_ns, c->greet_at);
-	case CONN_SENDING:
-		return sooner(sooner(c->stop_at, c->sample_at), c->pace ? pace_alarm_at(c) : 0);
-	case CONN_DRAINING:
-	case CONN_RECEIVING:
-		return sooner(c->sample_at, c->pace ? pace_alarm_at(c) : 0);
-	case CONN_ASKING:
-	case CONN_ANSWERING:
-		return sooner(c->sample_at, ask_alarm_at(c));
-	default:
+		return sooner(c->connect_at + c->flow->opt->connect_timeout_ns, c->greet_at);
+	case CONN_HEADER:
+	case CONN_DONE:
 		return 0;
+	default:
+		return sooner(c->sample_at, c->wire.mode->alarm_at(c));
 	}
 }
 
 void conn_alarm(struct conn *c)
 {
 	__u64 now = loop_now(c->flow);
-	__u64 interval = c->flow->opt.interval_ns;
+	__u64 interval = c->flow->opt->interval_ns, at;
 
 	if (c->state == CONN_CONNECTING) {
-		if (c->connect_at + c->flow->opt.connect_timeout_ns <= now)
+		if (c->connect_at + c->flow->opt->connect_timeout_ns <= now)
 			conn_finish(c, "connect-timeout");
 		else
 			greet(c, 0);
@@ -358,14 +345,7 @@ void conn_alarm(struct conn *c)
 		/* On a slow machine samples may be missed; they are not made up for. */
 		c->sample_at += ((now - c->sample_at) / interval + 1) * interval;
 	}
-	if (c->state == CONN_SENDING && c->stop_at && c->stop_at <= now)
-		transfer_stop(c);
-	if (c->pace && pace_alarm_at(c) && pace_alarm_at(c) <= now) {
-		if (c->state == CONN_SENDING)
-			pace_send(c);
-		else
-			conn_finish(c, NULL);
-	}
-	if (c->ask && ask_alarm_at(c) && ask_alarm_at(c) <= now)
-		ask_alarm(c);
+	at = c->wire.mode->alarm_at(c);
+	if (at && at <= now)
+		c->wire.mode->alarm(c);
 }

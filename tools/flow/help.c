@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-#include "flow.h"
+#include "options.h"
+#include "mode.h"
 
-const char help_text[] =
+static const char synopsis[] =
 "flow - move payload over TCP or Multipath TCP and report what the sockets saw\n"
 "\n"
 "SYNOPSIS\n"
-"  flow server --port P [OPTION]...\n"
-"  flow client --connect ADDR --port P (--seconds S | --bytes B | --file PATH) [OPTION]...\n"
-"  flow client --connect ADDR --port P --seconds S --message-bytes B --message-ns N [OPTION]...\n"
-"  flow client --connect ADDR --port P --ask --response-bytes B (--seconds S | --requests N)\n"
-"      [OPTION]...\n"
+"  flow server --port P [OPTION]...\n";
+
+static const char description[] =
 "  flow pattern --bytes B [--seed N]\n"
 "  flow sum\n"
 "  flow with [--congestion=NAME] [--scheduler=NAME] [--any-address] PROGRAM [ARGUMENT]...\n"
@@ -39,30 +38,9 @@ const char help_text[] =
 "  --seed N              seed of the pseudo-random payload, also of downloads; default 1.\n"
 "                        Connections of one client have different payload.\n"
 "  --connect-timeout-ms N\n"
-"                        give up the handshake after this time; default 10000\n"
-"\n"
-"CLIENT: MESSAGES\n"
-"  The sender sends messages at their times for S seconds, whether or not they get through. Each\n"
-"  carries its number and the instant at which it was to be sent.\n"
-"  --message-bytes B     of each, from 16\n"
-"  --message-ns N        from one to the next\n"
-"  --on-us N, --off-us N send for N microseconds, then be silent for N, again and again\n"
-"  --exponential         these times are means of random ones\n"
-"  --log                 the receiver tells every message\n"
-"  --udp                 datagrams; the server needs it as well. It ends a second after the last one\n"
-"                        was due, and may be told how many connections it serves.\n"
-"\n"
-"CLIENT: REQUESTS\n"
-"  --ask                 each connection sends a request, waits for its response, and so on\n"
-"  --requests N          end a connection after N of them\n"
-"  --request-bytes B     beside a head of 16 bytes; default 0\n"
-"  --response-bytes B    of a response, or the mean\n"
-"  --sizes NAME          fixed (default), exponential, pareto or lognormal\n"
-"  --shape-milli N       thousandths of alpha (pareto) or sigma (lognormal)\n"
-"  --largest-bytes B     larger responses are cut to this\n"
-"  --think-us N          from a response to the next request; --exponential: on average\n"
-"  --arrival-us N        a new connection that often for S seconds, with one request each, at most\n"
-"                        --connections; --exponential: on average\n"
+"                        give up the handshake after this time; default 10000\n";
+
+static const char both[] =
 "\n"
 "BOTH\n"
 "  --mptcp               open MPTCP sockets; a connection may still fall back to TCP\n"
@@ -101,11 +79,9 @@ const char help_text[] =
 "  end       bytes, elapsed_ns (receiver: first to last payload; sender: t_ns of start to the\n"
 "            peer's close), goodput_bps (8 * bytes / elapsed), connect_ns (client: handshake),\n"
 "            first_ns, last_ns (receiver: first and last payload read; sender: sending began,\n"
-"            writing was shut down), checksum, error (null or a word); with messages their number,\n"
-"            and at the receiver delay_sum_ns and delay_max_ns; with --ask the number of requests\n"
-"  packets   with --log: lists seq, sent_ns (intended) and delay_ns (to the last byte read)\n"
-"  request   of a client with --ask, when it has its response: asked_ns, first_ns (first byte of\n"
-"            the response), request, response (bytes)\n"
+"            writing was shut down), checksum, error (null or a word)\n";
+
+static const char rest[] =
 "  Events with \"final\":true are taken just before the socket is closed.\n"
 "\n"
 "PATTERN AND SUM\n"
@@ -126,3 +102,28 @@ const char help_text[] =
 "  0 all connections did what was asked; 1 one did not (its end event and stderr say why), or\n"
 "  the system refused something; 2 the command line is wrong. SIGTERM and SIGINT end the\n"
 "  program with final samples; open connections then end with error \"interrupted\".\n";
+
+static void put(const char *text)
+{
+	if (text && fputs(text, stdout) == EOF)
+		die(EXIT_RUNTIME, "the help text could not be written");
+}
+
+/* What all have, and at its place what each mode adds. */
+void help_print(void)
+{
+	const struct mode *const *mode;
+
+	put(synopsis);
+	for (mode = modes; *mode; mode++)
+		put((*mode)->synopsis);
+	put(description);
+	for (mode = modes; *mode; mode++)
+		put((*mode)->help);
+	put(both);
+	for (mode = modes; *mode; mode++)
+		put((*mode)->output);
+	put(rest);
+	if (fflush(stdout))
+		die(EXIT_RUNTIME, "the help text could not be written");
+}

@@ -6,7 +6,9 @@
  * which is exact. The reads of receivers with a quantum are many, so they use epoll's own
  * timeout, which costs no further system call; the kernel may let that be 0.1 % late.
  */
-#include "flow.h"
+#include "loop.h"
+#include "conn.h"
+#include "oneway.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -57,8 +59,8 @@ static void set_timer(struct flow *flow)
 		if (alarm && alarm < at)
 			at = alarm;
 	}
-	if (flow->arrival_at && flow->arrival_at < at)
-		at = flow->arrival_at;
+	if (flow->due_at && flow->due_at < at)
+		at = flow->due_at;
 	if (at == UNLIMITED)
 		at = 0;
 	if (at == flow->timer_ns)
@@ -91,7 +93,7 @@ static void due_reads(struct flow *flow)
 {
 	for (struct conn *c = flow->conns; c; c = c->next)
 		if (c->read_at && c->read_at <= loop_now(flow))
-			transfer_receive(c);
+			oneway_receive(c);
 }
 
 static void due_alarms(struct flow *flow)
@@ -103,7 +105,8 @@ static void due_alarms(struct flow *flow)
 		if (at && at <= loop_now(flow))
 			conn_alarm(c);
 	}
-	ask_arrivals(flow);
+	if (flow->due_at)
+		flow->mode->due(flow);
 }
 
 static void reap(struct flow *flow)
@@ -118,11 +121,9 @@ static void reap(struct flow *flow)
 			continue;
 		}
 		*link = c->next;
-		if (c->pace)
-			free(c->pace->message);
-		free(c->pace);
-		free(c->ask);
-		free(c->chunk);
+		if (c->own && c->wire.mode->release)
+			c->wire.mode->release(c);
+		free(c->own);
 		free(c);
 	}
 }
@@ -173,9 +174,9 @@ static void open_loop(struct flow *flow)
 
 static bool finished(const struct flow *flow)
 {
-	if (flow->opt.arrival_ns)
-		return !flow->arrival_at && flow->finished >= flow->arrived;
-	return flow->opt.connections && flow->finished >= flow->opt.connections;
+	if (flow->mode && flow->mode->finished)
+		return flow->mode->finished(flow);
+	return flow->opt->connections && flow->finished >= flow->opt->connections;
 }
 
 void loop_run(struct flow *flow)
@@ -183,17 +184,13 @@ void loop_run(struct flow *flow)
 	bool go_on = true;
 
 	open_loop(flow);
-	if (flow->opt.server) {
-		flow->listener = net_listen(&flow->opt);
+	if (flow->opt->server) {
+		flow->listener = net_listen(flow->opt);
 		loop_add(flow, flow->listener, EPOLLIN, &flow->listener);
-	} else if (flow->opt.arrival_ns) {
-		random_init(&flow->random, flow->opt.seed, 0);
-		flow->arrival_at = loop_now(flow);
-		flow->arrivals_end = flow->arrival_at + flow->opt.duration_ns;
-		ask_arrivals(flow);
+	} else if (flow->mode->start) {
+		flow->mode->start(flow);
 	} else {
-		for (__u64 i = 0; i < flow->opt.connections; i++)
-			conn_connect(flow, i);
+		conn_connect_all(flow);
 	}
 	while (go_on && !finished(flow))
 		go_on = turn(flow);

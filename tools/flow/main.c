@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "flow.h"
+#include "loop.h"
+#include "mode.h"
+#include "net.h"
+#include "stream.h"
+#include "with.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 
 void die(int status, const char *format, ...)
 {
@@ -26,10 +29,10 @@ void die(int status, const char *format, ...)
 static void open_output(struct flow *flow)
 {
 	flow->out = stdout;
-	if (flow->opt.output) {
-		flow->out = fopen(flow->opt.output, "we");
+	if (flow->opt->output) {
+		flow->out = fopen(flow->opt->output, "we");
 		if (!flow->out)
-			die(EXIT_RUNTIME, "--output: cannot write '%s': %s", flow->opt.output,
+			die(EXIT_RUNTIME, "--output: cannot write '%s': %s", flow->opt->output,
 			    strerror(errno));
 	}
 	setvbuf(flow->out, NULL, _IOFBF, 1 << 16);
@@ -39,22 +42,6 @@ static void close_output(struct flow *flow)
 {
 	if (ferror(flow->out) || fclose(flow->out))
 		die(EXIT_RUNTIME, "the output could not be written: %s", strerror(errno));
-}
-
-static void open_file(struct flow *flow)
-{
-	const char *path = flow->opt.file;
-	struct stat st;
-
-	flow->file = -1;
-	if (!path)
-		return;
-	flow->file = open(path, O_RDONLY | O_CLOEXEC);
-	if (flow->file < 0 || fstat(flow->file, &st))
-		die(EXIT_RUNTIME, "--file: cannot read '%s': %s", path, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		die(EXIT_RUNTIME, "--file: '%s' is not a regular file", path);
-	flow->opt.bytes = st.st_size;
 }
 
 static void open_signals(struct flow *flow)
@@ -70,19 +57,14 @@ static void open_signals(struct flow *flow)
 		die(EXIT_RUNTIME, "signalfd: %s", strerror(errno));
 }
 
-int main(int argc, char **argv)
+/* Server and client. */
+static int serve(const struct options *opt)
 {
-	struct flow flow = { .listener = -1 };
+	struct flow flow = { .opt = opt, .mode = opt->mode, .listener = -1 };
 
-	options_parse(&flow.opt, argc, argv);
-	if (flow.opt.command == COMMAND_PATTERN)
-		return stream_pattern(&flow.opt);
-	if (flow.opt.command == COMMAND_SUM)
-		return stream_sum();
-	if (flow.opt.command == COMMAND_WITH)
-		with_run(&flow.opt);
-	net_check(&flow.opt);
-	open_file(&flow);
+	net_check(opt);
+	if (flow.mode && flow.mode->prepare)
+		flow.mode->prepare(opt);
 	open_output(&flow);
 	open_signals(&flow);
 	/* The default slack lets a wakeup be 50 us late, which the quantum would show. */
@@ -90,4 +72,20 @@ int main(int argc, char **argv)
 	loop_run(&flow);
 	close_output(&flow);
 	return flow.failed ? EXIT_RUNTIME : EXIT_SUCCESS;
+}
+
+const struct command commands[] = {
+	{ "server", SERVER, serve },
+	{ "client", CLIENT, serve },
+	{ "pattern", PATTERN, stream_pattern },
+	{ "sum", 0, stream_sum },
+	{ "with", WITH, with_run },
+	{ 0 }
+};
+
+int main(int argc, char **argv)
+{
+	const struct options *opt = options_parse(argc, argv);
+
+	return opt->command->run(opt);
 }

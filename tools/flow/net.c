@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Sockets: making them, setting them up, naming their ends. */
-#include "flow.h"
+#include "net.h"
+#include "options.h"
 #include "uapi.h"
 
 #include <arpa/inet.h>

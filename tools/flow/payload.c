@@ -8,7 +8,7 @@
  *
  * Checksum: XXH64 (Collet; the specification is doc/xxhash_spec.md of xxHash) with seed 0.
  */
-#include "flow.h"
+#include "payload.h"
 
 #include <endian.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Times and sizes of traffic. Numbers are SplitMix64's, so that a seed and a stream give the same ones everywhere;
  * distributions are drawn by inverting them (exponential, Pareto) or by Box and Muller (lognormal).
  */
-#include "flow.h"
+#include "random.h"
 
 #include <math.h>
 
@@ -46,14 +46,14 @@ static double normal(struct random *random)
 }
 
 /* At least one byte. The mean is that of the distribution before it is cut. */
-__u64 random_size(struct random *random, const struct options *opt)
+__u64 random_size(struct random *random, const struct sizes *sizes)
 {
-	double mean = opt->response_bytes, shape = opt->shape_milli / 1000.0;
+	double mean = sizes->mean, shape = sizes->shape_milli / 1000.0;
 	double size = mean;
 
-	switch (opt->sizes) {
+	switch (sizes->distribution) {
 	case SIZES_FIXED:
-		return opt->response_bytes;
+		return sizes->mean;
 	case SIZES_EXPONENTIAL:
 		size = -log(uniform(random)) * mean;
 		break;
@@ -64,7 +64,7 @@ __u64 random_size(struct random *random, const struct options *opt)
 		size = exp(log(mean) - shape * shape / 2 + shape * normal(random));
 		break;
 	}
-	if (opt->largest && size > opt->largest)
-		size = opt->largest;
+	if (sizes->largest && size > sizes->largest)
+		size = sizes->largest;
 	return size < 1 ? 1 : llrint(size);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* The events, as JSON lines. No string in them needs escaping. */
-#include "flow.h"
+#include "report.h"
+#include "conn.h"
+#include "loop.h"
+#include "snapshot.h"
 #include "uapi.h"
 
 #include <linux/tcp.h>
@@ -14,18 +16,18 @@ static const char * const states[] = {
 	"close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
 };
 
-static void open_event(const struct conn *c, const char *event, __u64 t_ns)
+void report_open(const struct conn *c, const char *event, __u64 t_ns)
 {
 	fprintf(c->flow->out, "{\"event\":\"%s\",\"conn\":%llu,\"role\":\"%s\",\"t_ns\":%llu",
-		event, c->number, c->flow->opt.server ? "server" : "client", t_ns);
+		event, c->number, c->flow->opt->server ? "server" : "client", t_ns);
 }
 
-static void close_event(const struct conn *c)
+void report_close(const struct conn *c)
 {
 	fputs("}\n", c->flow->out);
 }
 
-static void put_number(const struct conn *c, const char *name, __u64 value)
+void report_number(const struct conn *c, const char *name, __u64 value)
 {
 	fprintf(c->flow->out, ",\"%s\":%llu", name, value);
 }
@@ -38,7 +40,7 @@ static void put_null(const struct conn *c, const char *name)
 static void put_number_if(const struct conn *c, const char *name, bool known, __u64 value)
 {
 	if (known)
-		put_number(c, name, value);
+		report_number(c, name, value);
 	else
 		put_null(c, name);
 }
@@ -92,7 +94,7 @@ static void report_mptcp(const struct conn *c, const struct snapshot *snap, __u6
 {
 	const struct mptcp_conn_info *info = snap->mptcp;
 
-	open_event(c, "mptcp", now);
+	report_open(c, "mptcp", now);
 	put_bool(c, "final", final);
 	put_bool(c, "fallback", snap->fallback);
 	if (info)
@@ -101,7 +103,7 @@ static void report_mptcp(const struct conn *c, const struct snapshot *snap, __u6
 	else
 		put_null(c, "remote_key_received");
 	put_fields(c, mptcp_fields, info, snap->mptcp_len);
-	close_event(c);
+	report_close(c);
 }
 
 static void subflow_ends(const struct conn *c, const struct snapshot *snap, unsigned int i,
@@ -141,7 +143,7 @@ static void report_subflow(const struct conn *c, const struct snapshot *snap, un
 	__u64 id = snap->ids ? load(snap->ids + i * snap->ids_stride, 4) : 0;
 
 	subflow_ends(c, snap, i, local, remote);
-	open_event(c, "subflow", now);
+	report_open(c, "subflow", now);
 	put_bool(c, "final", final);
 	fprintf(c->flow->out, ",\"id\":\"%s>%s\"", local, remote);
 	put_number_if(c, "subflow_id", snap->ids, id);
@@ -149,7 +151,7 @@ static void report_subflow(const struct conn *c, const struct snapshot *snap, un
 	put_text(c, "remote", remote);
 	put_text(c, "state", states[state < ARRAY_SIZE(states) ? state : 0]);
 	put_fields(c, tcp_fields, tcp, snap->tcp_len);
-	close_event(c);
+	report_close(c);
 }
 
 void report_sample(struct conn *c, bool final)
@@ -157,21 +159,21 @@ void report_sample(struct conn *c, bool final)
 	__u64 now = loop_now(c->flow);
 	struct snapshot snap;
 
-	open_event(c, "interval", now);
+	report_open(c, "interval", now);
 	put_bool(c, "final", final);
-	put_number(c, "bytes", c->bytes - c->reported);
-	put_number(c, "total", c->bytes);
+	report_number(c, "bytes", c->bytes - c->reported);
+	report_number(c, "total", c->bytes);
 	if (c->pause_ns) {
-		put_number(c, "pause_at_ns", c->pause_at);
-		put_number(c, "pause_ns", c->pause_ns);
+		report_number(c, "pause_at_ns", c->pause_at);
+		report_number(c, "pause_ns", c->pause_ns);
 	}
-	close_event(c);
+	report_close(c);
 	c->reported = c->bytes;
 	c->pause_ns = 0;
 	if (c->udp)
 		return;
 	snapshot_take(c, &snap);
-	if (c->flow->opt.mptcp)
+	if (c->flow->opt->mptcp)
 		report_mptcp(c, &snap, now, final);
 	for (unsigned int i = 0; i < snap.subflows; i++)
 		if (!is_shell(&snap, i))
@@ -184,17 +186,17 @@ void report_start(const struct conn *c)
 
 	net_congestion(c->fd, congestion, sizeof(congestion));
 	net_scheduler(c->fd, scheduler, sizeof(scheduler));
-	open_event(c, "start", c->start_at);
+	report_open(c, "start", c->start_at);
 	put_text(c, "local", c->local);
 	put_text(c, "remote", c->remote);
 	put_text(c, "protocol", c->udp ? "udp" : c->mptcp ? "mptcp" : "tcp");
 	put_text(c, "direction", c->wire.download ? "download" : "upload");
 	put_text(c, "congestion", congestion);
 	put_text(c, "scheduler", scheduler);
-	put_number(c, "client_conn", c->wire.number);
+	report_number(c, "client_conn", c->wire.number);
 	put_number_if(c, "target_bytes", c->wire.bytes != UNLIMITED, c->wire.bytes);
 	put_number_if(c, "target_ns", c->wire.duration_ns, c->wire.duration_ns);
-	close_event(c);
+	report_close(c);
 }
 
 void report_end(const struct conn *c, const char *error)
@@ -210,59 +212,16 @@ void report_end(const struct conn *c, const char *error)
 		elapsed = c->last_at - c->first_at;
 	if (c->started && c->checksum)
 		snprintf(checksum, sizeof(checksum), "%016llx", xxh64_digest(&c->hash));
-	open_event(c, "end", now);
-	put_number(c, "bytes", c->bytes);
-	put_number(c, "elapsed_ns", elapsed);
+	report_open(c, "end", now);
+	report_number(c, "bytes", c->bytes);
+	report_number(c, "elapsed_ns", elapsed);
 	put_number_if(c, "goodput_bps", elapsed, elapsed ? 8e9 * c->bytes / elapsed + 0.5 : 0);
 	put_number_if(c, "connect_ns", shaken, c->start_at - c->connect_at);
 	put_number_if(c, "first_ns", c->first_at, c->first_at);
 	put_number_if(c, "last_ns", c->last_at, c->last_at);
 	put_text(c, "checksum", checksum);
-	if (c->pace)
-		put_number(c, "messages", c->pace->count);
-	if (c->pace && !c->sender) {
-		put_number(c, "delay_sum_ns", c->pace->delay_sum);
-		put_number(c, "delay_max_ns", c->pace->delay_max);
-	}
-	if (c->ask)
-		put_number(c, "requests", c->ask->count);
+	if (c->own && c->wire.mode->tell_end)
+		c->wire.mode->tell_end(c);
 	put_text(c, "error", error ? error : "");
-	close_event(c);
-}
-
-static void put_numbers(const struct conn *c, const char *name, const __u64 *values)
-{
-	fprintf(c->flow->out, ",\"%s\":[", name);
-	for (__u64 i = 0; i < c->pace->logged; i++)
-		fprintf(c->flow->out, i ? ",%llu" : "%llu", values[i]);
-	fputc(']', c->flow->out);
-}
-
-/* The messages that have come since the last time. */
-void report_packets(struct conn *c)
-{
-	struct pace *pace = c->pace;
-
-	if (!pace->logged)
-		return;
-	open_event(c, "packets", loop_now(c->flow));
-	put_numbers(c, "seq", pace->seq);
-	put_numbers(c, "sent_ns", pace->sent_at);
-	fputs(",\"delay_ns\":[", c->flow->out);
-	for (__u64 i = 0; i < pace->logged; i++)
-		fprintf(c->flow->out, i ? ",%lld" : "%lld", pace->delay[i]);
-	fputc(']', c->flow->out);
-	close_event(c);
-	pace->logged = 0;
-}
-
-/* A request has its response. */
-void report_request(const struct conn *c, __u64 now)
-{
-	open_event(c, "request", now);
-	put_number(c, "asked_ns", c->ask->asked_at);
-	put_number(c, "first_ns", c->ask->first_at);
-	put_number(c, "request", c->ask->request);
-	put_number(c, "response", c->ask->response);
-	close_event(c);
+	report_close(c);
 }

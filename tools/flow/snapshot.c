@@ -4,7 +4,8 @@
  * instant; older kernels take three calls. An MPTCP socket that fell back to TCP refuses them
  * all and answers TCP_INFO.
  */
-#include "flow.h"
+#include "snapshot.h"
+#include "conn.h"
 #include "uapi.h"
 
 #include <linux/tcp.h>
@@ -183,6 +184,6 @@ void snapshot_take(const struct conn *c, struct snapshot *snap)
 			snap->subflows = SUBFLOWS_MAX;
 		return;
 	}
-	snap->fallback = c->flow->opt.mptcp;
+	snap->fallback = c->flow->opt->mptcp;
 	take_tcp(c->fd, snap);
 }

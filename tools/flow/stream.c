@@ -5,7 +5,9 @@
  * A file of any size is made on the fly and summed on the fly, so nothing that large is stored,
  * and no part of it repeats.
  */
-#include "flow.h"
+#include "stream.h"
+#include "options.h"
+#include "payload.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,12 +54,13 @@ int stream_pattern(const struct options *opt)
 	return EXIT_SUCCESS;
 }
 
-int stream_sum(void)
+int stream_sum(const struct options *opt)
 {
 	static unsigned char piece[PIECE];
 	struct xxh64 hash;
 	ssize_t n;
 
+	(void)opt;
 	xxh64_init(&hash);
 	while ((n = read(STDIN_FILENO, piece, sizeof(piece)))) {
 		if (n < 0 && errno != EINTR)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The header that the client sends first on every connection; big endian:
+ * What the client sends first on every connection; big endian:
  *
  *	 0  magic      4 bytes, "FLOW"
  *	 4  version    u32
@@ -10,27 +10,16 @@
  *	24  duration   u64, ns
  *	32  seed       u64, of the payload
  *
- * and with messages
- *
- *	40  message    u64, bytes of each
- *	48  gap        u64, ns from one to the next
- *	56  on         u64, ns that the source sends; 0 = always
- *	64  off        u64, ns that it is silent
+ * and behind it what the mode adds.
  */
-#include "flow.h"
+#include "wire.h"
+#include "mode.h"
 
 #include <endian.h>
 #include <string.h>
 
 #define WIRE_VERSION 1
-#define WIRE_DOWNLOAD 1
-#define WIRE_CHECKSUM 2
-#define WIRE_PACED 4
-#define WIRE_ASK 8
-#define WIRE_EXPONENTIAL 16
-#define WIRE_LOG 32
-#define WIRE_KNOWN 63
-#define MESSAGE_MOST (1 << 20)
+#define COMMON (WIRE_DOWNLOAD | WIRE_CHECKSUM | WIRE_EXPONENTIAL | WIRE_LOG)
 
 static const char magic[4] = "FLOW";
 
@@ -66,16 +55,12 @@ __u64 wire_get64(const unsigned char *in)
 
 size_t wire_encode(const struct wire *wire, unsigned char out[WIRE_MOST])
 {
-	__u32 flags = 0;
+	__u32 flags = wire->mode->flag;
 
 	if (wire->download)
 		flags |= WIRE_DOWNLOAD;
 	if (wire->checksum)
 		flags |= WIRE_CHECKSUM;
-	if (wire->paced)
-		flags |= WIRE_PACED;
-	if (wire->ask)
-		flags |= WIRE_ASK;
 	if (wire->exponential)
 		flags |= WIRE_EXPONENTIAL;
 	if (wire->log)
@@ -87,22 +72,22 @@ size_t wire_encode(const struct wire *wire, unsigned char out[WIRE_MOST])
 	wire_put64(out + 16, wire->bytes);
 	wire_put64(out + 24, wire->duration_ns);
 	wire_put64(out + 32, wire->seed);
-	if (!wire->paced)
-		return WIRE_SIZE;
-	wire_put64(out + 40, wire->message);
-	wire_put64(out + 48, wire->gap_ns);
-	wire_put64(out + 56, wire->on_ns);
-	wire_put64(out + 64, wire->off_ns);
-	return WIRE_MOST;
+	memcpy(out + WIRE_SIZE, wire->extra, wire->mode->extra);
+	return WIRE_SIZE + wire->mode->extra;
 }
 
-static bool decode_pace(struct wire *wire, const unsigned char *in)
+/* Whether either a number of bytes or a time says when payload ends. */
+bool wire_has_target(const struct wire *wire)
 {
-	wire->message = wire_get64(in + 40);
-	wire->gap_ns = wire_get64(in + 48);
-	wire->on_ns = wire_get64(in + 56);
-	wire->off_ns = wire_get64(in + 64);
-	return wire->message >= MESSAGE_HEAD && wire->message <= MESSAGE_MOST && wire->gap_ns;
+	return (wire->bytes == UNLIMITED) == (wire->duration_ns != 0);
+}
+
+static const struct mode *find_mode(__u32 flag)
+{
+	for (const struct mode *const *mode = modes; *mode; mode++)
+		if ((*mode)->flag == flag)
+			return *mode;
+	return NULL;
 }
 
 /* With len bytes of it there; wanted is how many there have to be in all. False if it is no header. */
@@ -114,22 +99,20 @@ bool wire_decode(struct wire *wire, const unsigned char *in, size_t len, size_t 
 	if (len < WIRE_SIZE)
 		return true;
 	flags = get32(in + 8);
-	if (memcmp(in, magic, sizeof(magic)) || get32(in + 4) != WIRE_VERSION || (flags & ~WIRE_KNOWN))
+	wire->mode = find_mode(flags & ~COMMON);
+	if (memcmp(in, magic, sizeof(magic)) || get32(in + 4) != WIRE_VERSION || !wire->mode)
 		return false;
 	wire->download = flags & WIRE_DOWNLOAD;
 	wire->checksum = flags & WIRE_CHECKSUM;
-	wire->paced = flags & WIRE_PACED;
-	wire->ask = flags & WIRE_ASK;
 	wire->exponential = flags & WIRE_EXPONENTIAL;
 	wire->log = flags & WIRE_LOG;
 	wire->number = get32(in + 12);
 	wire->bytes = wire_get64(in + 16);
 	wire->duration_ns = wire_get64(in + 24);
 	wire->seed = wire_get64(in + 32);
-	if (!wire->ask && (wire->bytes == UNLIMITED) != (wire->duration_ns != 0))
-		return false;
-	if (!wire->paced)
+	*wanted += wire->mode->extra;
+	if (len < *wanted)
 		return true;
-	*wanted = WIRE_MOST;
-	return len < WIRE_MOST || (wire->duration_ns && decode_pace(wire, in));
+	memcpy(wire->extra, in + WIRE_SIZE, wire->mode->extra);
+	return !wire->mode->accepts || wire->mode->accepts(wire);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Another program, with a congestion control and a scheduler on all its sockets. */
-#include "flow.h"
 #include "with.h"
+#include "options.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -45,7 +45,7 @@ static void tell(const char *name, const char *value)
 		die(EXIT_RUNTIME, "no memory for the environment");
 }
 
-void with_run(const struct options *opt)
+int with_run(const struct options *opt)
 {
 	preload();
 	tell(FLOW_WITH_CONGESTION, opt->congestion);

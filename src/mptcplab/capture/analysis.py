@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""From packets to connections: which TCP connections are subflows of which MPTCP connection, and what was said on them.
+"""Assign packets to connections: find the subflows of each MPTCP connection and the options sent on them.
 
 A connection begins with MP_CAPABLE, whose keys give its tokens; MP_JOIN names it by the receiver's token. In a capture
-that begins later, subflows belong together when their 64-bit data sequence numbers lie within 2^31 of each other,
-which happens by chance once in four billion pairs.
+that begins later, subflows are taken to belong together if their 64-bit data sequence numbers are within 2^31 of each
+other, which happens by chance once in four billion pairs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from mptcplab.capture.connection import Connection, Event
 from mptcplab.capture.packet import ACK, SYN, Endpoint, Packet
 from mptcplab.capture.tcp import Flow
 
-#: More TCP connections, or more MPTCP connections that have ended, are counted but no longer told apart.
-_MOST_FLOWS = 50_000
-_MOST_CONNECTIONS = 5_000
-#: Of how many connections the data sequence numbers are compared with those of a subflow that nothing else names.
+#: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
+_MAX_FLOWS = 50_000
+_MAX_CONNECTIONS = 5_000
+#: Connections, the newest ones, whose data sequence numbers are compared with those of a subflow without MP_JOIN.
 _COMPARED = 500
-_LOOKED_AT = 100
+#: The oldest ones, among which one that has ended is evicted first.
+_EVICTION_CANDIDATES = 100
 _KINDS: dict[type, str] = {
     mp.AddAddress: "ADD_ADDR",
     mp.RemoveAddress: "REMOVE_ADDR",
@@ -33,20 +34,20 @@ _KINDS: dict[type, str] = {
 
 
 @dataclass
-class Forgotten:
-    """What is only counted: how many, and their payload."""
+class UntrackedCount:
+    """The number of connections that are no longer tracked, and their payload in bytes."""
 
     count: int = 0
     payload: int = 0
 
     def add(self, flows: list[Flow]) -> None:
-        """One more, with these TCP connections."""
+        """Count one more, which consists of these TCP connections."""
         self.count += 1
         self.payload += sum(half.fresh for flow in flows for half in flow.halves)
 
 
 class Analysis:
-    """Feed it packets in the order of their times; then read ``connections`` and ``plain``."""
+    """The analysis of one capture: add packets in the order of their times, then read ``connections`` and ``plain``."""
 
     def __init__(self) -> None:
         self.packets = 0
@@ -54,8 +55,8 @@ class Analysis:
         self.end_ns = 0
         self.connections: dict[int, Connection] = {}
         self.plain: dict[int, Flow] = {}
-        self.forgotten_plain = Forgotten()
-        self.forgotten_connections = Forgotten()
+        self.forgotten_plain = UntrackedCount()
+        self.forgotten_connections = UntrackedCount()
         self._flows: dict[tuple[Endpoint, Endpoint], tuple[Flow, int]] = {}
         self._members: dict[int, tuple[Connection, int]] = {}
         self._tokens: dict[int, tuple[Connection, int]] = {}
@@ -64,13 +65,13 @@ class Analysis:
         self._count = 0
 
     def add(self, packet: Packet) -> None:
-        """One packet."""
+        """Analyse one packet."""
         self.packets += 1
         if self.start_ns is None or packet.time_ns < self.start_ns:
             self.start_ns = packet.time_ns
         self.end_ns = max(self.end_ns, packet.time_ns)
         found = self._flows.get((packet.source, packet.target))
-        if found is None or found[0].is_another(packet, found[1]):
+        if found is None or found[0].is_followed_by(packet, found[1]):
             found = self._new_flow(packet)
         flow, direction = found
         position, fresh = flow.add(packet, direction)
@@ -95,13 +96,13 @@ class Analysis:
         self._flows[ends[0], ends[1]] = flow, 0
         self._flows[ends[1], ends[0]] = flow, 1
         self.plain[flow.number] = flow
-        if len(self.plain) > _MOST_FLOWS:
+        if len(self.plain) > _MAX_FLOWS:
             self._forget_plain()
         return flow, int(is_answer)
 
     def _forget_plain(self) -> None:
-        """One of the oldest, if possible one that has ended."""
-        oldest = list(itertools.islice(self.plain.values(), _LOOKED_AT))
+        """Stop tracking one of the oldest, preferably one that has ended."""
+        oldest = list(itertools.islice(self.plain.values(), _EVICTION_CANDIDATES))
         gone = next((flow for flow in oldest if flow.ended != "open"), oldest[0])
         del self.plain[gone.number]
         self.forgotten_plain.add([gone])
@@ -122,16 +123,16 @@ class Analysis:
         elif isinstance(option, mp.Join):
             self._take_join(option, packet, flow, direction)
         else:
-            self._say(option, packet, flow, direction)
+            self._take_signal(option, packet, flow, direction)
 
-    # -- how connections and subflows begin
+    # -- begin of connections and subflows
 
     def _take_capable(self, option: mp.Capable, packet: Packet, flow: Flow, direction: int) -> None:
         flow.is_capable = True
         connection, first_side = self._members.get(flow.number) or self._new_connection(flow)
         is_syn, is_ack = packet.flags & SYN, packet.flags & ACK
         if not is_syn and option.receiver_key is not None and not flow.initiated:
-            # Only the one who opened the connection sends both keys.
+            # Only the side that opened the connection sends both keys.
             flow.initiated, first_side = True, direction
             self._join(flow, connection, first_side)
         side = first_side ^ direction
@@ -155,13 +156,13 @@ class Analysis:
         number = len(self.connections) + self.forgotten_connections.count + 1
         connection = self.connections[number] = Connection(number)
         self._join(flow, connection, 0)
-        if len(self.connections) > _MOST_CONNECTIONS:
+        if len(self.connections) > _MAX_CONNECTIONS:
             self._forget_connection()
         return connection, 0
 
     def _forget_connection(self) -> None:
-        """One of the oldest, if possible one that has ended."""
-        oldest = list(itertools.islice(self.connections.values(), _LOOKED_AT))
+        """Stop tracking one of the oldest, preferably one that has ended."""
+        oldest = list(itertools.islice(self.connections.values(), _EVICTION_CANDIDATES))
         gone = next((one for one in oldest if one.ended), oldest[0])
         del self.connections[gone.number]
         self.forgotten_connections.add([flow for flow, _ in gone.flows])
@@ -172,7 +173,7 @@ class Analysis:
                 del self._tokens[token]
 
     def _join(self, flow: Flow, connection: Connection, first_side: int) -> None:
-        """``flow`` is a subflow of ``connection``; ``first_side`` sends in its direction 0."""
+        """Make ``flow`` a subflow of ``connection``; ``first_side`` sends in its direction 0."""
         connection.flows = [member for member in connection.flows if member[0] is not flow]
         connection.flows.append((flow, first_side))
         self._members[flow.number] = connection, first_side
@@ -215,12 +216,12 @@ class Analysis:
         space = connection.spaces[side]
         if dss.fin and dss.sequence is not None and space.fin is None:
             space.fin = space.position(dss.sequence, dss.sequence_bits) + dss.length - 1
-            # In a capture that begins later, nobody knows how much there was before.
-            whole = None if connection.keys[side] is None else space.fin
-            self._note(packet, connection, flow, direction, "DATA_FIN", {"data_bytes": whole})
+            # In a capture that begins later, the amount of earlier data is unknown.
+            total = None if connection.keys[side] is None else space.fin
+            self._note(packet, connection, flow, direction, "DATA_FIN", {"data_bytes": total})
 
     def _nearest(self, dss: mp.Dss, flow: Flow, direction: int) -> tuple[Connection, int] | None:
-        """The connection that the numbers fit, or a new one; None while there are too few numbers to tell."""
+        """Return the connection that the numbers fit, or a new one; None if there are too few numbers to decide."""
         if dss.sequence is None or (dss.ack is None and dss.sequence_bits == 32):
             return None
         for connection in list(self.connections.values())[-_COMPARED:]:
@@ -241,9 +242,9 @@ class Analysis:
         if flow.join_token is not None:
             self._learn_token(connection, 1 - first_side, flow.join_token)
 
-    # -- what is said
+    # -- other options
 
-    def _say(self, option: mp.Option, packet: Packet, flow: Flow, direction: int) -> None:
+    def _take_signal(self, option: mp.Option, packet: Packet, flow: Flow, direction: int) -> None:
         member = self._members.get(flow.number)
         if member is None:
             return
@@ -260,15 +261,15 @@ class Analysis:
     def _note(
         self, packet: Packet, connection: Connection, flow: Flow, direction: int, kind: str, about: dict[str, object]
     ) -> None:
-        """Of a packet that passes several vantage points, the first one tells."""
+        """Record an option once: of a packet that passes several vantage points, at the first one."""
         key = (flow.number, direction, kind, repr(about), packet.sequence, packet.acknowledgment)
         if self._first_seen.setdefault(key, packet.vantage) == packet.vantage:
             connection.note(Event(packet.time_ns, flow, direction, kind, about, packet.vantage))
-        if len(self._first_seen) > _MOST_FLOWS:
+        if len(self._first_seen) > _MAX_FLOWS:
             self._first_seen.clear()
 
     @property
-    def lost_joins(self) -> dict[int, list[Flow]]:
+    def orphaned_joins(self) -> dict[int, list[Flow]]:
         """Subflows whose MP_JOIN names a connection of which nothing else was seen, by token."""
         found: dict[int, list[Flow]] = {}
         for flow in self.plain.values():

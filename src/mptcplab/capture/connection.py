@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """One MPTCP connection: its keys, its subflows, and the data sequence space of each direction.
 
-A data byte is *reinjected* when it is sent again under a new subflow sequence number. A retransmission of TCP's keeps
-its subflow sequence number, and is none.
+A data byte is *reinjected* if it is sent again under a new subflow sequence number. A retransmission by TCP keeps the
+subflow sequence number and is not a reinjection.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mptcplab.capture.options import Capable, Dss
-from mptcplab.capture.points import Thinned
+from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
-from mptcplab.capture.tcp import Flow, Half, Mapping
+from mptcplab.capture.tcp import Flow, HalfConnection, Mapping
 
-#: Intervals of a data sequence space that are told apart; what is older than the lowest counts as sent.
+#: Intervals of a data sequence space that are tracked; data before the lowest counts as sent.
 _DATA_INTERVALS = 65536
-_MOST_EVENTS = 500
-#: Numbers of one connection lie within a window of each other, which is less than this.
+_MAX_EVENTS = 500
+#: By bits: data sequence numbers of one connection are within a window of each other, which is less than this.
 _NEAR = {64: 1 << 31, 32: 1 << 24}
 _INFINITE = 1 << 62
-#: Points of a figure per subflow and direction; the many connections of a busy server get few.
+#: Points of a figure per subflow and direction: few for the many connections of a busy server.
 _POINTS, _FEW_POINTS, _WITH_MANY_POINTS = 4000, 100, 50
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that one end said on one subflow. ``about`` are the option's values."""
+    """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
 
     time_ns: int
     flow: Flow
@@ -40,7 +40,7 @@ class Event:
 
 @dataclass(slots=True, eq=False)
 class DataSpace:
-    """The data that one side of a connection sends. Positions count from its first byte, or from the first one seen."""
+    """The data that one side of a connection sends. Positions count from its first byte, or the first byte seen."""
 
     origin: int | None = None
     origin_bits: int = 0
@@ -51,15 +51,15 @@ class DataSpace:
     fin: int | None = None
     reinjected: dict[int, int] = field(default_factory=dict)
     by_flow: dict[int, int] = field(default_factory=dict)
-    points: dict[tuple[int, bool], Thinned] = field(default_factory=dict)
+    points: dict[tuple[int, bool], ThinnedPoints] = field(default_factory=dict)
 
     def begin(self, key: bytes, version: int) -> None:
-        """The first byte's number follows from the sender's key."""
+        """Derive the sequence number of the first byte from the sender's key."""
         if self.origin is None:
             self.origin, self.origin_bits = (initial_sequence(key, version) + 1) & 0xFFFFFFFFFFFFFFFF, 64
 
     def position(self, number: int, bits: int) -> int:
-        """``number`` as a position. Of 32 bits, or while the origin has only 32, the one nearest to the last counts."""
+        """Return ``number`` as a position: with 32 bits, or an origin of 32 bits, the one nearest to the last."""
         if self.origin is None:
             self.origin, self.origin_bits = number, bits
         if bits == 64 and self.origin_bits == 64:
@@ -71,7 +71,7 @@ class DataSpace:
         return found
 
     def is_near(self, number: int, bits: int) -> bool:
-        """Whether ``number`` can be one of this space's, by its distance from the last."""
+        """Return whether ``number`` can belong to this space, judged by its distance from the last position."""
         if self.origin is None:
             return False
         bits = min(bits, self.origin_bits)
@@ -79,7 +79,7 @@ class DataSpace:
         return abs(unwrap((number - self.origin) & mask, self.last, bits) - self.last) < _NEAR[bits]
 
     def add(self, span: Span, flow: int, time_ns: int, points: int) -> None:
-        """``span`` was sent on ``flow``, for the first time there."""
+        """Add ``span``, sent for the first time on ``flow``."""
         start, end = span
         new = sum(stop - begin for begin, stop in self.seen.add(start, end))
         again = end - start - new
@@ -90,15 +90,15 @@ class DataSpace:
             self.reinjected[flow] = self.reinjected.get(flow, 0) + again
         key = (flow, bool(again))
         if key not in self.points:
-            self.points[key] = Thinned(points)
+            self.points[key] = ThinnedPoints(points)
         self.points[key].add(time_ns, start)
 
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow, as far as was seen.
+    """An MPTCP connection. ``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow seen.
 
-    ``flows`` are its subflows, each with the side that sends in the flow's direction 0.
+    ``flows`` has its subflows, each with the side that sends in the flow's direction 0.
     """
 
     number: int
@@ -115,7 +115,7 @@ class Connection:
     more_events: int = 0
 
     def learn_key(self, side: int, key: bytes, version: int) -> int:
-        """Note the key of one side; its token."""
+        """Store the key of one side and return its token."""
         self.version = version
         self.keys[side] = key
         token = self.tokens[side] = token_of(key, version)
@@ -123,14 +123,14 @@ class Connection:
         return token
 
     def note(self, event: Event) -> None:
-        """Keep ``event``, or count it when there are very many."""
-        if len(self.events) < _MOST_EVENTS:
+        """Store ``event``; only count it if there are very many."""
+        if len(self.events) < _MAX_EVENTS:
             self.events.append(event)
         else:
             self.more_events += 1
 
-    def map_data(self, half: Half, side: int, dss: Dss, position: int) -> None:
-        """Note the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
+    def map_data(self, half: HalfConnection, side: int, dss: Dss, position: int) -> None:
+        """Store the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
         space = self.spaces[side]
         if dss.sequence is None:
             return
@@ -146,20 +146,20 @@ class Connection:
             half.mappings.append(Mapping(start, start + length, data))
 
     @staticmethod
-    def _find_zero(half: Half, subflow_sequence: int, position: int) -> None:
-        """Without the SYN: a packet begins where its mapping begins, or later, so the least difference is it."""
+    def _find_zero(half: HalfConnection, subflow_sequence: int, position: int) -> None:
+        """Infer the position of an unseen SYN: packets begin at or after their mapping, so the minimum is exact."""
         if half.has_syn:
             return
         zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
         half.zero = zero if half.zero is None else min(half.zero, zero)
 
-    def map_first_data(self, half: Half, capable: Capable) -> None:
-        """An MP_CAPABLE with a data length maps the first bytes."""
+    def map_first_data(self, half: HalfConnection, capable: Capable) -> None:
+        """Store the mapping of the first bytes if the MP_CAPABLE has a data length."""
         if capable.data_length and not half.mappings:
             half.mappings.append(Mapping(1, 1 + capable.data_length, 0))
 
     def add_data(self, flow: Flow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
-        """Fresh payload of a subflow, translated to the data sequence space by the mappings seen so far."""
+        """Add fresh payload of a subflow, translated to data positions by the mappings seen so far."""
         half = flow.halves[direction]
         points = _POINTS if self.number <= _WITH_MANY_POINTS else _FEW_POINTS
         for start, end in fresh:
@@ -170,12 +170,12 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """Whether no subflow is open."""
+        """True if no subflow is open."""
         return all(flow.ended != "open" for flow, _ in self.flows)
 
 
-def _translate(half: Half, start: int, end: int) -> list[Span]:
-    """Data positions of subflow positions, as far as mappings are known; the newest mapping counts."""
+def _translate(half: HalfConnection, start: int, end: int) -> list[Span]:
+    """Translate subflow positions to data positions as far as mappings are known; the newest mapping applies."""
     if half.zero is None:
         return []
     found: list[Span] = []
@@ -188,19 +188,19 @@ def _translate(half: Half, start: int, end: int) -> list[Span]:
                 break
             at = min(later)
             continue
-        upto = min(stop, mapping.end)
-        found.append((mapping.data + at - mapping.start, mapping.data + upto - mapping.start))
-        at = upto
+        until = min(stop, mapping.end)
+        found.append((mapping.data + at - mapping.start, mapping.data + until - mapping.start))
+        at = until
     return found
 
 
 def token_of(key: bytes, version: int) -> int:
-    """The token by which MP_JOIN names a connection: the first 32 bits of the hash of a key."""
+    """Return the token by which MP_JOIN names a connection: the first 32 bits of the hash of a key."""
     return int.from_bytes(_digest(key, version)[:4])
 
 
 def initial_sequence(key: bytes, version: int) -> int:
-    """The initial data sequence number: the last 64 bits of the hash of a key."""
+    """Return the initial data sequence number: the last 64 bits of the hash of a key."""
     return int.from_bytes(_digest(key, version)[-8:])
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""MPTCP's options in the bytes of a TCP header: RFC 8684 (version 1) and RFC 6824 (version 0).
+"""Parse MPTCP options in the bytes of a TCP header: RFC 8684 (version 1) and RFC 6824 (version 0).
 
-tshark shows every field of every option, but not which value belongs to which of several options in one packet
-(a DSS beside an ADD_ADDR, two REMOVE_ADDR). So the bytes are read here.
+tshark prints every field of every option, but if a packet has several options (a DSS and an ADD_ADDR, two
+REMOVE_ADDR), not which value belongs to which. So this module parses the bytes itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MPTCP, _MSS, _END, _NOP = 30, 2, 0, 1
 
 
 class Capable(NamedTuple):
-    """MP_CAPABLE. ``data_length`` is that of the payload that it maps (version 1, first data)."""
+    """MP_CAPABLE. ``data_length`` is the length of the payload that it maps (version 1, first data)."""
 
     version: int
     checksum: bool
@@ -25,7 +25,7 @@ class Capable(NamedTuple):
 
 
 class Join(NamedTuple):
-    """MP_JOIN: ``token`` in a SYN; ``is_third`` in the acknowledgment that ends the handshake."""
+    """MP_JOIN: a SYN has a ``token``; ``is_third`` marks the ACK that completes the handshake."""
 
     backup: bool
     address_id: int
@@ -34,7 +34,7 @@ class Join(NamedTuple):
 
 
 class Dss(NamedTuple):
-    """DSS. Numbers as they stand, with their bits; ``length`` 0 with a data sequence number is an infinite mapping."""
+    """DSS: raw numbers with their size in bits. ``length`` 0 with a data sequence number is an infinite mapping."""
 
     ack: int | None
     ack_bits: int
@@ -62,26 +62,26 @@ class RemoveAddress(NamedTuple):
 
 
 class Priority(NamedTuple):
-    """MP_PRIO: this subflow, or with version 0 perhaps another one, becomes a backup or stops being one."""
+    """MP_PRIO: makes this subflow, or in version 0 possibly another one, a backup or a regular one."""
 
     backup: bool
     address_id: int | None
 
 
 class Fail(NamedTuple):
-    """MP_FAIL: the checksum of the data from this data sequence number on was wrong."""
+    """MP_FAIL: a checksum error in the data that begins at this data sequence number."""
 
     sequence: int
 
 
 class FastClose(NamedTuple):
-    """MP_FASTCLOSE: the whole connection ends at once."""
+    """MP_FASTCLOSE: closes the whole connection at once."""
 
     receiver_key: bytes
 
 
 class Reset(NamedTuple):
-    """MP_TCPRST: why a subflow is reset."""
+    """MP_TCPRST: the reason for the reset of a subflow."""
 
     reason: int
     transient: bool
@@ -91,7 +91,7 @@ Option = Capable | Join | Dss | AddAddress | RemoveAddress | Priority | Fail | F
 
 
 def mptcp_options(header: bytes) -> Iterator[Option]:
-    """The MPTCP options among the options of a TCP header. What is cut off or unknown is passed over."""
+    """Yield the MPTCP options of a TCP header; truncated and unknown ones are skipped."""
     for kind, body in _options(header):
         if kind == _MPTCP and body:
             option = _read(body)
@@ -100,7 +100,7 @@ def mptcp_options(header: bytes) -> Iterator[Option]:
 
 
 def maximum_segment(header: bytes) -> int | None:
-    """The MSS option."""
+    """Return the value of the MSS option; None without one."""
     return next((int.from_bytes(body) for kind, body in _options(header) if kind == _MSS and len(body) == 2), None)
 
 
@@ -118,7 +118,7 @@ def _options(header: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _read(body: bytes) -> Option | None:
-    """``body`` is the option without kind and length: its first half byte is the subtype."""
+    """Parse ``body``, an option without kind and length; the subtype is in its first four bits."""
     reader = _READERS.get(body[0] >> 4)
     try:
         return reader(body) if reader is not None else None
@@ -133,7 +133,7 @@ def _need(body: bytes, *sizes: int) -> int:
 
 
 def _capable(body: bytes) -> Capable:
-    """Lengths: 2 (SYN, version 1), 10 (one key), 18 (both), 20 and 22 (with data, and with its checksum)."""
+    """Parse MP_CAPABLE by length: 2 (SYN, version 1), 10 (one key), 18 (both), 20 (with data), 22 (and checksum)."""
     size = _need(body, 2, 10, 18, 20, 22)
     sender = body[2:10] if size >= 10 else None
     receiver = body[10:18] if size >= 18 else None
@@ -168,7 +168,7 @@ def _dss(body: bytes) -> Dss:
 
 
 def _add_address(body: bytes) -> AddAddress:
-    """Version 0 says the family in its flags; version 1 has an HMAC of 8 bytes unless the option is an echo."""
+    """Parse ADD_ADDR. Version 0 has the family in its flags; version 1 has an HMAC of 8 bytes except in an echo."""
     flags = body[0] & 0x0F
     echo = flags == 1
     rest = body[2:]

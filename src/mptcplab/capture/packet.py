@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One TCP packet as the analysis sees it, read from a line of tshark's output."""
+"""A TCP packet as the analysis sees it, parsed from one line of tshark's output."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import datetime
 from typing import NamedTuple
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
-#: In this order in every line; of a field that occurs several times (tunnels), the innermost. All exist since
-#: Wireshark 3.4. Sequence numbers are those of the packet, since relative ones are switched off.
+#: The fields of every line, in this order. A field that occurs several times (tunnels) has the innermost value. All
+#: exist since Wireshark 3.4. Sequence numbers are those of the packet, because relative ones are switched off.
 FIELDS = (
     "frame.time_epoch",
     "frame.interface_id",
@@ -41,17 +41,17 @@ class Endpoint(NamedTuple):
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
-class Vantage(NamedTuple):
-    """Where packets were seen: file, interface of a pcapng file or of Linux, and on ``any`` coming or going."""
+class VantagePoint(NamedTuple):
+    """Where packets were seen: file, interface (of a pcapng file or of Linux) and, on ``any``, incoming or outgoing."""
 
     file: int
     interface: str = ""
     device: str = ""
-    way: str = ""
+    direction: str = ""
 
 
 class Packet(NamedTuple):
-    """``length`` is that of the payload by the packet's headers, however much of it was kept. Numbers are raw."""
+    """A TCP packet. ``length`` is the payload's length by the headers, even if it was cut. Numbers are raw."""
 
     time_ns: int
     source: Endpoint
@@ -61,28 +61,28 @@ class Packet(NamedTuple):
     flags: int
     length: int
     options: bytes
-    vantage: Vantage
+    vantage: VantagePoint
 
 
-class Lines:
-    """Reads the lines of one file. Endpoints and vantage points that come again are the same objects."""
+class LineReader:
+    """Parser of the lines about one file. Equal endpoints and vantage points are shared objects."""
 
     def __init__(self, file: int) -> None:
         self._file = file
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
-        self._vantages: dict[tuple[str, str, str], Vantage] = {}
+        self._vantages: dict[tuple[str, str, str], VantagePoint] = {}
 
     def packet(self, line: str) -> Packet | None:
-        """None for what is not TCP, or cut before the end of the TCP header's fixed part.
+        """Return the packet of a line; None if it is not TCP, or was cut inside the fixed part of the TCP header.
 
-        :raises ValueError: for a line that tshark does not write.
+        :raises ValueError: if tshark does not write such lines.
         """
         columns = line.rstrip("\n").split("\t")
-        (time, interface, device, way, source4, target4, protocol, source6, target6, *tcp) = columns
+        (time, interface, device, pkttype, source4, target4, protocol, source6, target6, *tcp) = columns
         source_port, target_port, sequence, acknowledgment, flags, length, options = tcp
         if not length or not flags:
             return None
-        # With one IP in another, the inner one is the one that carries TCP.
+        # If one IP version is tunnelled in the other, the inner one carries TCP.
         is_v4 = bool(source4) and (protocol == _TCP or not source6)
         return Packet(
             time_ns=nanoseconds(time),
@@ -93,7 +93,7 @@ class Lines:
             flags=int(flags, 16),
             length=int(length),
             options=bytes.fromhex(options.replace(":", "")),
-            vantage=self._vantage(interface, device, way),
+            vantage=self._vantage(interface, device, pkttype),
         )
 
     def _endpoint(self, address: str, port: str) -> Endpoint:
@@ -104,16 +104,16 @@ class Lines:
             found = self._endpoints[address, port] = Endpoint(address, int(port))
         return found
 
-    def _vantage(self, interface: str, device: str, way: str) -> Vantage:
-        key = (interface, device, way)
+    def _vantage(self, interface: str, device: str, direction: str) -> VantagePoint:
+        key = (interface, device, direction)
         found = self._vantages.get(key)
         if found is None:
-            found = self._vantages[key] = Vantage(self._file, *key)
+            found = self._vantages[key] = VantagePoint(self._file, *key)
         return found
 
 
 def nanoseconds(text: str) -> int:
-    """A time of tshark's: seconds since 1970 up to version 4.2, a date in UTC from 4.4 on."""
+    """Parse a time that tshark wrote: seconds since 1970 up to version 4.2, a date in UTC since 4.4."""
     seconds, _, fraction = text.rstrip("Z").partition(".")
     if "T" in seconds:
         moment = datetime.datetime.fromisoformat(seconds).replace(tzinfo=datetime.UTC)

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""Points of a figure, thinned as they come: however many there are, few are kept, spread as all of them are."""
+"""Points of a figure, thinned as they arrive: a bounded number is kept, distributed like all of them."""
 
 from __future__ import annotations
 
-#: Added to every number: cells then meet across zero as well, and soon, since its bits alternate.
+#: Added to every number, so that cells on both sides of zero can merge. Its bits alternate, so they merge early.
 _OFFSET = 0x5555_5555_5555_5555_5555
 
 
-class Thinned:
-    """At most ``most`` points, one for each cell of a grid whose cells grow when too many are taken.
+class ThinnedPoints:
+    """At most ``max_points`` points, one per cell of a grid whose cells grow when too many are occupied.
 
-    Of a cell, the first point stays. So what is kept depends on the points only, and outliers stay.
+    Each cell keeps its first point. The result therefore depends on the points only, and outliers are kept.
     """
 
-    __slots__ = ("_cells", "_height", "_most", "_width")
+    __slots__ = ("_cells", "_height", "_max_points", "_width")
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._width = self._height = 0  # cells of one number each: as powers of two
+    def __init__(self, max_points: int) -> None:
+        self._max_points = max_points
+        self._width = self._height = 0  # powers of two: at first a cell is one number wide and high
         self._cells: dict[tuple[int, int], tuple[int, int]] = {}
 
     def add(self, x: int, y: int) -> None:
-        """One point."""
+        """Add a point."""
         self._put(x, y)
-        while len(self._cells) > self._most:
+        while len(self._cells) > self._max_points:
             self._grow()
 
     def _grow(self) -> None:
-        """Larger cells in the direction in which the points spread over more of them."""
+        """Double the cells' width or height, whichever way the points span more cells."""
         columns = {column for column, _ in self._cells}
         rows = {row for _, row in self._cells}
         wide = max(columns) - min(columns) >= max(rows) - min(rows)
@@ -43,5 +43,5 @@ class Thinned:
 
     @property
     def points(self) -> list[tuple[int, int]]:
-        """What is kept, in the order of coming."""
+        """The points kept, in the order of arrival."""
         return list(self._cells.values())

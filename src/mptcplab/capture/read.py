@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The packets of capture files, dissected by tshark and merged by time."""
+"""Read the packets of capture files: tshark dissects them, and they are merged by time."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
-from mptcplab.capture.packet import FIELDS, Lines, Packet
+from mptcplab.capture.packet import FIELDS, LineReader, Packet
 from mptcplab.errors import InputError, MissingError
 
-_MOST_FILES = 64
-#: Sequence numbers as they are, and nothing that tshark would remember of every packet: so its memory stays the same
-#: however long a capture is.
+_MAX_FILES = 64
+#: Raw sequence numbers, and no analysis for which tshark keeps state per packet: its memory stays constant however
+#: long a capture is.
 _PREFERENCES = (
     "tcp.analyze_sequence_numbers:FALSE",
     "tcp.relative_sequence_numbers:FALSE",
@@ -28,18 +28,18 @@ _PREFERENCES = (
     "tcp.track_bytes_in_flight:FALSE",
     "mptcp.analyze_mptcp:FALSE",
 )
-#: Errors quote packets, whose headers would look like packets of their own.
+#: ICMP errors quote packets, and tshark would report the quoted headers as packets.
 _IGNORED = ("icmp", "icmpv6")
 
 
 def read_packets(files: Sequence[Path]) -> Iterator[Packet]:
-    """The TCP packets of all ``files`` in the order of their times, with the number of the file in each.
+    """Yield the TCP packets of all ``files`` in the order of their times; each has the number of its file.
 
-    :raises InputError: for what is no capture, is cut short, or has no packets.
-    :raises MissingError: without tshark.
+    :raises InputError: if a file is not a capture, is truncated, or has no packets.
+    :raises MissingError: if tshark is not installed.
     """
-    if len(files) > _MOST_FILES:
-        raise InputError(f"{len(files)} files are too many at once", hint=f"give at most {_MOST_FILES}")
+    if len(files) > _MAX_FILES:
+        raise InputError(f"{len(files)} files are too many", hint=f"name at most {_MAX_FILES}")
     for file in files:
         _check(file)
     program = shutil.which("tshark", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin")
@@ -67,23 +67,23 @@ def _check(file: Path) -> None:
 
 
 def _dissect(program: str, file: Path, number: int, settings: str) -> Generator[Packet]:
-    with tempfile.TemporaryFile() as complaints:
+    with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             _command(program, file),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=errors,
             text=True,
             encoding="utf-8",
             errors="replace",
-            # A user's own preferences and filters shall not change what is read.
+            # The user's own preferences and filters must not change what is read.
             env={**os.environ, "LC_ALL": "C.UTF-8", "HOME": settings, "WIRESHARK_CONFIG_DIR": settings},
         )
         try:
             yield from _packets(process, file, number)
             status = process.wait()
-            complaints.seek(0)
-            _check_end(status, file, complaints.read().decode(errors="replace"))
+            errors.seek(0)
+            _check_end(status, file, errors.read().decode(errors="replace"))
         finally:
             process.kill()
             process.wait()
@@ -109,35 +109,32 @@ def _packets(process: subprocess.Popen[str], file: Path, number: int) -> Iterato
     if first is not None:
         yield from packets_of_lines(itertools.chain([first], process.stdout), file, number)
     elif process.wait() == 0:
-        raise InputError(f"{file}: has no packets", hint="capture again, for longer: nothing passed")
+        raise InputError(f"{file}: has no packets", hint="capture again, for longer")
 
 
 def packets_of_lines(lines: Iterable[str], file: Path, number: int) -> Iterator[Packet]:
-    """The packets in what tshark wrote about ``file``. :raises InputError: for a line that it does not write."""
-    reader = Lines(number)
+    """Yield the packets in tshark's output about ``file``. :raises InputError: if a line is not valid."""
+    reader = LineReader(number)
     for count, line in enumerate(lines, start=1):
         try:
             packet = reader.packet(line)
         except (ValueError, OverflowError) as error:
-            hint = f"try it: tshark -r {file}"
-            raise InputError(
-                f"{file}: tshark reads packet {count} in a way that is not understood", hint=hint
-            ) from error
+            hint = f"see what tshark prints: tshark -r {file}"
+            raise InputError(f"{file}: cannot parse tshark's output for packet {count}", hint=hint) from error
         if packet is not None:
             yield packet
 
 
-def _check_end(status: int, file: Path, said: str) -> None:
-    """:raises InputError: with what tshark said, when it did not read to the end."""
+def _check_end(status: int, file: Path, stderr: str) -> None:
+    """Check that tshark read to the end. :raises InputError: with its message if it did not."""
     if status == 0:
         return
-    if "cut short" in said:
-        hint = f"keep what is whole: editcap {file} whole.pcap"
+    if "cut short" in stderr:
+        hint = f"keep the complete packets: editcap {file} whole.pcap"
         raise InputError(f"{file}: ends in the middle of a packet", hint=hint)
-    if "isn't a capture file" in said or "format TShark understands" in said:
-        raise InputError(
-            f"{file}: is not a capture file", hint="pcap and pcapng are, as tcpdump and dumpcap write them"
-        )
-    lines = [line.strip() for line in said.splitlines() if line.strip() and "Running as user" not in line]
-    reason = lines[-1].removeprefix("tshark: ").rstrip(".") if lines else f"tshark ended with status {status}"
-    raise InputError(f"{file}: {reason}", hint=f"try it: tshark -r {file}")
+    if "isn't a capture file" in stderr or "format TShark understands" in stderr:
+        hint = "name a pcap or pcapng file, as tcpdump and dumpcap write them"
+        raise InputError(f"{file}: is not a capture file", hint=hint)
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and "Running as user" not in line]
+    reason = lines[-1].removeprefix("tshark: ").rstrip(".") if lines else f"tshark exited with status {status}"
+    raise InputError(f"{file}: {reason}", hint=f"see what tshark prints: tshark -r {file}")

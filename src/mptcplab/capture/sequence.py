@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sequence spaces: numbers that wrap, and the parts of a space that have been seen."""
+"""Sequence spaces: numbers that wrap around, and the parts of a space that were seen."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ Span = tuple[int, int]
 
 
 def unwrap(value: int, near: int, bits: int) -> int:
-    """The number that is ``value`` modulo 2^bits and lies nearest to ``near``: within 2^(bits-1) of it."""
+    """Return the number nearest to ``near`` that equals ``value`` modulo 2^bits: at most 2^(bits-1) away."""
     half = 1 << (bits - 1)
     return near + ((value - near + half) & ((1 << bits) - 1)) - half
 
 
 class IntervalSet:
-    """Half-open intervals of whole numbers. ``most`` bounds its memory: beyond it, the lowest gaps count as seen.
+    """A set of half-open intervals of integers, at most ``max_intervals``: beyond that, the lowest gaps count as seen.
 
-    ``total`` is how many numbers were added; numbers in gaps that were closed are not in it.
+    ``total`` is the number of integers added; those in closed gaps are not included.
     """
 
-    __slots__ = ("_ends", "_most", "_starts", "total")
+    __slots__ = ("_ends", "_max_intervals", "_starts", "total")
 
-    def __init__(self, most: int = 4096) -> None:
+    def __init__(self, max_intervals: int = 4096) -> None:
         self._starts: list[int] = []
         self._ends: list[int] = []
-        self._most = most
+        self._max_intervals = max_intervals
         self.total = 0
 
     def __iter__(self) -> Iterator[Span]:
         return iter(zip(self._starts, self._ends, strict=True))
 
     def add(self, start: int, end: int) -> list[Span]:
-        """Add ``start`` to ``end``; the parts that were not in the set before, in order."""
+        """Add ``start`` to ``end``. Return the parts that were not in the set before, in order."""
         starts, ends = self._starts, self._ends
         if ends and start == ends[-1] and start < end:  # by far the most frequent case
             ends[-1] = end
@@ -55,27 +55,27 @@ class IntervalSet:
             start, end = min(start, starts[first]), max(end, ends[last - 1])
         starts[first:last], ends[first:last] = [start], [end]
         self.total += sum(stop - begin for begin, stop in fresh)
-        if len(starts) > self._most:
+        if len(starts) > self._max_intervals:
             self._close_gaps()
         return fresh
 
     def _close_gaps(self) -> None:
-        """Join the lower half of the intervals into one, at least two."""
+        """Merge the lower half of the intervals, at least two, into one."""
         middle = len(self._starts) // 2 + 1
         del self._starts[1:middle], self._ends[: middle - 1]
 
     def copy(self) -> IntervalSet:
-        """An independent copy."""
-        other = IntervalSet(self._most)
+        """Return an independent copy."""
+        other = IntervalSet(self._max_intervals)
         other._starts, other._ends, other.total = self._starts.copy(), self._ends.copy(), self.total
         return other
 
     @property
     def span(self) -> Span | None:
-        """From the lowest to beyond the highest number; None when empty."""
+        """The half-open interval from the lowest to the highest number; None if the set is empty."""
         return (self._starts[0], self._ends[-1]) if self._starts else None
 
     @property
     def missing(self) -> int:
-        """Numbers of the span that were never added."""
+        """The count of numbers in the span that were never added."""
         return self._ends[-1] - self._starts[0] - self.total if self._starts else 0

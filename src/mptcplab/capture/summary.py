@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an analysis found, as plain data: for tables, for figures and for JSON."""
+"""The results of an analysis as plain data: for tables, figures and JSON."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.connection import Connection, Event
-from mptcplab.capture.tcp import Flow, Half
+from mptcplab.capture.tcp import Flow, HalfConnection
 
 _SECOND = 1e9
-#: A packet that carries more than one segment: the capture was taken on a host whose card, or driver, splits it.
+#: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
 _SUPER_PACKET = 2
 
 
@@ -20,10 +20,11 @@ _SUPER_PACKET = 2
 class Direction:
     """One direction of a subflow or TCP connection.
 
-    ``payload_bytes`` counts every byte once, ``sent_bytes`` every time it was sent, as seen in ``seen_in``; the
-    difference is ``retransmitted_bytes``, unless several vantage points saw different packets. ``unseen_bytes`` were
-    acknowledged, but are not in the capture. ``reinjected_bytes`` carry data that was sent before, here or elsewhere,
-    under another subflow sequence number. ``share`` is this subflow's part of the payload of all in this direction.
+    ``payload_bytes`` counts every byte once, ``sent_bytes`` every time it was sent, as seen in the file ``seen_in``.
+    The difference is ``retransmitted_bytes``, unless several vantage points saw different packets. ``unseen_bytes``
+    were acknowledged, but are not in the capture. ``reinjected_bytes`` carry data that was sent before, on this or
+    another subflow, under another subflow sequence number. ``share`` is the subflow's share of the connection's payload
+    in this direction.
     """
 
     payload_bytes: int
@@ -39,10 +40,10 @@ class Direction:
 
 @dataclass(frozen=True)
 class Subflow:
-    """``ends``, ``address_ids`` and ``backup`` are by side of the connection; times in seconds from the first packet.
+    """One subflow. ``ends``, ``address_ids`` and ``backup`` are by side; times are in seconds from the first packet.
 
-    ``began`` is ``capable``, ``join`` or ``before`` the capture; ``initiator`` the side that sent the SYN; ``state``
-    how far its handshake came and how it ended. ``directions`` are side 0 to 1, and 1 to 0.
+    ``began`` is ``capable``, ``join`` or ``before`` (the capture); ``initiator`` is the side that sent the SYN;
+    ``state`` is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
     """
 
     number: int
@@ -59,8 +60,8 @@ class Subflow:
 
 
 @dataclass(frozen=True)
-class Said:
-    """An option or signal: when, on which subflow, from which side, and its values."""
+class OptionRecord:
+    """An MPTCP option or signal: its time, subflow, sending side, kind and values."""
 
     time_s: float
     subflow: int
@@ -71,9 +72,9 @@ class Said:
 
 @dataclass(frozen=True)
 class ConnectionSummary:
-    """One MPTCP connection, or one that asked to be. Tokens and data are by side: side 0 opened it.
+    """One connection that is MPTCP, or requested it. Tokens and data are by side: side 0 opened it.
 
-    ``data_bytes`` were sent by each side, every byte counted once; ``fallback`` says why the connection is plain TCP.
+    ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP.
     """
 
     number: int
@@ -87,7 +88,7 @@ class ConnectionSummary:
     reinjected_bytes: tuple[int, int]
     data_acked: tuple[bool | None, bool | None]
     subflows: tuple[Subflow, ...]
-    events: tuple[Said, ...]
+    events: tuple[OptionRecord, ...]
     events_left_out: int
     notes: tuple[str, ...]
 
@@ -105,7 +106,7 @@ class TcpSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole capture. What is ``only_counted`` was too much to be told apart."""
+    """A whole capture. ``*_only_counted`` are connections beyond the number that is tracked."""
 
     files: tuple[str, ...]
     tcp_packets: int
@@ -118,59 +119,59 @@ class Summary:
     tcp_payload_bytes: int
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the summary as JSON data."""
         return asdict(self)
 
 
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
-    """Everything that ``analysis`` has found; ``files`` are the names of the files by their numbers."""
-    teller = _Teller(files, analysis.start_ns or 0)
-    lost = analysis.lost_joins
-    joined = {flow.number for flows in lost.values() for flow in flows}
-    connections = [teller.connection(connection) for connection in analysis.connections.values()]
+    """Return the results of ``analysis``; ``files`` are the names of the files by their numbers."""
+    summarizer = _Summarizer(files, analysis.start_ns or 0)
+    orphaned = analysis.orphaned_joins
+    joined = {flow.number for flows in orphaned.values() for flow in flows}
+    connections = [summarizer.connection(connection) for connection in analysis.connections.values()]
     number = len(connections) + analysis.forgotten_connections.count
-    for count, (token, flows) in enumerate(lost.items(), start=1):
-        connections.append(teller.connection(_of_joins(number + count, token, flows)))
-    plain = [teller.tcp(flow) for flow in analysis.plain.values() if flow.number not in joined]
+    for count, (token, flows) in enumerate(orphaned.items(), start=1):
+        connections.append(summarizer.connection(_of_joins(number + count, token, flows)))
+    plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if flow.number not in joined]
     forgotten = analysis.forgotten_plain
     return Summary(
         files=tuple(files),
         tcp_packets=analysis.packets,
         start_ns=analysis.start_ns,
-        duration_s=teller.seconds(analysis.end_ns) if analysis.packets else None,
+        duration_s=summarizer.seconds(analysis.end_ns) if analysis.packets else None,
         connections=tuple(connections),
         tcp=tuple(plain),
         connections_only_counted=analysis.forgotten_connections.count,
         tcp_only_counted=forgotten.count,
-        tcp_payload_bytes=forgotten.payload + sum(way.payload_bytes for one in plain for way in one.directions),
+        tcp_payload_bytes=forgotten.payload + sum(half.payload_bytes for one in plain for half in one.directions),
     )
 
 
 def _of_joins(number: int, token: int, flows: list[Flow]) -> Connection:
-    """What is known of a connection of which only refused or empty subflows were seen."""
+    """Return a connection of which only refused or empty subflows were seen."""
     connection = Connection(number, inferred=True)
     connection.tokens[1] = token
     connection.flows = [(flow, 0) for flow in flows]
     return connection
 
 
-class _Teller:
-    """Turns what was counted into summaries."""
+class _Summarizer:
+    """Makes summaries of connections; ``files`` and ``start_ns`` are those of the capture."""
 
     def __init__(self, files: Sequence[str], start_ns: int) -> None:
         self._files, self._start_ns = files, start_ns
 
     def seconds(self, time_ns: int) -> float:
-        """Seconds from the first packet."""
+        """Return a time in seconds from the first packet."""
         return (time_ns - self._start_ns) / _SECOND
 
     def connection(self, connection: Connection) -> ConnectionSummary:
-        """One connection with its subflows in the order of their beginnings."""
+        """Summarise one connection, with its subflows in the order in which they began."""
         members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
         numbers = {flow.number: number for number, (flow, _) in enumerate(members, start=1)}
         fallback = self._fallback(connection)
         spaces = connection.spaces
-        totals = tuple(sum(_half(flow, side, way).fresh for flow, side in members) for way in (0, 1))
+        totals = tuple(sum(_half(flow, side, sender).fresh for flow, side in members) for sender in (0, 1))
         data = (spaces[0].total, spaces[1].total) if not fallback else (totals[0], totals[1])
         reinjected = tuple(sum(space.reinjected.values()) for space in spaces)
         return ConnectionSummary(
@@ -188,7 +189,7 @@ class _Teller:
                 self._subflow(connection, flow, side, numbers[flow.number], (totals[0], totals[1]))
                 for flow, side in members
             ),
-            events=tuple(self._said(event, connection, numbers) for event in connection.events),
+            events=tuple(self._record(event, connection, numbers) for event in connection.events),
             events_left_out=connection.more_events,
             notes=tuple(self._notes(connection, bool(fallback))),
         )
@@ -197,9 +198,9 @@ class _Teller:
         began = "join" if flow.is_join else "capable" if flow.is_capable else "before"
         ids = flow.address_ids if flow.is_join or not flow.is_capable else [0, 0]
         directions = []
-        for way in (0, 1):
-            again = connection.spaces[way].reinjected.get(flow.number, 0)
-            directions.append(self._direction(_half(flow, side, way), totals[way], again))
+        for sender in (0, 1):
+            reinjected = connection.spaces[sender].reinjected.get(flow.number, 0)
+            directions.append(self._direction(_half(flow, side, sender), totals[sender], reinjected))
         return Subflow(
             number=number,
             ends=(str(flow.ends[side]), str(flow.ends[1 - side])),
@@ -215,12 +216,12 @@ class _Teller:
         )
 
     def tcp(self, flow: Flow) -> TcpSummary:
-        """A TCP connection without MPTCP."""
+        """Summarise a TCP connection without MPTCP."""
         first, second = (self._direction(half, 0, 0) for half in flow.halves)
         start, end = self.seconds(flow.start_ns), self.seconds(flow.end_ns)
         return TcpSummary((str(flow.ends[0]), str(flow.ends[1])), start, end, flow.ended, (first, second))
 
-    def _direction(self, half: Half, total: int, reinjected: int) -> Direction:
+    def _direction(self, half: HalfConnection, total: int, reinjected: int) -> Direction:
         best = half.best
         view = best[1] if best else None
         return Direction(
@@ -235,58 +236,60 @@ class _Teller:
             seen_in=self._files[best[0].file] if best else None,
         )
 
-    def _said(self, event: Event, connection: Connection, numbers: dict[int, int]) -> Said:
+    def _record(self, event: Event, connection: Connection, numbers: dict[int, int]) -> OptionRecord:
         side = next(side for flow, side in connection.flows if flow is event.flow)
         time = self.seconds(event.time_ns)
-        return Said(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
+        return OptionRecord(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
 
     def _fallback(self, connection: Connection) -> str | None:
         first = next((flow for flow, _ in connection.flows if flow.is_capable), None)
         if connection.infinite:
-            return "an infinite mapping: the data sequence follows the first subflow from there on"
+            return "an infinite mapping was sent, after which data is not mapped any more"
         if first is None or first.has_dss:
             return None
         has_answer = first.halves[1].has_syn
         if has_answer and not first.answered:
-            return f"MP_CAPABLE was asked for, and the SYN/ACK has none{self._stripped(first, (1, 0))}"
+            return f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
         stripped = self._stripped(first, (0, 1))
         if stripped:
-            return f"MP_CAPABLE was lost{stripped}"
+            return f"MP_CAPABLE was removed on the path{stripped}"
         if any(half.unmapped for half in first.halves):
-            return "data came without DSS after the handshake"
+            return "data followed the handshake without a DSS option"
         return None
 
     def _stripped(self, flow: Flow, directions: tuple[int, int]) -> str:
-        """Whether one vantage point saw an option in a SYN and another did not: somebody between removed it."""
+        """Return a remark if one vantage point saw an option in a SYN and another did not: it was removed between."""
         for direction in directions:
             views = flow.halves[direction].views.items()
             kept = [vantage for vantage, view in views if view.with_option and not view.without_option]
             lost = [vantage for vantage, view in views if view.without_option and not view.with_option]
             if kept and lost:
-                what = ("SYN", "SYN/ACK")[direction]
-                return f" (the {what} has it in {self._files[kept[0].file]}, not in {self._files[lost[0].file]})"
+                packet = ("SYN", "SYN/ACK")[direction]
+                return f" (the {packet} has it in {self._files[kept[0].file]}, not in {self._files[lost[0].file]})"
         return ""
 
     def _notes(self, connection: Connection, fell_back: bool) -> list[str]:
         notes = []
         if connection.inferred:
-            notes.append("begins before the capture: subflows are joined by their data sequence numbers")
+            notes.append("it began before the capture: its subflows were found by their data sequence numbers")
         if connection.failed:
-            notes.append("MP_FAIL was sent: a checksum was wrong")
+            notes.append("MP_FAIL was sent: a checksum error")
         unmapped = sum(half.unmapped for flow, _ in connection.flows for half in flow.halves)
         if unmapped and not fell_back:
-            notes.append(f"{unmapped} bytes of payload have no mapping that was seen")
+            notes.append(f"no mapping was seen for {unmapped} bytes of payload")
         unseen = sum(half.unseen for flow, _ in connection.flows for half in flow.halves)
         if unseen:
-            notes.append(f"{unseen} bytes were acknowledged that are not in the capture")
+            notes.append(f"{unseen} acknowledged bytes are not in the capture")
         if any(_has_super_packets(half) for flow, _ in connection.flows for half in flow.halves):
-            notes.append("captured before segmentation: a packet may be many on the wire, so packets are too few")
+            notes.append(
+                "captured before segmentation: a packet may be several on the wire, so their number is too low"
+            )
         return notes
 
 
-def _half(flow: Flow, side: int, way: int) -> Half:
-    """What side ``way`` sends on ``flow``, whose direction 0 is sent by ``side``."""
-    return flow.halves[way ^ side]
+def _half(flow: Flow, side: int, sender: int) -> HalfConnection:
+    """Return the direction of ``flow`` in which side ``sender`` sends; ``side`` sends in direction 0."""
+    return flow.halves[sender ^ side]
 
 
 def _hex(token: int | None) -> str | None:
@@ -294,18 +297,18 @@ def _hex(token: int | None) -> str | None:
 
 
 def _is_acked(connection: Connection, side: int) -> bool | None:
-    """Whether all data that ``side`` sent has been acknowledged; None when no acknowledgment was seen."""
+    """Return whether all data that ``side`` sent was acknowledged; None if no acknowledgment was seen."""
     space = connection.spaces[side]
     return None if space.acked is None else space.acked >= space.last
 
 
-def _has_super_packets(half: Half) -> bool:
+def _has_super_packets(half: HalfConnection) -> bool:
     largest = max((view.largest for view in half.views.values()), default=0)
     return largest >= _SUPER_PACKET * (half.mss or 1460)
 
 
 def _state(flow: Flow) -> str:
-    """How far the handshake came, if not to its end; else how it ended."""
+    """Return how far the handshake got, if it was not completed; else how the subflow ended."""
     if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen:
         return "no answer"
     if flow.is_join and flow.initiated and not flow.answered and not flow.has_dss:

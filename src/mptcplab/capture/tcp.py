@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """TCP connections as packets show them: what each direction sent, and how often, as seen from each vantage point.
 
-A packet that passes several vantage points is counted by each of them for itself. Of each direction the vantage point
-counts that saw most payload, and of equals the first: what is lost or filtered on the way only makes later ones see
-less, so it is the one nearest to the sender. A byte is *fresh* when no vantage point has seen it before.
+Each vantage point has its own counts. The ones used for a direction are those of the vantage point that saw most
+payload, the first of equals: loss and filters on the path only reduce what later ones see, so it is the one nearest to
+the sender. A byte is *fresh* if no vantage point has seen it before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from mptcplab.capture.options import maximum_segment
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, Vantage
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
 _MAPPINGS = 256
@@ -20,7 +20,10 @@ _MAPPINGS = 256
 
 @dataclass(slots=True, eq=False)
 class View:
-    """One direction from one vantage point. ``with_option`` and ``without_option`` count its SYNs by MPTCP's option."""
+    """Counts of one direction at one vantage point.
+
+    ``with_option`` and ``without_option`` count its SYNs with and without an MPTCP option.
+    """
 
     seen: IntervalSet = field(default_factory=IntervalSet)
     packets: int = 0
@@ -35,7 +38,7 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class Mapping:
-    """Subflow positions from ``start`` to ``end``, counted from the SYN, and the data position of the first."""
+    """A mapping of subflow positions ``start`` to ``end``, counted from the SYN; data begins at position ``data``."""
 
     start: int
     end: int
@@ -43,14 +46,14 @@ class Mapping:
 
 
 @dataclass(slots=True, eq=False)
-class Half:
-    """One direction of a TCP connection. Positions are sequence numbers without their wrap.
+class HalfConnection:
+    """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
-    ``zero`` is the position of the SYN, known from it or, in a capture that begins later, from the mappings.
-    ``acked`` is what the other side has acknowledged; ``fresh`` counts payload once, however often it was sent.
+    ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
+    the position up to which the other side has acknowledged; ``fresh`` counts each byte of payload once.
     """
 
-    views: dict[Vantage, View] = field(default_factory=dict)
+    views: dict[VantagePoint, View] = field(default_factory=dict)
     union: IntervalSet | None = None
     last: int | None = None
     zero: int | None = None
@@ -64,7 +67,7 @@ class Half:
     mappings: deque[Mapping] = field(default_factory=lambda: deque(maxlen=_MAPPINGS))
 
     def position(self, sequence: int) -> int:
-        """``sequence`` without its wrap, near the last one."""
+        """Return ``sequence`` unwrapped: the position nearest to the last one."""
         if self.last is None:
             self.last = sequence
             return sequence
@@ -73,18 +76,18 @@ class Half:
         return found
 
     @property
-    def best(self) -> tuple[Vantage, View] | None:
-        """The vantage point that counts."""
+    def best(self) -> tuple[VantagePoint, View] | None:
+        """The vantage point whose counts are used."""
         return max(self.views.items(), key=lambda item: (item[1].payload, item[1].packets), default=None)
 
     @property
     def packets_seen(self) -> int:
-        """Packets of this direction, at all vantage points together."""
+        """The number of packets of this direction, summed over vantage points."""
         return sum(view.packets for view in self.views.values())
 
     @property
     def unseen(self) -> int:
-        """Payload that the capture lacks: acknowledged, or followed by more, but never seen."""
+        """Bytes of payload missing from the capture: acknowledged, or followed by later ones, but never seen."""
         seen = self.union or (self.best[1].seen if self.best else None)
         if seen is None or seen.span is None:
             return 0
@@ -92,7 +95,7 @@ class Half:
         return seen.missing + (max(0, self.acked - end) if self.acked is not None else 0)
 
     def count(self, packet: Packet) -> tuple[int, list[Span]]:
-        """Count ``packet``; the position of its first payload byte, and which parts of its payload are fresh."""
+        """Count ``packet``. Return the position of its first payload byte, and the fresh parts of its payload."""
         position = self.position(packet.sequence)
         view = self.views.get(packet.vantage)
         if view is None:
@@ -112,8 +115,8 @@ class Half:
         self.reset = self.reset or bool(packet.flags & RST)
         return position, fresh
 
-    def _new_view(self, vantage: Vantage) -> View:
-        if len(self.views) == 1:  # from now on, what one has seen and what all have seen are not the same
+    def _new_view(self, vantage: VantagePoint) -> View:
+        if len(self.views) == 1:  # from the second vantage point on, the union differs from what the first has seen
             self.union = next(iter(self.views.values())).seen.copy()
         view = self.views[vantage] = View()
         return view
@@ -128,7 +131,7 @@ class Half:
         view.largest = max(view.largest, end - start)
         new = view.seen.add(start, end)
         again = end - start - sum(stop - begin for begin, stop in new)
-        # One byte that has been acknowledged already only asks whether the other side is still there.
+        # A single byte that was acknowledged already is a keep-alive or window probe.
         is_probe = again == 1 == end - start and self.acked is not None and self.acked >= end
         if again and not is_probe:
             view.retransmitted_bytes += again
@@ -138,7 +141,7 @@ class Half:
         return fresh
 
     def acknowledge(self, number: int) -> None:
-        """The other side has acknowledged everything before ``number``."""
+        """Note that the other side has acknowledged everything before ``number``."""
         if self.last is not None:
             position = unwrap(number, self.last, 32)
             self.acked = position if self.acked is None else max(self.acked, position)
@@ -148,14 +151,14 @@ class Half:
 class Flow:
     """A TCP connection, perhaps a subflow. Direction 0 is from ``ends[0]``, which sent the first SYN if one was seen.
 
-    ``join_token`` is that of an MP_JOIN; ``is_capable`` says that an MP_CAPABLE was seen.
+    ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen.
     """
 
     number: int
     ends: tuple[Endpoint, Endpoint]
     start_ns: int
     end_ns: int
-    halves: tuple[Half, Half] = field(default_factory=lambda: (Half(), Half()))
+    halves: tuple[HalfConnection, HalfConnection] = field(default_factory=lambda: (HalfConnection(), HalfConnection()))
     initiated: bool = False
     is_capable: bool = False
     answered: bool = False
@@ -168,7 +171,7 @@ class Flow:
     has_checksum: bool = False
 
     def add(self, packet: Packet, direction: int) -> tuple[int, list[Span]]:
-        """Count ``packet``, see :meth:`Half.count`."""
+        """Count ``packet``; see :meth:`HalfConnection.count`."""
         self.end_ns = max(self.end_ns, packet.time_ns)
         self.start_ns = min(self.start_ns, packet.time_ns)
         counted = self.halves[direction].count(packet)
@@ -178,13 +181,13 @@ class Flow:
 
     @property
     def ended(self) -> str:
-        """How it ended: ``reset``, ``closed``, or ``open`` when the capture ends before."""
+        """The state at the end of the capture: ``reset``, ``closed`` or ``open``."""
         if any(half.reset for half in self.halves):
             return "reset"
         return "closed" if all(half.finished for half in self.halves) else "open"
 
-    def is_another(self, packet: Packet, direction: int) -> bool:
-        """Whether ``packet`` is the first SYN of a later connection between the same ports."""
+    def is_followed_by(self, packet: Packet, direction: int) -> bool:
+        """Return whether ``packet`` is the first SYN of a later connection between the same ports."""
         half = self.halves[direction]
         if packet.flags & (SYN | ACK) != SYN or half.last is None:
             return False

@@ -12,12 +12,13 @@ from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.cli.common import console, print_table
+from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError, reason
 from mptcplab.report.capture import connection_table, headline
 from mptcplab.report.capture_figure import save_data_sequence
 from mptcplab.report.files import write_json, write_table
 
-_MOST_SHOWN = 10
+_MAX_SHOWN = 10
 _FIGURES = (".svg", ".png")
 _EPILOG = """\b
 Examples:
@@ -26,28 +27,36 @@ Examples:
   mptcplab capture results/my/runs/*/captures/client-*.pcap --json | jq '.connections[].subflows'
 
 \b
-Several files are one capture: interfaces of one host, or both ends. A packet that passes several of them counts once;
-what a direction sent is read where most of it was seen.
+Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
+counts once. The data of each direction is read from the file that has most of it.
 """
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--figure", type=click.Path(path_type=Path), metavar="OUT.svg|png", help="Draw data sequence over time by subflow."
+    "--figure",
+    type=click.Path(path_type=Path),
+    metavar="OUT.svg|png",
+    help="Draw the data sequence over time, by subflow.",
 )
 @click.option(
-    "--connection", type=click.IntRange(min=1), metavar="N", help="Which one to draw. Default: the one with most data."
+    "--connection",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Connection to draw. Default: the one with the most data.",
 )
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Write tables, JSON and figures there.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write tables, JSON and figures to."
+)
+@json_option
 def capture(
     files: tuple[Path, ...], figure: Path | None, connection: int | None, out: Path | None, as_json: bool
 ) -> None:
-    """Say what MPTCP did in capture files: connections, subflows and their shares, reinjections, fallbacks.
+    """Report what MPTCP did in capture FILEs: connections, subflows and their shares, reinjections, fallbacks.
 
-    Reads what tshark reads: pcap and pcapng, of Ethernet, Linux cooked (-i any) and raw IP. Packets may be cut, as long
-    as their TCP headers are whole.
+    The formats are those that tshark reads: pcap and pcapng, with Ethernet, Linux cooked (-i any) or raw IP. Packets
+    may be truncated behind their TCP headers.
     """
     if figure is not None and figure.suffix not in _FIGURES:
         raise click.BadParameter(f"'{figure}' does not end with .svg or .png", param_hint="--figure")
@@ -59,7 +68,7 @@ def capture(
     try:
         written = _write(analysis, summary, drawn, figure, out)
     except OSError as error:
-        hint = "name another place"
+        hint = "name another file or folder"
         raise InputError(f"{error.filename or out}: {reason(error)}", hint=hint) from error
     if as_json:
         click.echo(json.dumps(summary.document()))
@@ -70,7 +79,7 @@ def capture(
 
 
 def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:
-    """:raises InputError: when there is no such connection."""
+    """Return connection ``number``, or the one with the most data. :raises InputError: if it does not exist."""
     if number is None:
         return max(summary.connections, key=lambda one: (sum(one.data_bytes), -one.number), default=None)
     found = next((one for one in summary.connections if one.number == number), None)
@@ -83,7 +92,7 @@ def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:
 def _write(
     analysis: Analysis, summary: Summary, drawn: ConnectionSummary | None, figure: Path | None, out: Path | None
 ) -> list[Path]:
-    """Everything that was asked for; the files."""
+    """Write the requested files and return them."""
     written: list[Path] = []
     figures = [figure] if figure is not None else []
     if out is not None:
@@ -97,7 +106,7 @@ def _write(
     connection = analysis.connections.get(drawn.number) if drawn is not None else None
     if drawn is None or connection is None:
         if figure is not None:
-            raise InputError("there is no MPTCP connection to draw", hint="leave --figure out to see what there is")
+            raise InputError("there is no MPTCP connection to draw", hint="leave --figure out to see the connections")
         return written
     for file in figures:
         assert summary.start_ns is not None, "a capture with a connection has packets"
@@ -106,8 +115,8 @@ def _write(
 
 
 def _largest(summary: Summary) -> list[ConnectionSummary]:
-    """Those with most data, in the order of their numbers."""
-    chosen = sorted(summary.connections, key=lambda one: -sum(one.data_bytes))[:_MOST_SHOWN]
+    """Return the connections with the most data, in the order of their numbers."""
+    chosen = sorted(summary.connections, key=lambda one: -sum(one.data_bytes))[:_MAX_SHOWN]
     return sorted(chosen, key=lambda one: one.number)
 
 
@@ -115,7 +124,7 @@ def _show(summary: Summary) -> None:
     console().print(headline(summary), style="bold", markup=False)
     for connection in _largest(summary):
         print_table(connection_table(connection))
-    left_out = len(summary.connections) + summary.connections_only_counted - min(len(summary.connections), _MOST_SHOWN)
+    left_out = len(summary.connections) + summary.connections_only_counted - min(len(summary.connections), _MAX_SHOWN)
     if left_out:
         text = f"... and {left_out} MPTCP connections with less data: see --json"
         console().print(text, style="dim", markup=False)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What the commands share: options, the console, and the failures of many runs told together."""
+"""Parts that the commands share: options for runs, the console, and one report for the failures of many runs."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,9 @@ from typing import Any, TypeVar
 import click
 from rich.console import Console
 
-from mptcplab.engine.lab import Done
+from mptcplab.campaign.lab import CompletedRun
+from mptcplab.cli.options import json_option
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
@@ -22,31 +25,38 @@ from mptcplab.scenario.load import Run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _PLAIN_WIDTH = 160
-_SHOWN_FAILURES = 10
+_MAX_FAILURES = 10
 FAILED_FILE = "failed.sh"
 
 
 @dataclass(frozen=True)
-class Running:
-    """What :func:`running_options` were set to."""
+class RunOptions:
+    """The values of the options that :func:`running_options` adds."""
 
     jobs: int | None
     fresh: bool
     cluster: str | None
+    engine: str = DEFAULT_ENGINE
 
 
 def running_options(command: _Command) -> _Command:
-    """Options of every command that runs labs."""
+    """Add the options of every command that runs labs."""
     options = [
-        click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU."),
-        click.option("--engine", type=click.Choice(["virtual"]), default="virtual", show_default=True),
+        click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU."),
+        click.option(
+            "--engine",
+            type=click.Choice(list(engine_kinds())),
+            default=DEFAULT_ENGINE,
+            show_default=True,
+            help="Engine that executes the runs.",
+        ),
         click.option(
             "--cluster",
             metavar="ADDRESS",
-            help="Let workers of dask.distributed execute the runs: a scheduler's address, or local[:WORKERS].",
+            help="Execute the runs on a dask.distributed cluster: a scheduler's address, or local[:WORKERS].",
         ),
-        click.option("--fresh", is_flag=True, help="Execute also runs that are recorded already."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+        click.option("--fresh", is_flag=True, help="Execute runs again that are already recorded."),
+        json_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -54,14 +64,14 @@ def running_options(command: _Command) -> _Command:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Colours and width only where a terminal is."""
+    """Return a console: on a terminal with its colours and width, elsewhere plain and of a fixed width."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_WIDTH
     return Console(stderr=stderr, highlight=False, width=width)
 
 
 def print_table(table: Table) -> None:
-    """A table and its notes on standard output."""
+    """Print a table and its notes on standard output."""
     out = console()
     out.print(table.to_rich(out.width))
     for note in table.notes:
@@ -69,26 +79,29 @@ def print_table(table: Table) -> None:
 
 
 def default_jobs() -> int:
-    """One lab per CPU that this process may use."""
+    """Return the number of CPUs that this process may use: one lab on each."""
     return len(os.sched_getaffinity(0))
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Tell in one sentence what keeps results from being written. :raises LabError: for every OSError inside."""
+    """Turn an error that prevents results from being written into one sentence.
+
+    :raises LabError: for every OSError inside.
+    """
     try:
         yield
     except OSError as error:
-        hint = "see `df` and `ls -ld`; the same command goes on with what is recorded"
+        hint = "see `df` and `ls -ld`; the same command continues and keeps the recorded runs"
         raise LabError(f"{folder} cannot be written: {reason(error)}", hint=hint) from error
 
 
 def check_failures(
-    done: Sequence[Done], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
+    done: Sequence[CompletedRun], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
 ) -> None:
-    """Leave the commands that repeat failed runs in FOLDER/NAME, or remove that file when none failed.
+    """Write the commands that repeat failed runs to FOLDER/NAME, or remove that file if none failed.
 
-    :raises LabError: naming the failed runs and the commands that repeat each alone.
+    :raises LabError: if a run failed; it names the failed runs and the command that repeats each.
     """
     failed = [(one.run, one.error) for one in done if one.error is not None]
     script = folder / name
@@ -98,19 +111,27 @@ def check_failures(
     with writing(folder):
         write_text(script, "".join(_script((run, error.message, command(run)) for run, error in failed)))
     first, error = failed[0]
-    lines = [f"repeat it alone: {command(first)}"]
+    lines = [f"to repeat this run alone: {command(first)}"]
     if error.hint:
         lines.insert(0, error.hint)
-    for run, other in failed[1:_SHOWN_FAILURES]:
+    for run, other in failed[1:_MAX_FAILURES]:
         lines.append(f"also failed: {run.label}: {other.message}\n        {command(run)}")
-    if len(failed) > _SHOWN_FAILURES:
-        lines.append(f"and {len(failed) - _SHOWN_FAILURES} more: {script} has the commands of all")
+    if len(failed) > _MAX_FAILURES:
+        lines.append(f"and {len(failed) - _MAX_FAILURES} more: {script} has a command for each failed run")
     count = f"{len(failed)} of {len(done)} runs failed, the first being " if len(done) > 1 else ""
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
 
 
+def repeat_command(file: Path, changes: Iterable[str], failed: Run) -> str:
+    """Return the command that repeats one run alone. ``changes`` are arguments of ``--set``."""
+    words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
+    for change in (*changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
+        words += ["--set", change]
+    return shlex.join(words)
+
+
 def _script(failures: Iterable[tuple[Run, str, str]]) -> Iterable[str]:
-    """A shell script; messages are comments, so they keep to one line."""
-    yield "#!/bin/sh\n# Runs that failed: each line repeats one alone.\n"
+    """Yield the parts of a shell script. Messages become comments of one line each."""
+    yield "#!/bin/sh\n# Failed runs: each command repeats one of them.\n"
     for run, message, command in failures:
         yield f"\n# {' '.join(f'{run.label}: {message}'.split())}\n{command}\n"

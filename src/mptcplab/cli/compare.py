@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from mptcplab.cli.common import print_table
+from mptcplab.cli.options import json_option
 from mptcplab.errors import Exit, InputError
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Side, sides, split
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.registry import CALLED
 from mptcplab.report.comparison import comparison_table
 
-_METRICS = {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}
 _RESULTS = "results.json"
 _EPILOG = """\b
 Examples:
@@ -26,8 +26,8 @@ Examples:
   mptcplab compare results/before results/after --fail-if-different --at-least 1
 
 \b
-Exit status 0 says that they were compared, whatever was found. With --fail-if-different, 1 says that a row differs,
-with --fail-if-uncertain, that a difference could have been missed.
+The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs,
+with --fail-if-uncertain also if a difference could have been missed.
 """
 
 Named = tuple[str, dict[Key, Side]]
@@ -36,29 +36,29 @@ Named = tuple[str, dict[Key, Side]]
 @click.command(epilog=_EPILOG)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path), required=False)
-@click.option("--by", metavar="KEY", help="Compare the values of this swept key inside of A, each with the first.")
+@click.option("--by", metavar="KEY", help="Compare the values of this swept key within A, each with the first.")
 @click.option(
     "--metric",
-    type=click.Choice([*_METRICS, *FIGURES]),
+    type=click.Choice(list(CALLED)),
     metavar="NAME",
     default="goodput",
     show_default=True,
-    help="What is compared: goodput, duration, retransmitted, or a figure by its name in JSON, like mos.",
+    help="Metric to compare: goodput, duration, retransmitted, or another by its name in JSON, such as mos.",
 )
 @click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs.")
 @click.option(
     "--fail-if-uncertain",
     is_flag=True,
-    help="Exit with status 1 if a difference of --at-least percent could have been missed.",
+    help="Exit with status 1 if a difference of --at-least could have been missed.",
 )
 @click.option(
     "--at-least",
     type=click.FloatRange(min=0),
     metavar="PERCENT",
     default=0.0,
-    help="Smaller differences are called small, and pass with --fail-if-different.",
+    help="Smallest relevant difference. Smaller ones are marked as small and pass --fail-if-different.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@json_option
 def compare(
     a: Path,
     b: Path | None,
@@ -71,16 +71,16 @@ def compare(
 ) -> int:
     """Test whether the results in folder B differ from those in folder A.
 
-    Rows are matched by their settings and workload. Runs with the same seed are compared in pairs (Student's t),
-    others as independent sets (Welch's t). All rows of all tables are one family of tests: Holm's correction keeps the
-    chance of a single false alarm in it at 5 %.
+    Rows are matched by their settings and workload. Runs with the same seeds are compared in pairs (Student's t), other
+    runs as independent samples (Welch's t). All rows of all tables form one family of tests: Holm's correction keeps
+    the probability of any false alarm in it at 5 %.
     """
     if (b is None) == (by is None):
         raise click.UsageError("name a second folder, or a swept key with --by")
     if fail_if_uncertain and not at_least:
-        raise click.UsageError("--fail-if-uncertain needs --at-least: no number of runs shows every difference")
-    pairs = list(_pairs(a, b, by, _METRICS.get(metric, metric)))
-    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], _METRICS.get(metric, metric))
+        raise click.UsageError("--fail-if-uncertain needs --at-least: no number of runs can show every difference")
+    pairs = list(_pairs(a, b, by, CALLED[metric]))
+    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], CALLED[metric])
     found = [(first, second, one) for ((first, _), (second, _)), one in zip(pairs, comparisons, strict=True)]
     if as_json:
         click.echo(json.dumps(_document(found)))
@@ -108,7 +108,7 @@ def _read(folder: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text())
     except OSError as error:
-        hint = "run its scenario to the end; what is recorded is not executed again"
+        hint = "run its scenario to the end; recorded runs are not executed again"
         raise InputError(f"{folder} has no {_RESULTS}", hint=hint) from error
     except ValueError as error:
         raise InputError(f"{file} is not JSON", hint="run its scenario again, or name a results folder") from error

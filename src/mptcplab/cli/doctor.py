@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mptcplab.cli.options import json_option
 from mptcplab.errors import Exit
 
 if TYPE_CHECKING:
@@ -22,23 +23,23 @@ Examples:
 
 \b
 Exit status:
-  0    experiments can be run here; something for another purpose may be missing
-  3    they cannot: what is broken is named, with the command that mends it
+  0    experiments can run on this machine; something for another purpose may be missing
+  3    experiments cannot run: the report names what is broken and the command that fixes it
   130  interrupted
 """
 _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@json_option
 def doctor(as_json: bool) -> int:
-    """Say what this machine lacks for what mptcplab can do, and the command that mends it.
+    """Check what this machine lacks, and name the commands that fix it.
 
-    Looks at Python and its packages, the programs that labs and kernel builds start, room on disk and in memory,
-    limits, and the lab kernels; then it boots a lab in which nothing happens. Every line is fine, missing (for the
-    purpose that is named) or broken (experiments cannot be run).
+    It checks Python and its packages, the programs that labs and kernel builds use, space on disk and in memory,
+    limits, and the lab kernels. Then it boots an empty lab. Each line is fine, missing (something is needed for the
+    purpose that the line names) or broken (experiments cannot run).
     """
-    from mptcplab.doctor import examine  # imports half of the engine
+    from mptcplab.doctor import examine  # this imports much of the engine
 
     report = examine()
     if as_json:
@@ -54,25 +55,27 @@ def _show(report: Report) -> None:
     out = console()
     out.print(report.machine, style="bold", markup=False)
     _show_findings(report, out)
-    verdict = "Experiments can be run here." if report.can_run else "Experiments cannot be run here yet."
+    verdict = (
+        "Experiments can run on this machine." if report.can_run else "Experiments cannot run on this machine yet."
+    )
     out.print(f"\n{verdict}", style="bold", markup=False)
     if report.commands:
-        out.print("To mend what is not fine:", markup=False)
+        out.print("To fix what is missing or broken:", markup=False)
         for command in report.commands:
             out.print(f"  {command}", markup=False, soft_wrap=True)
 
 
 def _show_findings(report: Report, out: Console) -> None:
-    """One line each; on a terminal, long ones are wrapped below themselves."""
+    """Print one line per finding; on a terminal, long lines are wrapped within their column."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     width = max(len(finding.subject) for finding in report.findings)
     for finding in report.findings:
-        said = f"{finding.says}, needed for {finding.needed_for}" if finding.needed_for else finding.says
-        table.add_row("", Text(finding.level, style=_STYLES[finding.level]), Text(finding.subject), Text(said))
+        text = f"{finding.message}, needed for {finding.needed_for}" if finding.needed_for else finding.message
+        table.add_row("", Text(finding.level, style=_STYLES[finding.level]), Text(finding.subject), Text(text))
         if not out.is_terminal:
-            out.print(f"  {finding.level:7}  {finding.subject:{width}}  {said}", markup=False, soft_wrap=True)
+            out.print(f"  {finding.level:7}  {finding.subject:{width}}  {text}", markup=False, soft_wrap=True)
     if out.is_terminal:
         out.print(table)

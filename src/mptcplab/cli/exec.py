@@ -8,30 +8,31 @@ from pathlib import Path
 
 import click
 
-from mptcplab.engine.session import BARE, Session, run_session, run_terminal
+from mptcplab.cli import complete
+from mptcplab.cli.options import set_option
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.streams import Streams
-from mptcplab.engine.virtual import RunInterruptedError
-from mptcplab.engine.watchdog import DEFAULT_STALL_SECONDS
+from mptcplab.engine.virtual.session import BARE, Session, run_session, run_terminal
+from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError, reason
-from mptcplab.kernel import find_kernel
+from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
 from mptcplab.units import Duration, UnitError
 
 _EPILOG = """\b
 Inside:
-  time       stands still while anything can run, and jumps to the next timer when everything sleeps: a `sleep 1h`
-             takes no time. It also stands still while the lab waits for its standard input or for the reader of
-             its output, so that the same command, seed and kernel print the same bytes.
-  files      those of this machine, read-only, and the working directory is the one here. /tmp and /run are private
-             and vanish; folders below them are seen with --expose. With --out DIR, /run/out is DIR and writable.
-  variables  only PATH, HOME, TMPDIR, LC_ALL, TERM, with fixed values, and those of --env.
-  nodes      are network namespaces: `ip netns exec server COMMAND` runs something on another one.
+  time       is virtual. It stops while any process can run, and jumps to the next timer when all processes sleep:
+             `sleep 1h` takes no real time. It also stops while the lab waits for standard input or for the reader
+             of its output, so that the same command, seed and kernel print the same bytes.
+  files      are those of this machine, read-only, with the same working directory. /tmp and /run are private and
+             temporary; --expose shows folders below them. With --out DIR, /run/out is DIR and can be written.
+  variables  are PATH, HOME, TMPDIR, LC_ALL and TERM with fixed values, and those of --env.
+  nodes      are network namespaces: `ip netns exec server COMMAND` runs a command on another node.
 
 \b
 Exit status:
-  that of COMMAND, or 128 + n when signal n ended it. When the lab itself fails, a line on standard error begins
-  with "mptcplab:" and the status is 1, 2 or 3 as with all commands.
+  that of COMMAND, or 128 + n if signal n ended it. If the lab itself fails, a line on standard error begins with
+  "mptcplab:", and the status is 1, 2 or 3 as for all commands.
 
 \b
 Examples:
@@ -43,28 +44,55 @@ Examples:
 
 
 @click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("--scenario", type=click.Path(path_type=Path), help="Set up the network of this file (first point).")
-@click.option("--on", "node", metavar="NODE", help="Run on this node. Default: the scenario's first host.")
-@click.option("--kernel", "version", metavar="VERSION", help="Lab kernel. Default: the scenario's, else 7.2.")
-@click.option("--seed", type=click.IntRange(0, 10**18), help="Of all random numbers. Default: the scenario's, else 1.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
-@click.option("--timeout", default="1 h", show_default=True, help="Virtual time after which COMMAND is ended.")
+@click.option(
+    "--scenario",
+    type=click.Path(path_type=Path),
+    shell_complete=complete.scenario_files,
+    help="Scenario whose network to set up (its first point).",
+)
+@click.option(
+    "--on",
+    "node",
+    metavar="NODE",
+    shell_complete=complete.nodes,
+    help="Node to run COMMAND on. Default: the scenario's first host.",
+)
+@click.option(
+    "--kernel",
+    "version",
+    metavar="VERSION",
+    shell_complete=complete.kernels,
+    help="Lab kernel. Default: the scenario's, else 7.2.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 10**18), help="Seed of all random numbers. Default: the scenario's, else 1."
+)
+@set_option()
+@click.option("--timeout", default="1 h", show_default=True, help="Virtual time after which COMMAND is terminated.")
 @click.option(
     "--stall",
     default=f"{DEFAULT_STALL_SECONDS:g} s",
     show_default=True,
-    help="Real time without progress of virtual time after which it is ended.",
+    help="Real time without progress of virtual time after which COMMAND is terminated.",
 )
-@click.option("--env", "variables", multiple=True, metavar="NAME[=VALUE]", help="Give it this variable.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder that it may write, as /run/out; made if missing.")
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Environment variable for COMMAND. Repeatable. Default value: that of this environment.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder that COMMAND can write, as /run/out; created if missing."
+)
 @click.option(
     "--expose",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder below /tmp or /run that it shall see, read-only.",
+    help="Folder below /tmp or /run that COMMAND can read. Repeatable.",
 )
-@click.option("--no-stdin", is_flag=True, help="Give it no standard input; a terminal is never given.")
-@click.option("--shell", is_flag=True, help="An interactive shell; COMMAND, if there is one, on a terminal.")
+@click.option("--no-stdin", is_flag=True, help="Close standard input; without --shell, COMMAND never gets a terminal.")
+@click.option("--shell", is_flag=True, help="Open a terminal with an interactive shell, or with COMMAND if given.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def exec(
     scenario: Path | None,
@@ -81,14 +109,14 @@ def exec(
     shell: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Run COMMAND in virtual time: on a machine without any network, or on a node of a scenario.
+    """Run COMMAND in virtual time, on a machine without a network or on a node of a scenario.
 
-    Its standard streams are pipes to those of this command. A scenario's network is set up; its workloads are not
-    started.
+    Its standard streams are pipes to those of mptcplab. The scenario's network is set up, but its workloads do not
+    start.
     """
     _open_all_streams()
     if not command and not shell:
-        raise click.UsageError("say what to run, or --shell")
+        raise click.UsageError("give a command to run, or --shell")
     plan, node, version, seed = _place(scenario, node, version, seed, overrides)
     session = Session(
         argv=command or ("bash", "--norc", "-i"),
@@ -101,32 +129,41 @@ def exec(
         timeout_ns=_duration(timeout, "--timeout"),
         stall_seconds=_duration(stall, "--stall") / 1e9,
     )
-    kernel = find_kernel(version)
+    streams = None if shell else _streams(no_stdin)
+    return _status(find_kernel(version), plan, session, streams, seed=seed, prompt=not command)
+
+
+def _status(
+    kernel: KernelBuild, plan: Plan, session: Session, streams: Streams | None, *, seed: int, prompt: bool
+) -> int:
+    """Run the session and return its exit status.
+
+    Without ``streams``, the command runs on a terminal. ``prompt`` is true for a shell.
+    :raises KeyboardInterrupt: if a signal interrupts it. :raises LabError: if a file cannot be written.
+    """
     cpu = max(os.sched_getaffinity(0))
     stop = Stop()
     with stop.on_signals():
         try:
-            if shell:
-                prompt = not command
-                ended = run_terminal(kernel, plan, session, prompt=prompt, seed=seed, cpu=cpu, stop=stop.descriptor)
+            if streams is None:
+                result = run_terminal(kernel, plan, session, prompt=prompt, seed=seed, cpu=cpu, stop=stop.descriptor)
             else:
-                streams = _streams(no_stdin)
-                ended = run_session(kernel, plan, session, streams, seed=seed, cpu=cpu, stop=stop.descriptor)
+                result = run_session(kernel, plan, session, streams, seed=seed, cpu=cpu, stop=stop.descriptor)
         except RunInterruptedError as error:
             raise KeyboardInterrupt from error
         except BrokenPipeError:
             raise
         except OSError as error:
             file = error.filename or "standard output"
-            hint = "see `df` and `ls -ld`, also for the cache folder, in which labs work"
+            hint = "see `df` and `ls -ld`, also for the cache folder, where labs keep their files"
             raise LabError(f"{file} cannot be written: {reason(error)}", hint=hint) from error
-    return ended.status
+    return result.status
 
 
 def _place(
     scenario: Path | None, node: str | None, version: str | None, seed: int | None, overrides: tuple[str, ...]
 ) -> tuple[Plan, str | None, str | None, int]:
-    """The network, and the node, kernel and seed in it."""
+    """Return the plan of the network, and the node, the kernel's version and the seed."""
     if scenario is None:
         if node is not None or overrides:
             raise InputError("without a scenario there are no nodes and no keys", hint="add --scenario FILE")
@@ -144,7 +181,7 @@ def _place(
 
 
 def _duration(text: str, option: str) -> int:
-    """In nanoseconds."""
+    """Return the duration in nanoseconds. :raises InputError: naming ``option``."""
     try:
         return int(Duration.parse(text))
     except UnitError as error:
@@ -152,6 +189,7 @@ def _duration(text: str, option: str) -> int:
 
 
 def _variables(given: tuple[str, ...]) -> dict[str, str]:
+    """Return the variables of ``--env``, with the values of this environment for those without one."""
     pairs = [text.partition("=") for text in given]
     unset = [name for name, equals, _ in pairs if not equals and name not in os.environ]
     if unset:
@@ -169,7 +207,7 @@ def _writable(out: Path | None) -> Path | None:
 
 
 def _open_all_streams() -> None:
-    """Those that were closed (``>&-``), before another descriptor gets their number."""
+    """Open standard streams that were closed (``>&-``), before another descriptor gets their number."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -178,6 +216,6 @@ def _open_all_streams() -> None:
 
 
 def _streams(no_stdin: bool) -> Streams:
-    """Ours. Outputs that go to one place, such as a terminal, keep their order by being one."""
+    """Return this process's streams. Outputs to the same file, such as a terminal, are merged to keep their order."""
     same = os.path.sameopenfile(1, 2)
     return Streams(stdin=None if no_stdin or os.isatty(0) else 0, stdout=1, stderr=2, merged=same)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The parts that every ``--help`` has, whatever the command itself says: exit status, files, environment.
+"""The sections that every ``--help`` has: examples, exit status, files, environment.
 
-A command writes its own examples, and any section that differs from the usual one; :func:`complete` adds the others.
+A command defines its own examples and each section that differs from the standard one; :func:`add_sections` adds the
+others.
 """
 
 from __future__ import annotations
@@ -10,56 +11,56 @@ import click
 
 _EXIT = """\b
 Exit status:
-  0    done
-  1    a run failed, or a verdict that was asked for did not hold
-  2    the input is wrong
-  3    this machine lacks something
+  0    success
+  1    a run failed, or a requested check did not pass
+  2    the input is invalid
+  3    this machine lacks something that the command needs
   130  interrupted
 """
 _FILES = """\b
 Files:
-  results/NAME/          what `run` leaves: table, figure, results.json and recordings
-  ~/.cache/mptcplab/     lab kernels, their sources and logs, compiled tools
+  results/NAME/          results of `mptcplab run`: tables, figures, results.json and recordings
+  ~/.cache/mptcplab/     lab kernels, their sources and build logs, compiled tools
 """
 _ENVIRONMENT = """\b
 Environment:
-  XDG_CACHE_HOME         mptcplab/ in it is used instead of ~/.cache/mptcplab/
-  TMPDIR                 for the lab's memory where /dev/shm is too small, or mounted noexec
-  NO_COLOR               no colours, if it is set; there are none either when the output is not a terminal
+  XDG_CACHE_HOME         the cache is mptcplab/ in this folder. Default: ~/.cache
+  TMPDIR                 holds the lab's memory if /dev/shm is too small, or mounted noexec
+  NO_COLOR               if set, no colours; output that is not a terminal never has colours
 """
-#: Set while a shell asks for completions, to the name of that shell's way to ask.
-VARIABLE = "_MPTCPLAB_COMPLETE"
+#: A shell that asks for completions sets this variable to the name of its completion protocol.
+COMPLETION_VARIABLE = "_MPTCPLAB_COMPLETE"
 SECTIONS = {"Exit status:": _EXIT, "Files:": _FILES, "Environment:": _ENVIRONMENT}
-#: For commands whose own module has none.
+#: Examples of the commands whose modules define none.
 EXAMPLES = {
     "": """\b
 Examples:
-  mptcplab doctor                           what this machine lacks
-  mptcplab kernel build                     once: the lab kernel
-  mptcplab init my.toml                     a scenario, from a few questions
-  mptcplab run examples/two-lines.toml      an experiment
-  mptcplab reproduce subramani2018/4.1      a published table, measured again
+  mptcplab doctor                           check what this machine lacks
+  mptcplab kernel build                     build the lab kernel, once
+  mptcplab init my.toml                     write a scenario, from a few questions
+  mptcplab run examples/two-paths.toml      run an experiment
+  mptcplab reproduce subramani2018/4.1      reproduce a published table
 """,
     "show": """\b
 Examples:
-  mptcplab show examples/two-lines.toml
-  mptcplab show my.toml --set links.line2.delay='50 ms' --json | jq .runs
+  mptcplab show examples/two-paths.toml
+  mptcplab show my.toml --set links.link2.delay='50 ms' --json | jq .runs
 """,
     "plan": """\b
 Examples:
-  mptcplab plan examples/two-lines.toml
+  mptcplab plan examples/two-paths.toml
   mptcplab plan my.toml --point 2 --seed 7 > point2.sh
 """,
     "kernel": """\b
 Examples:
-  mptcplab kernel build        once: the kernel that runs use
-  mptcplab kernel list
+  mptcplab kernel build        build the kernel that runs use, once
+  mptcplab kernel list         list the kernels that are built
 """,
     "kernel build": """\b
 Examples:
-  mptcplab kernel build                               Debian's source of the usual version
-  mptcplab kernel build 6.12                          the long-term one
-  mptcplab kernel build --source ~/linux --jobs 8     a tree or tarball of your own
+  mptcplab kernel build                               the default version, from Debian's source
+  mptcplab kernel build 6.12                          the long-term version
+  mptcplab kernel build --source ~/linux --jobs 8     your own tree or tarball
 """,
     "kernel list": """\b
 Examples:
@@ -72,19 +73,14 @@ Examples:
   mptcplab kernel path 6.12
 """,
 }
-#: Options that mean the same wherever they are.
-_OPTIONS = {"engine": "Where plans are carried out.", "out": "Results folder."}
 
 
-def complete(command: click.Command, name: str) -> None:
-    """Give ``command``, called ``name`` behind ``mptcplab``, the sections that its help lacks; subcommands as well."""
-    said = command.epilog or ""
-    added = [EXAMPLES[name]] if "Examples:" not in said and name in EXAMPLES else []
-    added += [said] if said else []
-    added += [section for title, section in SECTIONS.items() if title not in said]
-    command.epilog = "\n".join(added)
-    for option in command.params:
-        if isinstance(option, click.Option) and not option.help:
-            option.help = _OPTIONS.get(option.name or "")
-    for below_name, below in command.commands.items() if isinstance(command, click.Group) else ():
-        complete(below, f"{name} {below_name}".strip())
+def add_sections(command: click.Command, name: str) -> None:
+    """Add the sections that the help of ``mptcplab NAME`` and of its subcommands lacks."""
+    own = command.epilog or ""
+    sections = [EXAMPLES[name]] if "Examples:" not in own and name in EXAMPLES else []
+    sections += [own] if own else []
+    sections += [section for title, section in SECTIONS.items() if title not in own]
+    command.epilog = "\n".join(sections)
+    for sub_name, subcommand in command.commands.items() if isinstance(command, click.Group) else ():
+        add_sections(subcommand, f"{name} {sub_name}".strip())

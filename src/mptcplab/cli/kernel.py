@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mptcplab kernel`: build the lab kernel, list what is built, say where it is."""
+"""``mptcplab kernel``: builds the lab kernel, lists the built ones, prints the path of one."""
 
 from __future__ import annotations
 
@@ -8,46 +8,51 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.options import patch_option
+from mptcplab.cli import complete
+from mptcplab.cli.options import json_option, patch_option
 from mptcplab.errors import MissingError
-from mptcplab.kernel.build import build_kernel, kept_tree
+from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 
 
 @click.group()
 def kernel() -> None:
-    """Build the lab kernel and find the ones that are built."""
+    """Build lab kernels, and list those that are built."""
 
 
 @kernel.command()
-@click.argument("version", required=False)
+@click.argument("version", required=False, shell_complete=complete.kernels)
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
     metavar="TARBALL|TREE",
     help="Linux source to build instead of Debian's package; it is not changed.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="Compilers at once; one per CPU by default.")
-@click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB); later builds go on in it.")
-@click.option("--debug", is_flag=True, help="With lockdep, KASAN and other checks; slow, and chosen as 7.2-debug.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Compilers to run in parallel. Default: one per CPU.")
+@click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB), so that later builds continue in it.")
+@click.option(
+    "--debug", is_flag=True, help="Enable lockdep, KASAN and other checks, which are slow. Selected as 7.2-debug."
+)
 @click.option(
     "--hz",
     type=click.Choice([str(hz) for hz in HZ_CHOICES]),
     default=str(DEFAULT_HZ),
     show_default=True,
-    help="Ticks of the kernel's timers per second; another than the default is chosen as 7.2-hz100.",
+    help="Timer frequency of the kernel, in ticks per second. Selected as, for example, 7.2-hz100.",
 )
-@click.option("--plain", is_flag=True, help="Mainline's network stack, without ours; chosen as 7.2-plain.")
+@click.option(
+    "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
+)
 @click.option(
     "--fix",
     "fixes",
     type=click.Choice(list(FIXES)),
     multiple=True,
-    help="With a fix of mainline that has not been sent yet; may be given again; chosen as 7.2-window.",
+    help="Include a fix for mainline that is not submitted yet. Repeatable. Selected as, for example, 7.2-window.",
 )
-@patch_option("A patch to apply after ours; may be given again. Such a kernel is chosen by its path or its hash.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@patch_option("Patch to apply after ours. Repeatable. The kernel is then selected by its path or hash.")
+@json_option
 def build(
     version: str | None,
     source: Path | None,
@@ -60,46 +65,38 @@ def build(
     patches: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Build the kernel VERSION, 7.2 unless given (6.12 is the long-term one).
+    """Build the lab kernel of VERSION. Default: 7.2 (6.12 is the long-term version).
 
-    Takes about 4 minutes on 2 cores; returns at once when it is built already. Where a tree was kept, and only files
-    in kernel/net have changed since, it takes well under a minute.
+    A build takes about 4 minutes on 2 cores. A kernel that is already built is not built again. If its tree was kept,
+    and only files in kernel/net have changed since, a build takes well under a minute.
     """
     # Only a build needs rich, and importing it takes longer than all of `kernel path`.
     from mptcplab.kernel.console import StderrReporter
 
+    options = BuildOptions(
+        debug=debug, hz=int(hz), plain=plain, fixes=fixes, patches=patches, jobs=jobs, keep_tree=keep_tree
+    )
     with StderrReporter() as progress:
-        built = build_kernel(
-            version,
-            source,
-            jobs,
-            keep_tree,
-            progress,
-            debug=debug,
-            hz=int(hz),
-            plain=plain,
-            fixes=fixes,
-            patches=patches,
-        )
+        built = build_kernel(version, source, options, progress=progress)
     if as_json:
         click.echo(json.dumps(_as_dict(built)))
         return
     click.echo(f"Linux {built.release}: {built.executable}")
     if keep_tree:
-        click.echo(f"its tree, for the next build: {kept_tree(built)}")
+        click.echo(f"Kept tree, for the next build: {kept_tree(built)}")
 
 
 @kernel.command(name="list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def list_(as_json: bool) -> None:
-    """List the kernels that are built; * marks the one that runs use, + 2 one with two patches of yours."""
+    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch."""
     kernels = list_kernels()
     default = _default_path()
     if as_json:
         click.echo(json.dumps([_as_dict(item) | {"default": item.path == default} for item in kernels]))
         return
     if not kernels:
-        click.echo("no kernel is built yet; run `mptcplab kernel build`", err=True)
+        click.echo("No kernel is built yet. Build one with `mptcplab kernel build`.", err=True)
         return
     rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree")]
     rows += [_row(item, default=item.path == default) for item in kernels]
@@ -109,10 +106,10 @@ def list_(as_json: bool) -> None:
 
 
 @kernel.command()
-@click.argument("version", default=DEFAULT_VERSION)
-@click.option("--tree", is_flag=True, help="The tree that --keep-tree left, instead of the executable.")
+@click.argument("version", default=DEFAULT_VERSION, shell_complete=complete.kernels)
+@click.option("--tree", is_flag=True, help="Print the path of the tree that --keep-tree kept.")
 def path(version: str, tree: bool) -> None:
-    """Print the path of the executable of the kernel VERSION, the one that runs use unless given."""
+    """Print the path of the executable of the lab kernel VERSION. Default: the one that runs use."""
     found = find_kernel(version)
     if not tree:
         click.echo(found.executable)
@@ -120,7 +117,8 @@ def path(version: str, tree: bool) -> None:
     kept = kept_tree(found)
     if kept is None:
         raise MissingError(
-            f"no tree was kept of the kernel {found.name}", hint=f"mptcplab kernel build {found.version} --keep-tree"
+            f"the tree of the kernel {found.name} was not kept",
+            hint=f"mptcplab kernel build {found.version} --keep-tree",
         )
     click.echo(kept)
 

@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The command ``mptcplab``: its subcommands, and how every error is told."""
+"""The command ``mptcplab``: its subcommands and its error reports."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
-from types import ModuleType
 from typing import NoReturn
 
 import click
 
 import mptcplab
-from mptcplab.cli.help import VARIABLE, complete
-from mptcplab.cli.usage import explain_usage, is_group_alone
+from mptcplab.cli.help import COMPLETION_VARIABLE, add_sections
+from mptcplab.cli.usage import explain_usage, lacks_subcommand
 from mptcplab.errors import Exit, LabError
 from mptcplab.kernel.process import sigterm_as_interrupt
 
-_SENTENCE = 200
-#: Commands and the modules that hold them.
+_MAX_SUMMARY_CHARS = 200
+#: Commands and the modules that define them.
 _COMMANDS = {
     "run": "mptcplab.cli.run",
     "show": "mptcplab.cli.show",
@@ -38,15 +37,15 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is asked for: the libraries behind some take longer than others need in all."""
+    """Imports a command only when it is used: some commands' libraries take longer to load than others take to run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click decides the signature
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click defines the signature
         return list(_COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Whole sentences, not their beginnings."""
+        """List every command with its whole first sentence, which click would truncate."""
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, command.get_short_help_str(limit=_SENTENCE)) for name, command in found if command is not None]
+        rows = [(name, cmd.get_short_help_str(limit=_MAX_SUMMARY_CHARS)) for name, cmd in found if cmd is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -54,9 +53,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
-        complete(command, cmd_name)
-        if VARIABLE in os.environ:
-            _completion().teach(command)
+        add_sections(command, cmd_name)
         return command
 
 
@@ -68,46 +65,43 @@ class _Commands(click.Group):
 def commands() -> None:
     """A laboratory for Multipath TCP.
 
-    Describe hosts, paths and workloads in a file; the real Linux stack carries them out in virtual time; tables and
-    figures say what MPTCP did, against TCP, and how sure that is.
+    Describe hosts, links and workloads in a file. mptcplab runs them on the real Linux network stack, in virtual time.
+    Its tables and figures show what MPTCP achieves, how that compares with TCP, and how certain each result is.
     """
 
 
-complete(commands, "")
+add_sections(commands, "")
 
 
 def main() -> NoReturn:
-    """Run the command line. Never shows a traceback for what a user can cause."""
-    if VARIABLE in os.environ:
-        _completion()  # click looks for the shell's way to ask before it looks for commands
+    """Run the command line. An error that a user can cause never shows a traceback."""
+    if COMPLETION_VARIABLE in os.environ:
+        # click needs the shell's completion class before it looks up commands
+        importlib.import_module("mptcplab.cli.completion")
     try:
         with sigterm_as_interrupt():
             status = commands.main(standalone_mode=False)
     except LabError as error:
-        tell(error)
+        report_error(error)
         sys.exit(error.status)
     except click.ClickException as error:
-        if is_group_alone(error):
+        if lacks_subcommand(error):
             click.echo(error.format_message(), err=True)
         else:
-            tell(explain_usage(error))
+            report_error(explain_usage(error))
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        tell(LabError("interrupted"))
+        report_error(LabError("interrupted"))
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has seen enough; nobody is left to tell.
+        # The reader of our output has closed the pipe: nobody would read a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.FAILED)
     sys.exit(status if isinstance(status, int) else Exit.DONE)
 
 
-def _completion() -> ModuleType:
-    return importlib.import_module("mptcplab.cli.completion")
-
-
-def tell(error: LabError) -> None:
-    """One sentence, and a hint on a line of its own."""
+def report_error(error: LabError) -> None:
+    """Print the message on one line and the hint on the next."""
     click.echo(f"mptcplab: {error.message}", err=True)
     if error.hint:
         click.echo(f"  hint: {error.hint}", err=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of several commands. It imports nothing but click: `kernel path` has to begin quickly."""
+"""Options that several commands share. This module imports little besides click: `kernel path` must start quickly."""
 
 from __future__ import annotations
 
@@ -9,11 +9,35 @@ from typing import Any, TypeVar
 
 import click
 
+from mptcplab.cli import complete
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+scenario_argument = click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+repeats_option = click.option(
+    "--repeats", type=click.IntRange(min=1), help="Runs per point, each with its own seed. Default: the scenario's."
+)
+
+
+def set_option(description: str = "Set a key of the scenario. Repeatable.") -> Callable[[_Command], _Command]:
+    """Return a decorator that adds the repeatable option ``--set KEY=VALUE`` as the argument ``overrides``."""
+    return click.option(
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="KEY=VALUE",
+        shell_complete=complete.settings,
+        help=description,
+    )
+
+
+def seed_option(description: str = "First seed. Default: the scenario's.") -> Callable[[_Command], _Command]:
+    """Return a decorator that adds ``--seed``, which replaces the scenario's seed."""
+    return click.option("--seed", type=click.IntRange(min=0), help=description)
 
 
 def patch_option(description: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that adds ``--patch FILE``, any number of times, as the argument ``patches``."""
+    """Return a decorator that adds the repeatable option ``--patch FILE`` as the argument ``patches``."""
     return click.option(
         "--patch",
         "patches",

@@ -9,11 +9,12 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import console
+from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError, reason
 
 _EPILOG = """\b
 Examples:
-  mptcplab report results/two-lines
+  mptcplab report results/two-paths
   mptcplab report results/reproduce/subramani2018 --out study.html
   mptcplab report results/reproduce         all studies, with the scoreboard
 """
@@ -21,15 +22,17 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="FILE.html", help="Default: DIR/report.html.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE.html", help="File to write. Default: DIR/report.html."
+)
+@json_option
 def report(folder: Path, out: Path | None, as_json: bool) -> None:
-    """Write one HTML file about the results in DIR: warnings, network, tables, figures, how to repeat it.
+    """Write one HTML page about the results in DIR: warnings, network, tables, figures, commands to repeat it.
 
-    DIR is the results folder of `mptcplab run`, or of `mptcplab reproduce` or one study in it. Nothing is run. The file
-    needs no network and no other file.
+    DIR is the results folder of `mptcplab run`, or that of `mptcplab reproduce` or of one study in it. Nothing is
+    executed. The page is self-contained: it needs no network access and no other files.
     """
-    from mptcplab.report.html import write_report  # late: templates and tables take longer than the other commands
+    from mptcplab.pages import write_report  # late, since loading templates and tables takes long
 
     file = out or folder / "report.html"
     try:
@@ -40,8 +43,8 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     warnings = sum(notice.level == "warning" for one in written.experiments for notice in one.notices)
     size = file.stat().st_size
     if as_json:
-        said = {"scoreboard": written.board.summary} if written.board else {}
-        click.echo(json.dumps({"file": str(file), "bytes": size, "title": written.title, "warnings": warnings} | said))
+        board = {"scoreboard": written.board.summary} if written.board else {}
+        click.echo(json.dumps({"file": str(file), "bytes": size, "title": written.title, "warnings": warnings} | board))
         return
     if written.board:
         console().print(written.board.summary, markup=False, soft_wrap=True)

@@ -13,55 +13,67 @@ from typing import Any
 import click
 
 import mptcplab
-from mptcplab.cli.common import Running, console, print_table, running_options, writing
-from mptcplab.cli.main import tell
-from mptcplab.cli.measuring import Outcome, lacks, measure_all
-from mptcplab.cli.works import Work, work_on
+from mptcplab.cli import complete
+from mptcplab.cli.common import RunOptions, console, print_table, running_options, writing
+from mptcplab.cli.jobs import TableJob, table_job
+from mptcplab.cli.main import report_error
+from mptcplab.cli.measuring import Outcome, measure_all, with_remedy
+from mptcplab.cli.options import set_option
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
-from mptcplab.report.agreement import Point, points_of, save_agreement
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
-from mptcplab.report.scoreboard import scoreboard_table
 from mptcplab.scenario.load import Run
+from mptcplab.study.agreement import Point, points_of, save_agreement
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import digest, file_stem, read_documents
 from mptcplab.study.full import full_form
-from mptcplab.study.judged import Judged, judge
-from mptcplab.study.load import Selected, select
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.parameters import check
 from mptcplab.study.present import study_table
 from mptcplab.study.recorded import cpu_seconds, unrecorded
 from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
+from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.source import Sources, read_sources
 from mptcplab.study.verdict import is_good
 
 _PAGE = "report.html"
 _EPILOG = """\b
 Examples:
-  mptcplab reproduce --all --quick          everything that there is, in a short form
-  mptcplab reproduce subramani2018          one study
+  mptcplab reproduce --all --quick          all tables, in their short form
+  mptcplab reproduce subramani2018          all tables of one study
   mptcplab reproduce nguyen2014/rtt --quick
-  mptcplab reproduce --all --list           what there is, how much is recorded, about how long the rest takes
+  mptcplab reproduce --all --list           list the tables, their recorded runs, and the time that the rest takes
 
 \b
-Exit status 1 says that a run failed, or that a value differs or a claim does not hold, and the study's data
-says nothing about it. A reason that no run shows is counted as supposed; what the data declares open, with what
-was tried, is counted as unexplained. Both leave the status at 0. 3 says that a table was not measured, because this
-machine lacks something.
+The exit status is 1 if a run failed, or if a value differs or a claim does not hold and the study's data gives no
+reason for it. A reason that no run shows counts as supposed. A difference that the data declares open, with what was
+tried, counts as unexplained. Neither changes the status. It is 3 if a table was not measured because this machine
+lacks something.
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("wanted", metavar="[STUDY[/TABLE]]", required=False)
+@click.argument("wanted", metavar="[STUDY[/TABLE]]", required=False, shell_complete=complete.study_tables)
 @click.option("--all", "everything", is_flag=True, help="All tables of all studies, as without STUDY.")
-@click.option("--quick", is_flag=True, help="Fewer rows, fewer and shorter runs, as each table names for this.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of every scenario.")
-@click.option("--list", "only_list", is_flag=True, help="Say what there is and what it would take; run nothing.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/reproduce"), show_default=True)
+@click.option(
+    "--quick", is_flag=True, help="Short form: the fewer rows and the fewer, shorter runs that each table defines."
+)
+@set_option("Set a key of every scenario. Repeatable.")
+@click.option(
+    "--list", "only_list", is_flag=True, help="List the tables and the time that they would take; run nothing."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/reproduce"),
+    show_default=True,
+    help="Results folder.",
+)
 @running_options
 def reproduce(
     wanted: str | None,
@@ -71,49 +83,52 @@ def reproduce(
     only_list: bool,
     out: Path,
     jobs: int | None,
-    engine: str,  # noqa: ARG001  the choice of one is checked by click
+    engine: str,
     cluster: str | None,
     fresh: bool,
     as_json: bool,
 ) -> int:
-    """Measure published tables and figures again: published value, measured value, difference, verdict.
+    """Reproduce published tables and figures: published value, measured value, difference, verdict.
 
-    Claims of a study, such as that one value is twice another one, are judged with their confidence intervals. Without
-    STUDY, everything is measured; a scoreboard and one HTML page about all of it are written to the results folder.
+    The claims of a STUDY, such as that one value is twice another, are judged with their confidence intervals. Without
+    STUDY, all tables of all studies are measured, and the results folder receives a scoreboard and one HTML page.
     """
     if everything and wanted is not None:
-        raise InputError(f"--all and {wanted} are two different wishes", hint="leave one of them out")
+        raise InputError(f"--all and {wanted} contradict each other", hint="leave one of them out")
     tables = select(wanted)
-    works = [work_on(selected, overrides, quick=quick) for selected in tables]
+    works = [table_job(selected, overrides, quick=quick) for selected in tables]
     if only_list:
         _show_list(works, out, as_json=as_json)
         return Exit.DONE
     check(tables)
-    shown = _Shown(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
+    shown = _TablePrinter(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
     try:
-        for outcome, found in measure_all(works, out, Running(jobs, fresh, cluster)):
+        for outcome, found in measure_all(works, out, RunOptions(jobs, fresh, cluster, engine)):
             shown.add(outcome, found)
     except KeyboardInterrupt:
-        shown.tell_rest()
+        shown.print_rest()
         raise
     return shown.end()
 
 
-class _Shown:
-    """Prints and writes every table when it is measured, and the scoreboard of all."""
+class _TablePrinter:
+    """Prints and writes every table as soon as it is measured, and the scoreboard of all."""
 
-    def __init__(self, works: Sequence[Work], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
+    def __init__(self, works: Sequence[TableJob], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
         self._works, self._out, self._quick, self._is_all, self._quiet = works, out, quick, is_all, quiet
         self._lines: dict[str, Line] = {}
         self._outcomes: list[Outcome] = []
         self._documents: list[dict[str, Any]] = []
         self._good = True
-        self._told: set[str] = set()
+        self._described: set[str] = set()
         self._with_parameters: set[str] = set()
         self._points: dict[str, list[Point]] = {}
 
     def add(self, outcome: Outcome, found: Sources) -> None:
-        """One table. What went wrong with several is told once. :raises LabError: when its files cannot be written."""
+        """Print and write one table. An error that several tables share is reported once.
+
+        :raises LabError: if its files cannot be written.
+        """
         self._outcomes.append(outcome)
         selected, problem = outcome.work.selected, outcome.problem
         if outcome.measured:
@@ -122,17 +137,17 @@ class _Shown:
             failed, runs = len(outcome.failed), len(outcome.done)
             self._lines[selected.name] = line_of(judged, quick=self._quick, failed=failed, runs=runs)
         else:
-            self._lines[selected.name] = line_without(selected, outcome.why_nothing)
-        if problem is not None and len(self._works) > 1 and problem.message not in self._told:
-            self._told.add(problem.message)
-            tell(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
+            self._lines[selected.name] = line_without(selected, outcome.why_empty)
+        if problem is not None and len(self._works) > 1 and problem.message not in self._described:
+            self._described.add(problem.message)
+            report_error(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
         if self._is_all and self._documents:
             self._write_scoreboard()
 
-    def _add_parameters(self, selected: Selected) -> None:
+    def _add_parameters(self, selected: SelectedTable) -> None:
         """Write the parameters of a study, and print them before the first of several tables.
 
-        A table that was asked for alone names those that matter to it in its notes.
+        The notes of a table that is measured alone name the parameters that matter to it.
         """
         study = selected.folder.name
         if study in self._with_parameters or not selected.study.parameters:
@@ -145,8 +160,8 @@ class _Shown:
             print_table(table)
             console().print()
 
-    def _judged(self, outcome: Outcome, found: Sources) -> Judged:
-        """The table with its files written. Texts also quote tables that were measured into this folder before."""
+    def _judged(self, outcome: Outcome, found: Sources) -> JudgedTable:
+        """Judge the table and write its files. Its texts can also quote tables measured into this folder before."""
         work = outcome.work
         selected, folder = work.selected, self._out / work.selected.folder.name
         documents = read_documents(folder)
@@ -177,24 +192,25 @@ class _Shown:
         return judged
 
     def _all_lines(self) -> list[Line]:
-        """Of all that was wanted, in its order, also what there was no time for."""
-        there = self._lines
-        return [there.get(work.selected.name) or line_without(work.selected) for work in self._works]
+        """Return the lines of all requested tables in order, measured or not."""
+        lines = self._lines
+        return [lines.get(work.selected.name) or line_without(work.selected) for work in self._works]
 
     def _write_scoreboard(self) -> None:
-        """After every table, so that it is there whatever happens to the command."""
+        """Write the scoreboard after every table, so that it exists however the command ends."""
         lines, name = self._all_lines(), file_stem("scoreboard", quick=self._quick)
         with writing(self._out):
             write_table(scoreboard_table(lines), self._out, name)
             write_json(scoreboard_document(lines), self._out / f"{name}.json")
 
-    def tell_rest(self) -> None:
-        """When the command is interrupted."""
+    def print_rest(self) -> None:
+        """Print how many tables were shown, when the command is interrupted."""
         done = f"{len(self._lines)} of {len(self._works)} tables were shown"
-        console(stderr=True).print(f"{done}; the same command goes on with what is recorded", markup=False)
+        text = f"{done}; the same command continues and keeps the recorded runs"
+        console(stderr=True).print(text, markup=False)
 
     def end(self) -> int:
-        """The scoreboard, the page, and the exit status. :raises LabError: when there is nothing to show."""
+        """Show the scoreboard, write the page and return the exit status. :raises LabError: if nothing was measured."""
         problems = [outcome.problem for outcome in self._outcomes if outcome.problem is not None]
         if problems and (len(self._works) == 1 or not self._documents):
             self._print_json()
@@ -212,18 +228,18 @@ class _Shown:
         if not self._quiet:
             print_table(scoreboard_table(lines, with_titles=False))
         if not self._is_all:
-            where = self._out / self._works[0].selected.folder.name
-            said = f"As one page: {shlex.join(['mptcplab', 'report', str(where)])}"
+            folder = self._out / self._works[0].selected.folder.name
+            text = f"For an HTML page: {shlex.join(['mptcplab', 'report', str(folder)])}"
         else:
             self._write_scoreboard()
             self._write_page()
             name = file_stem("scoreboard", quick=self._quick)
-            said = f"In {self._out}: {name}.md, {name}.csv, {name}.json, {_PAGE}"
+            text = f"In {self._out}: {name}.md, {name}.csv, {name}.json, {_PAGE}"
         if not self._quiet:
-            console().print(f"\n{said}", markup=False, soft_wrap=True)
+            console().print(f"\n{text}", markup=False, soft_wrap=True)
 
     def _draw_agreement(self) -> None:
-        """Published against measured: of each study into its folder, and of all."""
+        """Draw measured against published values: for each study into its folder, and for all studies."""
         name = file_stem("agreement", quick=self._quick)
         for study, points in self._points.items():
             with writing(self._out / study):
@@ -234,7 +250,7 @@ class _Shown:
                 save_agreement("All studies: published and measured", every, self._out, name)
 
     def _write_page(self) -> None:
-        from mptcplab.report.html import write_report  # late: only this needs templates
+        from mptcplab.pages import write_report  # late, since only this needs templates
 
         done = (one.result for outcome in self._outcomes for one in outcome.done)
         known = {result.identity: result for result in done if result is not None}
@@ -248,7 +264,7 @@ class _Shown:
 
 
 def _about(outcome: Outcome) -> dict[str, Any]:
-    """How a table was measured, for whoever takes its document as a reference."""
+    """Return the facts of a table's measurement, for readers that use its document as a reference."""
     kernels = [find_kernel(version) for version in dict.fromkeys(one.run.point.scenario.kernel for one in outcome.done)]
     failed = [(one.run, one.error.message) for one in outcome.failed if one.error is not None]
     runs = [(one.run, one.result.identity) for one in outcome.done if one.result is not None]
@@ -261,7 +277,7 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _show_list(works: Sequence[Work], out: Path, *, as_json: bool) -> None:
+def _show_list(works: Sequence[TableJob], out: Path, *, as_json: bool) -> None:
     found = [(work, *_left(work, out / work.selected.folder.name)) for work in works]
     if as_json:
         documents = [
@@ -273,17 +289,17 @@ def _show_list(works: Sequence[Work], out: Path, *, as_json: bool) -> None:
         return
     for work, left, missing in found:
         cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-        there = f", {len(work.runs) - len(left)} recorded" if 0 < len(left) < len(work.runs) else ""
-        said = f"{len(work.runs)} runs{there}, {missing or cost}"
+        recorded = f", {len(work.runs) - len(left)} recorded" if 0 < len(left) < len(work.runs) else ""
+        text = f"{len(work.runs)} runs{recorded}, {missing or cost}"
         name, title = work.selected.name, work.selected.table.title
-        console().print(f"{name}: {title} ({said})", markup=False, soft_wrap=True)
+        console().print(f"{name}: {title} ({text})", markup=False, soft_wrap=True)
     rest = sum(cpu_seconds(left) for _, left, missing in found if not missing)
-    console().print(f"All together: about {duration_text(rest)} of one CPU. Recorded runs are not made again.")
+    console().print(f"Total: about {duration_text(rest)} of one CPU. Recorded runs are not executed again.")
 
 
-def _left(work: Work, folder: Path) -> tuple[list[Run], str]:
-    """The runs that are still to be made, or all, and what this machine lacks for them."""
+def _left(work: TableJob, folder: Path) -> tuple[list[Run], str]:
+    """Return the runs that are not recorded and an empty text, or all runs and what this machine lacks for them."""
     try:
         return unrecorded(work.runs, folder), ""
     except MissingError as error:
-        return work.runs, lacks(error)
+        return work.runs, with_remedy(error)

@@ -8,38 +8,53 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import Running, check_failures, console, print_table, running_options, writing
+from mptcplab.cache import locked
+from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.rounds import Rounds
+from mptcplab.cli.common import (
+    RunOptions,
+    check_failures,
+    console,
+    print_table,
+    repeat_command,
+    running_options,
+    writing,
+)
+from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
-from mptcplab.engine.lab import Done
-from mptcplab.engine.rounds import Rounds
-from mptcplab.kernel.cache import locked
 from mptcplab.metrics.compare import paired_rows
+from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
+from mptcplab.recording.record import Recording
 from mptcplab.report.experiment import experiment_document, experiment_figures
 from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table, write_text
+from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.table import Table, result_table
-from mptcplab.scenario.load import Experiment, Run, load
+from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
 Examples:
-  mptcplab run examples/two-lines.toml
-  mptcplab run two.toml --set links.line1.loss='1 %' --repeats 10
+  mptcplab run examples/two-paths.toml
+  mptcplab run two.toml --set links.link1.loss='1 %' --repeats 10
+  mptcplab run two.toml --links
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
 """
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
-@click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
+@scenario_argument
+@set_option()
+@seed_option()
+@repeats_option
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
+@click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
 @running_options
 def run(
     file: Path,
@@ -48,58 +63,59 @@ def run(
     repeats: int | None,
     out: Path | None,
     jobs: int | None,
-    engine: str,  # noqa: ARG001  the choice of one is checked by click
+    engine: str,
     cluster: str | None,
     fresh: bool,
     as_json: bool,
+    links: bool,
 ) -> None:
     """Run the experiment in FILE and show its table.
 
-    Every point of its sweep runs with every seed. Recordings, table (Markdown, CSV), results.json and figure stay in
-    the results folder; a run that is recorded there is not executed again. While it works, and when it is interrupted,
-    partial.md has what there is so far.
+    Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
+    CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
+    partial.md holds the results so far.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder)
-    done = execute(sweep.rounds, folder, Running(jobs, fresh, cluster), partial=sweep.write_partial)
-    # Table and document of two commands that end at the same time must not be mixed.
+    done = execute(sweep.rounds, folder, RunOptions(jobs, fresh, cluster, engine), partial=sweep.write_partial)
+    # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
-        sweep.write(done, as_json=as_json)
-    check_failures(done, lambda failed: _command(file, overrides, failed), folder)
+        sweep.write(done, as_json=as_json, links=links)
+    check_failures(done, partial(repeat_command, file, overrides), folder)
 
 
 class _Sweep:
-    """What one command leaves in its results folder, besides recordings."""
+    """The files of one sweep in the results folder, besides its recordings."""
 
     def __init__(self, experiment: Experiment, folder: Path) -> None:
         self.experiment, self.folder = experiment, folder
         self.rounds = Rounds(experiment)
 
-    def write_partial(self, done: Sequence[Done]) -> None:
-        """What there is so far, if it can be written: this is a service, and recordings are what counts."""
+    def write_partial(self, done: Sequence[CompletedRun]) -> None:
+        """Write the results so far. A failure to do so is ignored, since the recordings hold the results."""
         with contextlib.suppress(OSError):
-            self._forget()
+            self._remove_older()
             self._write_partial(done)
 
-    def _forget(self) -> None:
-        """Older results are of other runs, and must not pass for this sweep's."""
+    def _remove_older(self) -> None:
+        """Remove older results: they are of other runs and could be mistaken for this sweep's."""
         for name in ("table.md", "table.csv", "results.json", "figure.svg", "figure.png"):
             (self.folder / name).unlink(missing_ok=True)
 
-    def _write_partial(self, done: Sequence[Done]) -> None:
+    def _write_partial(self, done: Sequence[CompletedRun]) -> None:
         results = [one.result for one in done if one.result]
         if results:
-            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.most} runs"
+            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
             table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
             write_text(self.folder / "partial.md", table.to_markdown())
 
-    def write(self, done: Sequence[Done], *, as_json: bool) -> None:
-        """Table, document and figures of the finished sweep."""
+    def write(self, done: Sequence[CompletedRun], *, as_json: bool, links: bool) -> None:
+        """Write the table, document and figures of the finished sweep, and print the table or the document."""
         (self.folder / "partial.md").unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
         if not results:
-            self._forget()
+            self._remove_older()
             return
         rows = rows_of(results)
         table = self._table(rows, done)
@@ -107,6 +123,7 @@ class _Sweep:
         document = experiment_document(self.experiment, rows)
         document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
         document["fairness"] = [fairness.to_json() for fairness in fairness_rows(results)]
+        document |= network_document(results)
         document["failed"] = [_failure(one) for one in done if one.error]
         write_json(document, self.folder / "results.json")
         figures = [
@@ -118,35 +135,33 @@ class _Sweep:
             click.echo(json.dumps(document))
             return
         print_table(table)
+        for one in self._network(done) if links else ():
+            print_table(one)
         names = ", ".join(file.name for file in (self.folder / "table.md", self.folder / "results.json", *figures))
         console().print(f"\nIn {self.folder}: {names}", markup=False)
-        console().print(f"As one page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
+        console().print(f"For an HTML page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
 
-    def _table(self, rows: Sequence[ResultRow], done: Sequence[Done]) -> Table:
+    def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
+        found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
+        return network_tables([result for result, _ in found], words_of(found))
+
+    def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun]) -> Table:
         table = result_table(self.experiment.title, rows, self.experiment.changes)
         notes = paired_notes(paired_rows(rows))
         until = self.experiment.until
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"
-            notes.append(f"Runs per point: {until.least} to {until.most}, {width}.")
+            notes.append(f"Runs per point: {until.min} to {until.max}, {width}.")
+            if not any(until.metric in row.metrics for row in rows):
+                notes.append(f"[!] Warning: no workload has {until.of}, so every point stopped after {until.min} runs.")
         if uncertain := self.rounds.uncertain():
-            notes.append(
-                f"[!] Warning: {uncertain} of {len(self.rounds.points)} points ended at the cap, less certain."
-            )
+            text = f"{uncertain} of {len(self.rounds.points)} points reached the maximum number of runs, less certain."
+            notes.append(f"[!] Warning: {text}")
         if failed := sum(one.result is None for one in done):
             notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
         return replace(table, notes=(*table.notes, *notes))
 
 
-def _failure(done: Done) -> dict[str, object]:
+def _failure(done: CompletedRun) -> dict[str, object]:
     assert done.error is not None
     return {"settings": done.run.point.settings, "seed": done.run.seed, "error": done.error.message}
-
-
-def _command(file: Path, overrides: tuple[str, ...], failed: Run) -> str:
-    """What repeats one run alone."""
-    settings = [f"{key}={value}" for key, value in failed.point.settings.items()]
-    words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
-    for setting in (*overrides, *settings):
-        words += ["--set", setting]
-    return shlex.join(words)

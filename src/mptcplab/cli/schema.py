@@ -13,7 +13,7 @@ Examples:
   (echo '#:schema ./mptcplab.schema.json'; cat my.toml) > with-schema.toml
 
 \b
-docs/editors.md says how an editor comes to use it.
+docs/editors.md describes how to set up an editor.
 """
 
 
@@ -21,9 +21,9 @@ docs/editors.md says how an editor comes to use it.
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors that complete, explain and check keys.
 
-    It is made from the types that check a scenario. It never refuses what mptcplab accepts; what lies between keys,
-    as an address used twice, only mptcplab sees: `mptcplab show FILE` checks everything.
+    It is generated from the types that check a scenario, and accepts every scenario that mptcplab accepts. It cannot
+    check relations between keys, such as an address that is used twice; `mptcplab show FILE` checks everything.
     """
-    from mptcplab.scenario.jsonschema import scenario_schema  # pydantic, which `schema --help` does not need
+    from mptcplab.scenario.jsonschema import scenario_schema  # loads pydantic, which `schema --help` does not need
 
     click.echo(json.dumps(scenario_schema(), indent=1, ensure_ascii=False))

@@ -15,20 +15,21 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.options import patch_option
+from mptcplab.cli import complete
+from mptcplab.cli.options import json_option, patch_option
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.virtual import RunInterruptedError
 from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
-from mptcplab.selftest.prepare import Prepared, prepare
-from mptcplab.selftest.suite import USUAL, Defaults, Outcome, Part, check_defaults, parts, run_parts
+from mptcplab.selftest.prepare import SelftestTree, prepare
+from mptcplab.selftest.suite import DEFAULT_SCRIPTS, Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
 _EPILOG = f"""\b
-NAME is a script of tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests;
-with --patch, also a script of tools/testing/selftests/net that a patch adds or changes.
-Without names: {", ".join(USUAL)}.
+NAME is a script in tools/testing/selftests/net/mptcp, or a group of mptcp_join, such as mptcp_join/add_tests.
+With --patch, it can be a script in tools/testing/selftests/net that a patch adds or changes.
+Default: {", ".join(DEFAULT_SCRIPTS)}.
 
 \b
 Examples:
@@ -41,15 +42,40 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--kernel", "version", metavar="VERSION", help="Lab kernel; the selftests are those of its source.")
-@click.option("--source", type=click.Path(path_type=Path), help="That source, when it was not Debian's package.")
-@patch_option("A patch of these selftests; may be given again. The kernel stays as it is.")
-@click.option("--congestion-control", default="", metavar="NAME", help="What sockets have unless they choose.")
-@click.option("--scheduler", default="", metavar="NAME", help="What MPTCP sockets have unless they choose.")
-@click.option("--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Of all random numbers.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Labs side by side. Default: one per CPU.")
-@click.option("--out", type=click.Path(path_type=Path), help="Keep everything that the scripts print in this folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option(
+    "--kernel",
+    "version",
+    metavar="VERSION",
+    shell_complete=complete.kernels,
+    help="Lab kernel; the selftests come from its source. Default: 7.2.",
+)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="TARBALL|TREE",
+    help="Source of the lab kernel, if it was not Debian's package.",
+)
+@patch_option("Patch to apply to the selftests. Repeatable. The kernel does not change.")
+@click.option(
+    "--congestion-control",
+    default="",
+    metavar="NAME",
+    show_default=False,
+    help="Congestion control of sockets that choose none. Default: the kernel's.",
+)
+@click.option(
+    "--scheduler",
+    default="",
+    metavar="NAME",
+    show_default=False,
+    help="Scheduler of MPTCP sockets that choose none. Default: the kernel's.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 10**18), default=1, show_default=True, help="Seed of all random numbers."
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the complete output of the scripts.")
+@json_option
 def selftest(
     names: tuple[str, ...],
     version: str | None,
@@ -62,24 +88,24 @@ def selftest(
     out: Path | None,
     as_json: bool,
 ) -> int:
-    """Run the kernel's own MPTCP selftests in virtual time, each in a lab of its own.
+    """Run the kernel's own MPTCP selftests in virtual time, each in a separate lab.
 
-    They come from the source that the lab kernel was built from; their helper programs are compiled once. Exit status
-    1 when a test does not pass.
+    They come from the source of the lab kernel, and their helper programs are compiled once. The exit status is 1 if a
+    test does not pass.
     """
     kernel = find_kernel(version)
-    mine = sorted(os.sched_getaffinity(0), reverse=True)
-    defaults = Defaults(congestion_control, scheduler)
-    check_defaults(kernel, defaults, cpu=mine[0])
+    available = sorted(os.sched_getaffinity(0), reverse=True)
+    defaults = SocketDefaults(congestion_control, scheduler)
+    check_defaults(kernel, defaults, cpu=available[0])
     with StderrReporter() as progress:
-        prepared = prepare(kernel, source, patches=patches, jobs=len(mine), progress=progress)
+        prepared = prepare(kernel, source, patches=patches, jobs=len(available), progress=progress)
     chosen = parts(prepared, names)
     started = time.monotonic()
-    cpus = [mine[number % len(mine)] for number in range(jobs or len(mine))]
+    cpus = [available[number % len(available)] for number in range(jobs or len(available))]
     outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json)
-    took = time.monotonic() - started
+    duration = time.monotonic() - started
     virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
-    click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {took:.0f} s", err=True)
+    click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {duration:.0f} s", err=True)
     if as_json:
         document = _document(outcomes, prepared, kernel.release, defaults, seed)
         click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
@@ -90,16 +116,16 @@ def selftest(
 
 def _run(
     kernel: KernelBuild,
-    prepared: Prepared,
+    prepared: SelftestTree,
     chosen: list[Part],
-    defaults: Defaults,
+    defaults: SocketDefaults,
     seed: int,
     cpus: list[int],
     out: Path | None,
     *,
     quiet: bool,
 ) -> list[Outcome]:
-    """All labs, with every result printed as it comes. :raises KeyboardInterrupt: when the end was asked for."""
+    """Run all labs and print every result as it arrives. :raises KeyboardInterrupt: if a signal interrupts them."""
     stop = Stop()
     with ExitStack() as stack:
         logs = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mptcplab-")))
@@ -152,7 +178,7 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def _document(
-    outcomes: Sequence[Outcome], prepared: Prepared, release: str, defaults: Defaults, seed: int
+    outcomes: Sequence[Outcome], prepared: SelftestTree, release: str, defaults: SocketDefaults, seed: int
 ) -> dict[str, object]:
     return {
         "kernel": release,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab show`` and ``mptcplab plan``: what would happen. Nothing runs."""
+"""``mptcplab show`` and ``mptcplab plan``: describe an experiment without running it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import console, default_jobs, print_table
+from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
@@ -20,15 +21,15 @@ from mptcplab.scenario.load import Experiment, load
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
-@click.option("--seed", type=click.IntRange(min=0), help="First seed. Default: the scenario's.")
-@click.option("--repeats", type=click.IntRange(min=1), help="Seeds per point. Default: the scenario's.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@scenario_argument
+@set_option()
+@seed_option()
+@repeats_option
+@json_option
 def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
-    """Show the scenario in FILE as it was understood: its first point, its runs, an estimate of time.
+    """Show the scenario in FILE as mptcplab reads it: its first point, its runs, and an estimate of the time.
 
-    The first point is written as a scenario with its presets, axes and bases resolved; defaults are left out.
+    The first point is printed as a scenario with presets, sweep values and bases resolved. Defaults are left out.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
@@ -53,7 +54,7 @@ def _first_point(experiment: Experiment) -> str:
     tables = known_tables(scenario)
     events = compile_plan(scenario, seed=experiment.seed).events
     leave_to_traces(tables, ((event.link, event.direction, event.value) for event in events if event.kind == "trace"))
-    return scenario_toml({key: said for key, said in tables.items() if key not in ("title", "question")}, first={})
+    return scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
 
 
 def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
@@ -82,12 +83,12 @@ def _runs(experiment: Experiment) -> Table:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the run. Default: the scenario's first.")
-@click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Which point of the sweep.")
+@scenario_argument
+@set_option()
+@seed_option("Seed of the run. Default: the scenario's first.")
+@click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Number of the sweep's point.")
 def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -> None:
-    """Print the commands of FILE's first run as a shell script that a person can read."""
+    """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point."""
     experiment = load(file, overrides=overrides, seed=seed)
     if point > len(experiment.points):
         message = f"there is no point '{point}': the sweep has {len(experiment.points)}"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What this machine lacks for what mptcplab can do, and the command that mends each.
+"""Checks what this machine lacks for mptcplab, and names the commands that fix it.
 
-What is needed is never written down here: it is asked of the code that needs it (the plans that are compiled, the lists
-of the kernel's build, the package's own metadata). `model` has the words, `packages` other distributions' names,
-`programs`, `python`, `host` and `kernel` look, `examine` runs them all.
+The requirements are not repeated here. They come from the code that has them: compiled plans, the lists of the kernel's
+build, the package's metadata. `model` defines findings, `packages` the package names of other distributions;
+`programs`, `python`, `host` and `kernel` contain the checks, and `examine` runs them all.
 """
 
 from __future__ import annotations

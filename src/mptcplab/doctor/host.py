@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The machine itself: its processor, room on disk and in memory, and the limits that this process has."""
+"""Checks the machine itself: its processor, space on disk and in memory, and the limits of this process."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from mptcplab.cache import cache_root
 from mptcplab.doctor.model import Finding, Level, as_root, fine
-from mptcplab.engine.machine import memory_folder
+from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
-from mptcplab.kernel.cache import cache_root
 
 _GIB = 1 << 30
-#: What a lab's guest may use (machine.py: mem=1G); pages that it never touches take no room.
+#: The memory of a lab's guest (machine.py: mem=1G). Pages that it never touches use none.
 LAB_BYTES = _GIB
-#: The unpacked and built tree takes 2 GB, its tarball 0.2; the rest is for the next version.
+#: The unpacked and built tree takes 2 GB, its tarball 0.2 GB; the rest is for the next version.
 BUILD_BYTES = 3 * _GIB
-_LEAST_BYTES = 100 << 20
+_MIN_BYTES = 100 << 20
 OTHER_CACHE = "export XDG_CACHE_HOME=/a/writable/folder/with/room"
-#: A lab maps its memory into some gigabytes of address space; its processes and open files are ones of this machine.
+#: A lab maps its memory into some gigabytes of address space. Its processes and open files are those of this machine.
 _LIMITS = (
     (resource.RLIMIT_AS, 4 * _GIB, "address space", "v"),
     (resource.RLIMIT_FSIZE, LAB_BYTES, "size of files", "f"),
@@ -33,37 +33,37 @@ _LIMITS = (
 )
 
 
-def look_at_host() -> Iterator[Finding]:
-    """Everything but programs and kernels."""
+def check_host() -> Iterator[Finding]:
+    """Check everything except programs and kernels."""
     yield _processor()
     yield _disk()
     yield from _memory()
     yield from _limits()
-    yield from _watching()
+    yield from _virtual_clock()
 
 
 def _processor() -> Finding:
     machine, count = platform.machine(), len(os.sched_getaffinity(0))
     if machine != "x86_64":
-        says = f"{machine}: User-Mode Linux, the lab kernel's form, is for x86-64 only"
-        return Finding("processor", Level.BROKEN, says, "every run", "use a machine with an x86-64 processor")
+        message = f"{machine}: the lab kernel (User-Mode Linux) needs x86-64"
+        return Finding("processor", Level.BROKEN, message, "every run", "use a machine with an x86-64 processor")
     plural = "s" if count > 1 else ""
-    return fine("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} side by side")
+    return fine("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} in parallel")
 
 
 def _disk() -> Finding:
     folder = cache_root()
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    if not os.access(there, os.W_OK):
-        says = f"{there} cannot be written"
-        return Finding("cache folder", Level.BROKEN, says, "every run", OTHER_CACHE)
-    free = shutil.disk_usage(there).free
-    says = f"{_size(free)} free in {folder}"
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        message = f"{existing} cannot be written"
+        return Finding("cache folder", Level.BROKEN, message, "every run", OTHER_CACHE)
+    free = shutil.disk_usage(existing).free
+    message = f"{_size(free)} free in {folder}"
     if free >= BUILD_BYTES:
-        return fine("cache folder", says)
-    level = Level.BROKEN if free < _LEAST_BYTES else Level.MISSING
+        return fine("cache folder", message)
+    level = Level.BROKEN if free < _MIN_BYTES else Level.MISSING
     use = f"`mptcplab kernel build`, which takes {_size(BUILD_BYTES)}"
-    return Finding("cache folder", level, says, use, OTHER_CACHE)
+    return Finding("cache folder", level, message, use, OTHER_CACHE)
 
 
 def _memory() -> Iterator[Finding]:
@@ -71,17 +71,17 @@ def _memory() -> Iterator[Finding]:
     try:
         folder = memory_folder()
     except MissingError as error:
-        yield Finding("memory", Level.BROKEN, error.message, "every run", _larger(cpus))
+        yield Finding("memory", Level.BROKEN, error.message, "every run", _remount_command(cpus))
         return
     available = available_memory()
-    yield _room("memory", available, f"{_size(available)} free", cpus, f"mptcplab run --jobs {_labs(available)}")
-    held = shutil.disk_usage(folder).free
-    says = f"{_size(held)} free in {folder}, where labs map theirs"
-    yield _room("memory folder", held, says, cpus, _larger(cpus))
+    yield _space("memory", available, f"{_size(available)} free", cpus, f"mptcplab run --jobs {_labs(available)}")
+    free = shutil.disk_usage(folder).free
+    message = f"{_size(free)} free in {folder}, where labs keep their memory"
+    yield _space("memory folder", free, message, cpus, _remount_command(cpus))
 
 
-def _larger(labs: int) -> str:
-    """The place that labs take first, with room for so many, and such that memory there can be executed."""
+def _remount_command(labs: int) -> str:
+    """Return the command that makes /dev/shm large enough for ``labs``, with memory that can be executed."""
     return as_root(f"mount -o remount,exec,size={max(labs, 2)}G /dev/shm")
 
 
@@ -89,30 +89,30 @@ def _labs(size: int) -> int:
     return max(size // LAB_BYTES, 1)
 
 
-def _room(subject: str, size: int, says: str, cpus: int, command: str) -> Finding:
+def _space(subject: str, size: int, message: str, cpus: int, command: str) -> Finding:
     if size >= cpus * LAB_BYTES:
-        return fine(subject, f"{says}: enough for {cpus} lab{'s' if cpus > 1 else ''} of {_size(LAB_BYTES)}")
-    use = f"{cpus} labs side by side, each of up to {_size(LAB_BYTES)}"
+        return fine(subject, f"{message}: enough for {cpus} lab{'s' if cpus > 1 else ''} of {_size(LAB_BYTES)}")
+    use = f"{cpus} labs in parallel, each of up to {_size(LAB_BYTES)}"
     if size < LAB_BYTES:
         use = f"a lab that uses all of its {_size(LAB_BYTES)}"
-    return Finding(subject, Level.MISSING, says, use, command)
+    return Finding(subject, Level.MISSING, message, use, command)
 
 
 def available_memory() -> int:
-    """Bytes that this process may still use: what the machine has, or what its control group leaves it."""
+    """Return the bytes that this process can still use, as limited by the machine and by its control groups."""
     lines = Path("/proc/meminfo").read_text().splitlines()
     values = {key: value for key, _, value in (line.partition(":") for line in lines)}
     free = int(values["MemAvailable"].split()[0]) * 1024
     for limit, used in _group_files():
         try:
             free = min(free, int(limit.read_text()) - int(used.read_text()))
-        except (OSError, ValueError):  # no such file, or the limit is "max"
+        except (OSError, ValueError):  # the file does not exist, or the limit is "max"
             continue
     return max(free, 0)
 
 
 def _group_files() -> Iterator[tuple[Path, Path]]:
-    """Limit and use of memory of this process's control groups, version 2 and 1."""
+    """Yield the files with the memory limit and use of this process's control groups, versions 2 and 1."""
     root = Path("/sys/fs/cgroup")
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
@@ -126,36 +126,36 @@ def _group_files() -> Iterator[tuple[Path, Path]]:
 
 
 def _limits() -> Iterator[Finding]:
-    tight = False
-    for limit, least, noun, letter in _LIMITS:
+    too_low = False
+    for limit, min_value, noun, letter in _LIMITS:
         soft, hard = resource.getrlimit(limit)
-        if soft == resource.RLIM_INFINITY or soft >= least:
+        if soft == resource.RLIM_INFINITY or soft >= min_value:
             continue
-        tight = True
+        too_low = True
         size = _size(soft) if limit in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE) else str(soft)
-        wanted = "unlimited" if hard == resource.RLIM_INFINITY else "hard"
-        yield Finding(f"ulimit -{letter}", Level.MISSING, f"{noun}: {size}", "every run", f"ulimit -{letter} {wanted}")
+        value = "unlimited" if hard == resource.RLIM_INFINITY else "hard"
+        yield Finding(f"ulimit -{letter}", Level.MISSING, f"{noun}: {size}", "every run", f"ulimit -{letter} {value}")
     seconds = resource.getrlimit(resource.RLIMIT_CPU)[0]
     if seconds != resource.RLIM_INFINITY:
-        tight = True
-        use = f"runs that take more than {seconds} s of a CPU"
+        too_low = True
+        use = f"runs that take more than {seconds} s of CPU time"
         yield Finding("ulimit -t", Level.MISSING, f"CPU time: {seconds} s", use, "ulimit -t unlimited")
-    if not tight:
-        yield fine("ulimits", "none is too tight for a lab")
+    if not too_low:
+        yield fine("ulimits", "none is too low for a lab")
 
 
-def _watching() -> Iterator[Finding]:
-    """The watchdog reads a lab's clock from its memory: Yama, hidepid and seccomp may forbid that."""
+def _virtual_clock() -> Iterator[Finding]:
+    """Check that the watchdog can read a lab's clock from its memory, which Yama, hidepid or seccomp may forbid."""
     child = subprocess.Popen([sys.executable, "-IS", "-c", "import time; time.sleep(60)"], stdin=subprocess.DEVNULL)
     try:
         with open(f"/proc/{child.pid}/mem", "rb"):
             pass
     except OSError as error:
-        says = f"the memory of an own process cannot be read ({reason(error)})"
-        use = "the watchdog, which ends labs that hang"
-        yield Finding("virtual clock", Level.MISSING, says, use, _trace_command())
+        message = f"the memory of a child process cannot be read ({reason(error)})"
+        use = "the watchdog, which terminates labs that hang"
+        yield Finding("virtual clock", Level.MISSING, message, use, _trace_command())
     else:
-        yield fine("virtual clock", "can be read from outside of a lab")
+        yield fine("virtual clock", "can be read from outside the lab")
     finally:
         child.kill()
         child.wait()
@@ -168,7 +168,7 @@ def _trace_command() -> str:
         scope = 0
     if scope > 1:
         return as_root("sysctl kernel.yama.ptrace_scope=1")
-    return "docker run --cap-add SYS_PTRACE, or the like of your container"
+    return "docker run --cap-add SYS_PTRACE, or the equivalent for your container"
 
 
 def _size(size: int) -> str:

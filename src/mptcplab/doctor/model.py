@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A finding: what was looked at, how it is, what it is needed for, and the command that mends it."""
+"""Findings: the subject of a check, its state, its purpose, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Level(StrEnum):
-    """How something is. Only what is broken keeps an experiment from running."""
+    """The state of something. Only a broken one prevents experiments from running."""
 
     FINE = "fine"
     MISSING = "missing"
@@ -20,15 +20,15 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
-    ``needed_for`` says what cannot be done without it. ``command`` mends it; Debian packages that mend it stand in
-    ``packages``, so that one command can install them all.
+    ``needed_for`` is the purpose that needs the subject. ``command`` fixes it. ``packages`` are the Debian packages
+    that fix it, so that one command can install those of all findings.
     """
 
     subject: str
     level: Level
-    says: str
+    message: str
     needed_for: str = ""
     command: str = ""
     packages: tuple[str, ...] = ()
@@ -43,23 +43,23 @@ class Report:
 
     @property
     def can_run(self) -> bool:
-        """Whether the main job can be done: an experiment in the lab kernel."""
+        """Whether experiments can run in the lab kernel."""
         return all(finding.level != Level.BROKEN for finding in self.findings)
 
     @property
     def commands(self) -> list[str]:
-        """What mends everything, in an order that works, each command once."""
-        unwell = [finding for finding in self.findings if finding.level != Level.FINE and finding.command]
-        unwell.sort(key=lambda finding: finding.level != Level.BROKEN)
-        return list(dict.fromkeys(finding.command for finding in unwell))
+        """The commands that fix everything, each once, in an order that works."""
+        fixable = [finding for finding in self.findings if finding.level != Level.FINE and finding.command]
+        fixable.sort(key=lambda finding: finding.level != Level.BROKEN)
+        return list(dict.fromkeys(finding.command for finding in fixable))
 
     def to_json(self) -> dict[str, Any]:
-        """The report as one JSON document."""
+        """Return the report as a JSON document."""
         rows = [
             {
                 "subject": finding.subject,
                 "level": finding.level.value,
-                "says": finding.says,
+                "says": finding.message,
                 "needed_for": finding.needed_for,
                 "command": finding.command,
             }
@@ -68,16 +68,16 @@ class Report:
         return {"machine": self.machine, "can_run": self.can_run, "findings": rows, "commands": self.commands}
 
 
-def fine(subject: str, says: str) -> Finding:
-    """Nothing to do."""
-    return Finding(subject, Level.FINE, says)
+def fine(subject: str, message: str) -> Finding:
+    """Return a finding that needs no fix."""
+    return Finding(subject, Level.FINE, message)
 
 
 def as_root(command: str) -> str:
-    """A command that only root may give; in a container one often is root, and has no sudo."""
+    """Return a command for root: with sudo, unless this process is root, as it often is in a container."""
     return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 def words(names: Iterable[str]) -> str:
-    """Names in one line."""
+    """Return names as a list in one line."""
     return ", ".join(names)

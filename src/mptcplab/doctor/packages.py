@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The packages of other distributions, by the Debian names that our code uses; and how each installs them."""
+"""The packages of other distributions by the Debian names that our code uses, and the commands that install them."""
 
 from __future__ import annotations
 
@@ -8,78 +8,58 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Debian's name: Fedora's, Arch's.
-OTHERS: dict[str, tuple[str, str]] = {
-    "apt": ("apt", "apt"),
-    "bc": ("bc", "bc"),
-    "binutils": ("binutils", "binutils"),
-    "bison": ("bison", "bison"),
-    "dpkg": ("dpkg", "dpkg"),
-    "ethtool": ("ethtool", "ethtool"),
-    "flex": ("flex", "flex"),
-    "coreutils": ("coreutils", "coreutils"),
-    "curl": ("curl", "curl"),
-    "findutils": ("findutils", "findutils"),
-    "gcc": ("gcc", "gcc"),
-    "iperf3": ("iperf3", "iperf3"),
+#: Fedora's and Arch's names by Debian's name, where they differ.
+_OTHERS: dict[str, tuple[str, str]] = {
     "iproute2": ("iproute iproute-tc", "iproute2"),
     "iputils-ping": ("iputils", "iputils"),
     "libc6-dev": ("glibc-devel", "glibc"),
-    "lighttpd": ("lighttpd", "lighttpd"),
-    "make": ("make", "make"),
     "mptcpize": ("mptcpd", "mptcpd"),
-    "nftables": ("nftables", "nftables"),
-    "patch": ("patch", "patch"),
     "procps": ("procps-ng", "procps-ng"),
-    "socat": ("socat", "socat"),
-    "tar": ("tar", "tar"),
-    "tcpdump": ("tcpdump", "tcpdump"),
+    "python3": ("python3", "python"),
     "tshark": ("wireshark-cli", "wireshark-cli"),
-    "util-linux": ("util-linux", "util-linux"),
-    "vsftpd": ("vsftpd", "vsftpd"),
     "xz-utils": ("xz", "xz"),
 }
 _INSTALLERS = {"debian": "apt-get install", "fedora": "dnf install", "arch": "pacman -S"}
 _FAMILIES = {"debian": 0, "fedora": 1, "arch": 2}
-#: In Arch's user repository, which pacman does not know.
+#: Packages in Arch's user repository, which pacman does not search.
 _AUR = ("mptcpd",)
 
 
 @dataclass(frozen=True)
-class System:
-    """A distribution: its family (debian, fedora, arch, or nothing that we know) and its own name."""
+class Distribution:
+    """A distribution: its family (debian, fedora, arch, or empty if unknown) and its name."""
 
     family: str
     name: str
     is_root: bool = False
 
     def install(self, packages: Iterable[str]) -> str:
-        """The command that installs what Debian calls ``packages``."""
-        wanted = sorted(set(packages))
+        """Return the command that installs the packages that Debian calls ``packages``."""
+        names = sorted(set(packages))
         sudo = "" if self.is_root else "sudo "
         if self.family not in _INSTALLERS:
-            return f"install what Debian calls {' '.join(wanted)}"
+            return f"install the equivalents of Debian's {' '.join(names)}"
         if self.family != "debian":
-            wanted = sorted({OTHERS.get(name, (name, name))[_FAMILIES[self.family] - 1] for name in wanted})
-        ours = [name for name in wanted if not (self.family == "arch" and name in _AUR)]
-        command = f"{sudo}{_INSTALLERS[self.family]} {' '.join(ours)}" if ours else ""
-        others = [name for name in wanted if name not in ours]
+            names = sorted({_OTHERS.get(name, (name, name))[_FAMILIES[self.family] - 1] for name in names})
+        packaged = [name for name in names if not (self.family == "arch" and name in _AUR)]
+        command = f"{sudo}{_INSTALLERS[self.family]} {' '.join(packaged)}" if packaged else ""
+        others = [name for name in names if name not in packaged]
         aur = f"makepkg -si in a clone of {' and '.join(others)} from the AUR" if others else ""
         return "; then ".join(filter(None, (command, aur)))
 
 
-def this_system(release: Path = Path("/etc/os-release")) -> System:
-    """The distribution of this machine, as os-release(5) tells it."""
+def this_system(release: Path = Path("/etc/os-release")) -> Distribution:
+    """Return the distribution of this machine according to os-release(5)."""
     try:
         lines = release.read_text().splitlines()
     except OSError:
         lines = []
-    said = {key: value.strip("\"'") for key, _, value in (line.partition("=") for line in lines)}
-    return System(_family(said), said.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
+    values = {key: value.strip("\"'") for key, _, value in (line.partition("=") for line in lines)}
+    return Distribution(_family(values), values.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
 
 
-def _family(said: Mapping[str, str]) -> str:
-    names = [said.get("ID", ""), *said.get("ID_LIKE", "").split()]
-    # Red Hat's and its clones call themselves like it, and have Fedora's names.
+def _family(values: Mapping[str, str]) -> str:
+    names = [values.get("ID", ""), *values.get("ID_LIKE", "").split()]
+    # Red Hat and its clones name rhel, and use Fedora's package names.
     known = {"debian": "debian", "ubuntu": "debian", "fedora": "fedora", "rhel": "fedora", "arch": "arch"}
     return next((known[name] for name in names if name in known), "")

@@ -1,61 +1,50 @@
 # SPDX-License-Identifier: MIT
-"""Programs of the machine: which of those that plans, captures and builds start are there, and not too old."""
+"""Checks that the programs which plans, captures and builds start are installed and not too old."""
 
 from __future__ import annotations
 
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
-from mptcplab.doctor.packages import System
-from mptcplab.engine import machine
-from mptcplab.engine.tools import PACKAGES, find_program, flow_program, programs_of
+from mptcplab.doctor.packages import Distribution
+from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
+from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
+from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.kinds import KINDS
+from mptcplab.scenario.record import Record
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import OURS
+from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
-#: Programs of plans that no workload's plan shows.
-_USES = {
-    "nft": "routers with NAT or a middlebox",
-    "tshark": "`mptcplab capture`",
-    "ping": "`ping` in a lab",
-    "gcc": _EVERY_RUN,
-    "make": _EVERY_RUN,
-}
-#: What workloads need that do not just have a size.
-_GOALS: dict[str, dict[str, Any]] = {
-    "http": {"size": "1 kB", "files": 2},
-    "ftp": {"size": "1 kB", "files": 2},
-    "stream": {"duration": "1 s"},
-    "voip": {"duration": "1 s"},
-    "udp": {"duration": "1 s", "rate": "1 Mbit/s"},
-    "requests": {"duration": "1 s"},
-    "web": {"duration": "1 s", "interval": "1 s"},
-}
-#: Linux 7.2's own minimum, scripts/min-tool-version.sh: program, arguments, least version.
-_LEAST = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
+#: Programs that no plan uses.
+_OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fromkeys(BUILDERS, _EVERY_RUN)}
+#: The minimum versions of Linux 7.2, scripts/min-tool-version.sh: program, arguments, version.
+_MIN_VERSIONS = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
 
-def look_at_programs(system: System) -> Iterator[Finding]:
-    """Everything that labs and their commands start."""
+def check_programs(system: Distribution) -> Iterator[Finding]:
+    """Check all programs that labs and their commands start."""
     yield from _lab_programs(system)
     yield from _launchers(system)
     yield from _old_programs(system)
     yield from _flow()
 
 
-def look_at_build(system: System) -> Iterator[Finding]:
-    """What building a lab kernel needs, room apart."""
+def check_build(system: Distribution) -> Iterator[Finding]:
+    """Check all programs that a build of the lab kernel needs."""
     needed = {**TOOLS, **(DEBIAN_TOOLS if system.family == "debian" else {})}
     missing = [name for name in needed if shutil.which(name) is None]
     for name in missing:
@@ -63,50 +52,88 @@ def look_at_build(system: System) -> Iterator[Finding]:
     if not missing:
         yield from _compiler(system)
     if system.family != "debian":
-        says = "Debian's source packages need apt and a Debian mirror"
-        yield Finding("kernel source", Level.MISSING, says, _BUILD, "mptcplab kernel build --source linux.tar.xz")
+        message = "Debian's source packages need apt and a Debian mirror"
+        yield Finding("kernel source", Level.MISSING, message, _BUILD, "mptcplab kernel build --source linux.tar.xz")
 
 
 def uses() -> dict[str, str]:
-    """What each program of plans is needed for: asked of the plans themselves."""
-    found: dict[str, str] = {}
-    wanted: dict[str, tuple[str, dict[str, Any]]] = {_EVERY_RUN: ("flow", {})}
-    wanted |= {f"workloads of kind {kind}": (kind, {}) for kind in KINDS if kind != "flow"}
-    wanted |= {"captures": ("flow", {"captures": [{"node": "client"}]})}
-    for use, (kind, record) in wanted.items():
-        for name in programs_of(compile_plan(_smallest(kind, record), seed=1).commands):
-            found.setdefault(name, use)
-    return {name: found.get(name, _USES.get(name, "some commands")) for name in (*PACKAGES, *found)}
+    """Return the use of each program, as compiled plans state it."""
+    found = dict.fromkeys(_programs(_smallest("flow")), _EVERY_RUN)
+    workloads = _needed_by("workloads", {kind: _smallest(kind) for kind in KINDS})
+    nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
+    parts = {name: part for part, scenario in _parts() for name in _programs(scenario)}
+    return dict(sorted((_OTHERS | parts | nodes | workloads | found).items()))
 
 
-def _smallest(kind: str, record: dict[str, Any]) -> Scenario:
-    goal = _GOALS.get(kind, {"size": "1 kB"})
-    workload = {"kind": kind, "from": "client", "to": "server", **goal}
+def _parts() -> Iterator[tuple[str, Scenario]]:
+    """Yield scenarios with other parts that may need programs: links' behaviours and disciplines, keys of [record]."""
+    behaviours = (keys for one in BEHAVIOURS for keys in (one.smallest, one.example) if keys)
+    for keys in (*behaviours, *({"rate": "1 Mbit/s", "discipline": name} for name in DISCIPLINES)):
+        yield f"links with {' and '.join(keys)}", _smallest("flow", links=_link(**keys))
+    for key, field in Record.model_fields.items():
+        for example in field.examples or ():
+            yield key, _smallest("flow", record={key: example})
+
+
+def _link(**forward: Any) -> dict[str, Any]:
+    return {"link1": {"between": ["client", "server"], "forward": forward}}
+
+
+def _needed_by(noun: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
+    """Return by program the kinds whose scenarios use it."""
+    kinds: dict[str, list[str]] = {}
+    for kind, scenario in scenarios.items():
+        for name in _programs(scenario):
+            kinds.setdefault(name, []).append(kind)
+    return {name: f"{noun} of kind {' and '.join(users)}" for name, users in kinds.items()}
+
+
+def _programs(scenario: Scenario) -> Iterable[str]:
+    """Return the machine's programs that a scenario uses."""
+    return (name for name in compile_plan(scenario, seed=1).uses if not name.startswith(OURS))
+
+
+def _smallest(workload: str, **tables: Any) -> Scenario:
+    """Return a small scenario with a workload of this kind; ``tables`` replace its tables."""
+    bulk = {"kind": workload, "from": "client", "to": "server", **KINDS[workload].smallest}
     return Scenario.model_validate(
         {
             "title": "doctor",
             "hosts": {"client": {}, "server": {}},
-            "links": {"line1": {"between": ["client", "server"], "forward": {"rate": "1 Mbit/s"}}},
-            "workloads": {"bulk": workload},
-            "record": record,
+            "links": _link(rate="1 Mbit/s"),
+            "workloads": {"bulk": bulk},
+            **tables,
         }
     )
 
 
-def _lab_programs(system: System) -> Iterator[Finding]:
-    there: list[str] = []
+def _around(kind: str) -> dict[str, Any]:
+    """Return tables with a node of this kind between the hosts."""
+    nodes: dict[str, dict[str, Any]] = {"hosts": {"client": {}, "server": {}}}
+    nodes.setdefault(NODE_KINDS[kind].table, {})["middle"] = NODE_KINDS[kind].example
+    links = {"link1": {"between": ["client", "middle"]}, "link2": {"between": ["middle", "server"]}}
+    to = "server" if NODE_KINDS[kind].forwards else "middle"
+    return {
+        **nodes,
+        "links": links,
+        "workloads": {"bulk": {"kind": "flow", "from": "client", "to": to, "size": "1 kB"}},
+    }
+
+
+def _lab_programs(system: Distribution) -> Iterator[Finding]:
+    installed: list[str] = []
     for name, use in uses().items():
         try:
             find_program(name)
         except MissingError:
-            yield _missing(name, PACKAGES.get(name, name), use, system)
+            yield _missing(name, package_of(name), use, system)
         else:
-            there.append(name)
-    yield fine("programs in the lab", words(there))
+            installed.append(name)
+    yield fine("programs in the lab", words(installed))
 
 
-def _launchers(system: System) -> Iterator[Finding]:
-    """Programs that start the lab kernel; the words between them are their options and values."""
+def _launchers(system: Distribution) -> Iterator[Finding]:
+    """Check the programs that start the lab kernel; the words between them are their options and values."""
     names = [word for word in machine._LAUNCHERS if re.fullmatch("[a-z]+", word)]
     missing = [name for name in names if shutil.which(name) is None]
     for name in missing:
@@ -115,59 +142,59 @@ def _launchers(system: System) -> Iterator[Finding]:
         yield fine("programs around the lab", words(names))
 
 
-def _missing(name: str, package: str, use: str, system: System) -> Finding:
+def _missing(name: str, package: str, use: str, system: Distribution) -> Finding:
     level = Level.BROKEN if use == _EVERY_RUN else Level.MISSING
     return Finding(name, level, "is not installed", use, system.install([package]), (package,))
 
 
-def _old_programs(system: System) -> Iterator[Finding]:
-    """``ip`` that does not know what plans ask of it."""
+def _old_programs(system: Distribution) -> Iterator[Finding]:
+    """Check that ``ip`` supports the options that plans use."""
     path = shutil.which("ip", path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-    if path is not None and "fullmesh" not in _said(path, "mptcp", "help"):
+    if path is not None and "fullmesh" not in _output_of(path, "mptcp", "help"):
         command = system.install(["iproute2"])
-        says = "is too old: it does not know MPTCP endpoints with the flag fullmesh (iproute2 5.16 does)"
-        yield Finding("ip", Level.MISSING, says, 'endpoints = "fullmesh"', command, ("iproute2",))
+        message = "is too old for MPTCP endpoints with the flag fullmesh, which need iproute2 5.16"
+        yield Finding("ip", Level.MISSING, message, 'endpoints = "fullmesh"', command, ("iproute2",))
 
 
-def _compiler(system: System) -> Iterator[Finding]:
+def _compiler(system: Distribution) -> Iterator[Finding]:
     try:
         compiler_version()
     except CommandError as error:
         yield Finding("compiler", Level.MISSING, error.message, _BUILD, system.install(["gcc", "binutils"]))
         return
     except MissingError:
-        says = "does not find the C library's headers"
-        yield Finding("compiler", Level.MISSING, says, _BUILD, system.install(["libc6-dev"]), ("libc6-dev",))
+        message = "does not find the C library's headers"
+        yield Finding("compiler", Level.MISSING, message, _BUILD, system.install(["libc6-dev"]), ("libc6-dev",))
         return
     versions: list[str] = []
-    for name, arguments, least in _LEAST:
-        found = re.search(r"(\d+)\.(\d+)[\d.]*(?=\s|$)", _said(name, *arguments))
+    for name, arguments, min_version in _MIN_VERSIONS:
+        found = re.search(r"(\d+)\.(\d+)[\d.]*(?=\s|$)", _output_of(name, *arguments))
         if found is None:
             continue
         versions.append(f"{name} {found[0]}")
-        if (int(found[1]), int(found[2])) < least:
-            says = f"{found[0]} is too old: Linux 7.2 needs {least[0]}.{least[1]}"
-            yield Finding(name, Level.MISSING, says, _BUILD, system.install([TOOLS[name]]), (TOOLS[name],))
+        if (int(found[1]), int(found[2])) < min_version:
+            message = f"{found[0]} is too old: Linux 7.2 needs {min_version[0]}.{min_version[1]}"
+            yield Finding(name, Level.MISSING, message, _BUILD, system.install([TOOLS[name]]), (TOOLS[name],))
     yield fine("programs of kernel builds", f"{words(TOOLS)} ({words(versions)})")
 
 
 def _flow() -> Iterator[Finding]:
-    """Our own workload program, compiled on first use."""
+    """Check our own workload program, which is compiled on first use."""
     try:
         flow_program()
     except MissingError:
-        return  # no compiler, which has been said
+        return  # the missing compiler has its own finding
     except LabError as error:
         yield Finding("workload program", Level.BROKEN, error.message, _EVERY_RUN, error.hint or "")
     except OSError as error:
-        says = f"cannot be compiled: {reason(error)}"
-        yield Finding("workload program", Level.BROKEN, says, _EVERY_RUN, OTHER_CACHE)
+        message = f"cannot be compiled: {reason(error)}"
+        yield Finding("workload program", Level.BROKEN, message, _EVERY_RUN, OTHER_CACHE)
     else:
         yield fine("workload program", "flow is compiled")
 
 
-def _said(*command: str) -> str:
-    """Both outputs of a command that should end at once; nothing when it does not."""
+def _output_of(*command: str) -> str:
+    """Return standard output and standard error of a command that ends at once; empty if it fails to."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=10, check=False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""This Python and the packages that mptcplab and its extras ask for, as its own metadata says."""
+"""Checks this Python and the packages that mptcplab and its extras require according to its metadata."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from mptcplab.doctor.model import Finding, Level, fine, words
 _PACKAGE = "mptcplab"
 
 
-def look_at_python() -> Iterator[Finding]:
-    """The version, the packages that every command needs, and those of extras."""
+def check_python() -> Iterator[Finding]:
+    """Check Python's version, the packages that every command needs, and those of extras."""
     try:
-        described = metadata.metadata(_PACKAGE)
+        package = metadata.metadata(_PACKAGE)
     except metadata.PackageNotFoundError:
         command = f"{shlex.quote(sys.executable)} -m pip install --editable ."
         yield Finding("mptcplab", Level.MISSING, "is not installed, only imported", "its extras", command)
         return
-    yield _version(described["Requires-Python"] or "")
-    lacking: dict[str, list[Requirement]] = {}
+    yield _version(package["Requires-Python"] or "")
+    missing: dict[str, list[Requirement]] = {}
     for requirement in _requirements():
-        if not _is_there(requirement):
-            lacking.setdefault(_extra(requirement), []).append(requirement)
-    for extra, requirements in sorted(lacking.items()):
-        yield _lacking(extra, requirements)
-    extras = sorted({_extra(requirement) for requirement in _requirements()} - {""} - set(lacking))
-    if "" not in lacking:
+        if not _is_installed(requirement):
+            missing.setdefault(_extra(requirement), []).append(requirement)
+    for extra, requirements in sorted(missing.items()):
+        yield _missing(extra, requirements)
+    extras = sorted({_extra(requirement) for requirement in _requirements()} - {""} - set(missing))
+    if "" not in missing:
         with_extras = f", with those of the extra{'s' if len(extras) > 1 else ''} {words(extras)}" if extras else ""
         yield fine("Python packages", f"all that mptcplab needs{with_extras}")
 
@@ -50,12 +50,12 @@ def _version(required: str) -> Finding:
     version = platform.python_version()
     if version in SpecifierSet(required, prereleases=True):
         return fine("Python", f"{version} at {sys.executable}")
-    says = f"{version} is not {required}"
-    return Finding("Python", Level.BROKEN, says, "every command", "install a newer Python and mptcplab with it")
+    message = f"{version} is not {required}"
+    return Finding("Python", Level.BROKEN, message, "every command", "install a newer Python and mptcplab with it")
 
 
 def _extra(requirement: Requirement) -> str:
-    """The extra that asks for it, nothing when every command does."""
+    """Return the extra that needs the package; empty if every command does."""
     if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
         return ""
     for extra in metadata.metadata(_PACKAGE).get_all("Provides-Extra") or []:
@@ -64,18 +64,18 @@ def _extra(requirement: Requirement) -> str:
     return ""
 
 
-def _is_there(requirement: Requirement) -> bool:
+def _is_installed(requirement: Requirement) -> bool:
     if requirement.marker is not None and not _extra(requirement) and not requirement.marker.evaluate({"extra": ""}):
-        return True  # not for this machine
+        return True  # this machine does not need it
     try:
         return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
     except metadata.PackageNotFoundError:
         return False
 
 
-def _lacking(extra: str, requirements: list[Requirement]) -> Finding:
-    wanted = [f"{requirement.name}{requirement.specifier}" for requirement in requirements]
-    command = shlex.join([sys.executable, "-m", "pip", "install", *wanted])
+def _missing(extra: str, requirements: list[Requirement]) -> Finding:
+    packages = [f"{requirement.name}{requirement.specifier}" for requirement in requirements]
+    command = shlex.join([sys.executable, "-m", "pip", "install", *packages])
     use = f"the extra {extra}" if extra else "every command"
     level = Level.MISSING if extra else Level.BROKEN
-    return Finding("Python packages", level, f"{words(wanted)} not installed, or too old", use, command)
+    return Finding("Python packages", level, f"{words(packages)} not installed, or too old", use, command)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Engines: where a plan is executed. They run commands and programs and know nothing of what these are for."""
+"""Engines execute plans. They run commands and programs without knowing their purpose."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wish to end: from a signal to every lab under way."""
+"""A request to stop: from a signal to every running lab."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from collections.abc import Iterator
 
 
 class Stop:
-    """Turns Ctrl-C, SIGTERM and SIGHUP into the end of every lab: a descriptor that becomes readable."""
+    """Passes Ctrl-C, SIGTERM and SIGHUP to every lab, as a descriptor that becomes readable."""
 
     def __init__(self) -> None:
         self._event = os.eventfd(0)
-        self.asked = False
+        self.requested = False
 
     @property
     def descriptor(self) -> int:
-        """Becomes readable, and stays so, when the end was asked for."""
+        """The descriptor, which becomes and stays readable when a stop is requested."""
         return self._event
 
-    def ask(self) -> None:
-        """End everything."""
-        self.asked = True
+    def request(self) -> None:
+        """Request a stop of everything."""
+        self.requested = True
         os.eventfd_write(self._event, 1)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep; woken, with True, when the end is asked for."""
+        """Sleep until a stop is requested, at most for ``seconds``; return whether it was."""
         return bool(select.select([self._event], [], [], seconds)[0])
 
     def close(self) -> None:
-        """Give the descriptor back. Nothing may use it afterwards."""
+        """Close the descriptor. Nothing may use it afterwards."""
         os.close(self._event)
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Ask on Ctrl-C, SIGTERM and the end of the terminal while inside; must be entered by the main thread."""
+        """Request a stop on Ctrl-C, SIGTERM and the end of the terminal while inside. Only for the main thread."""
         numbers = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # else it runs under nohup, and shall go on
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # otherwise it runs under nohup, and must continue
             numbers.append(signal.SIGHUP)
-        before = {number: signal.signal(number, lambda *_: self.ask()) for number in numbers}
+        before = {number: signal.signal(number, lambda *_: self.request()) for number in numbers}
         try:
             yield
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs that labs run: ours, compiled on first use and cached; the machine's, found and identified."""
+"""The programs that labs run: ours are compiled on first use and cached; the machine's are found and identified."""
 
 from __future__ import annotations
 
@@ -7,96 +7,88 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.kernel.cache import cache_root, locked, work_dir
 from mptcplab.shipped import shipped_folder
-from mptcplab.workload.context import FLOW
 
-#: Debian packages of the programs that plans use.
-PACKAGES = {
-    "ip": "iproute2",
-    "tc": "iproute2",
-    "nstat": "iproute2",
-    "ethtool": "ethtool",
-    "nft": "nftables",
-    "sysctl": "procps",
-    "iperf3": "iperf3",
-    "mptcpize": "mptcpize",
-    "socat": "socat",
-    "curl": "curl",
-    "lighttpd": "lighttpd",
-    "vsftpd": "vsftpd",
-    "xargs": "findutils",
-    "truncate": "coreutils",
+#: The programs that compile our own program.
+BUILDERS = ("gcc", "make")
+#: Debian packages of programs whose package has another name; kinds of nodes and workloads add theirs.
+_PACKAGES = {
+    **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
+    **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
     "ping": "iputils-ping",
-    "tcpdump": "tcpdump",
-    "tshark": "tshark",
-    "gcc": "gcc",
-    "make": "make",
+    "setsid": "util-linux",
+    "sh": "dash",
+    "sysctl": "procps",
 }
 _SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def find_program(name: str) -> Path:
-    """Where the guest will find ``name``. :raises MissingError: naming the package that has it."""
+    """Return the path at which the guest finds ``name``. :raises MissingError: naming the package that has it."""
     found = shutil.which(name, path=_SEARCH)
     if found is None:
-        hint = f"sudo apt-get install {PACKAGES.get(name, name)}"
-        raise MissingError(f"this machine has no '{name}'", hint=hint)
+        raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {package_of(name)}")
     return Path(found)
+
+
+def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the path of each program that plans name: from ``tools`` if it is ours, else from the machine.
+
+    The path manager is left out, since it is part of the guest.
+    :raises MissingError: if the machine lacks one.
+    """
+    return {name: tools[name] if name in tools else find_program(name) for name in names if name != PATH_MANAGER}
+
+
+def package_of(name: str) -> str:
+    """Return the Debian package of the program ``name``."""
+    from mptcplab.node.registry import NODE_KINDS  # late, because these imports take long
+    from mptcplab.workload.registry import KINDS
+
+    of_nodes = [kind.packages for kind in NODE_KINDS.values()]
+    known = [_PACKAGES, *of_nodes, *(kind.packages for kind in KINDS.values())]
+    return next((packages[name] for packages in known if name in packages), name)
 
 
 @cache
 def fingerprint(path: Path) -> str:
-    """SHA-256 of a program's file, shortened: enough to tell versions apart."""
+    """Return the shortened SHA-256 of a program's file, which distinguishes its versions."""
     return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
 
 
-#: Libraries that a program loads without being linked to them.
-_PRELOADED = {"mptcpize": "mptcpize/libmptcpwrap.so*"}
+#: Libraries that programs load without being linked to them: patterns relative to the program's folder.
+_LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": "flow-sockopt.so"}
 
 
 @cache
 def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
-    """Fingerprints of all shared libraries that the programs at ``paths`` are linked to, by file name."""
+    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
     done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
     libraries = {word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
     libraries -= set(map(str, paths))
-    extra = {str(file) for path in paths if path.name in _PRELOADED for file in _preloaded(_PRELOADED[path.name])}
-    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | extra)}
-
-
-def _preloaded(pattern: str) -> list[Path]:
-    return sorted(file for folder in Path("/usr/lib").glob("*-linux-gnu*") for file in folder.glob(pattern))
-
-
-def programs_of(commands: Iterable[tuple[str, ...]]) -> list[str]:
-    """Names of the machine's programs that ``commands`` start, also behind ``mptcpize run`` and ``sh -c``."""
-    known = set(PACKAGES)
-    names: dict[str, None] = {}
-    for argv in commands:
-        words = [word for argument in argv for word in argument.split()] if argv[0] == "sh" else list(argv[:3])
-        names |= {word: None for word in words if word in known or word == argv[0]}
-    return sorted(name for name in names if name not in (FLOW, PATH_MANAGER))
+    loaded = {str(file) for path in paths if path.name in _LOADED for file in path.parent.glob(_LOADED[path.name])}
+    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | loaded)}
 
 
 def flow_program() -> Path:
-    """Our workload program, compiled when its source or the compiler changed.
+    """Return the path of our workload program, compiled again if its source or the compiler changed.
 
-    :raises MissingError: without a compiler. :raises LabError: when it does not compile.
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
     source = _flow_source()
     compiler = find_program("gcc")
     digest = hashlib.sha256(fingerprint(compiler).encode())
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:12]}" / "flow"
+    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:KEY_CHARS]}" / "flow"
     if not program.is_file():
         _compile(source, program)
     return program
@@ -118,6 +110,6 @@ def _compile(source: Path, program: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise LabError(f"`flow` does not compile: {last}", hint=f"try it: {' '.join(command)}")
+            raise LabError(f"`flow` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
         program.parent.parent.mkdir(parents=True, exist_ok=True)
         os.rename(work / "flow", program.parent)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Congestion controls and schedulers: whether the kernel has those asked for, and which ones sockets really used.
+"""Checks that the kernel has the required congestion controls and schedulers, and records those that sockets used.
 
-A subflow's congestion control is told by socket diagnosis. A connection's scheduler is told by a file of the lab's
-kernels, one line per connection with its token; other kernels don't tell. Another file of these kernels counts the
-subflows that found no memory for the coupling of their congestion control.
+Socket diagnosis reports a subflow's congestion control. A file of the lab's kernels reports the schedulers, one line
+per connection with its token; other kernels do not report them. Another file of these kernels counts the subflows that
+found no memory for the coupling of their congestion control.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 
 _SCHEDULERS = "/proc/net/mptcp_schedulers"
 _COUPLED = "/proc/net/mptcp_coupled"
-_CONTROLS_THERE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
-_SCHEDULERS_THERE = "/proc/sys/net/mptcp/available_schedulers"
+_AVAILABLE_CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+_AVAILABLE_SCHEDULERS = "/proc/sys/net/mptcp/available_schedulers"
 _WEIGHTS = "/proc/sys/net/mptcp/scheduler_weights"
 _IPPROTO_MPTCP, _SOL_MPTCP, _MPTCP_SCHEDULER = 262, 284, 43
 
 
 def check(needs: dict[str, Any]) -> None:
-    """:raises GuestError: naming the first thing that this kernel does not have."""
-    _check_names(needs["congestion_controls"], _CONTROLS_THERE, "congestion control")
-    _check_names(needs["schedulers"], _SCHEDULERS_THERE, "MPTCP scheduler")
+    """Check that this kernel has everything in ``needs``. :raises GuestError: naming the first thing it lacks."""
+    _check_names(needs["congestion_controls"], _AVAILABLE_CONTROLS, "congestion control")
+    _check_names(needs["schedulers"], _AVAILABLE_SCHEDULERS, "MPTCP scheduler")
     if needs["scheduler_per_socket"] and not _takes_scheduler():
         raise GuestError("this kernel cannot set the scheduler of a single socket: set it for the hosts in [transport]")
     if needs["weights"] and not os.path.exists(_WEIGHTS):
         raise GuestError("this kernel has no weights for schedulers: build the lab's own with `mptcplab kernel build`")
 
 
-def _check_names(wanted: Iterable[str], file: str, noun: str) -> None:
-    if not wanted or not os.path.exists(file):
+def _check_names(names: Iterable[str], file: str, noun: str) -> None:
+    if not names or not os.path.exists(file):
         return
-    there = system.read(file).split()
-    for name in wanted:
-        if name not in there:
-            raise GuestError(f"this kernel has no {noun} '{name}': it has {', '.join(sorted(there))}")
+    available = system.read(file).split()
+    for name in names:
+        if name not in available:
+            raise GuestError(f"this kernel has no {noun} '{name}': it has {', '.join(sorted(available))}")
 
 
 def _takes_scheduler() -> bool:
@@ -60,18 +60,18 @@ def _takes_scheduler() -> bool:
 
 
 class Watch:
-    """Notes the algorithms of a node's sockets. Create it inside the node's namespace, like a sampler."""
+    """Records the algorithms of a node's sockets. Create it inside the node's namespace, like a sampler."""
 
     def __init__(self, node: str) -> None:
         self.node = node
         self._sampler = SocketSampler(node)
-        # Which network's file it is, is settled when it is opened.
+        # The namespace at the time of opening determines whose file it is.
         self._file = _opened(_SCHEDULERS)
         self._coupled = _opened(_COUPLED)
         self._seen: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def look(self) -> None:
-        """Note what is in use now."""
+    def sample(self) -> None:
+        """Record the algorithms in use now."""
         schedulers = self._schedulers()
         for row in self._sampler.sample(0):
             known = {"local": row["local"], "remote": row["remote"], "congestion": [], "scheduler": []}
@@ -80,22 +80,22 @@ class Watch:
             _note(noted["scheduler"], schedulers.get(row["token"]) if "token" in row else None)
 
     def _schedulers(self) -> dict[int, str]:
-        """Of every connection, by its token."""
+        """Return the scheduler of every connection by its token."""
         return parse_schedulers(_reread(self._file)) if self._file is not None else {}
 
     @property
     def found(self) -> dict[str, Any]:
-        """All sockets that were seen, by their ends, with every name that each was seen with.
+        """All observed sockets by their ends, with all algorithms that each was observed to use.
 
         `uncoupled` is the number of subflows without memory for coupling; None if this kernel does not count them.
         """
         sockets = [self._seen[ends] for ends in sorted(self._seen)]
         uncoupled = parse_uncoupled(_reread(self._coupled)) if self._coupled is not None else None
-        return {"schedulers_told": self._file is not None, "uncoupled": uncoupled, "sockets": sockets}
+        return {"uncoupled": uncoupled, "sockets": sockets}
 
 
 def parse_schedulers(text: str) -> dict[int, str]:
-    """Lines of a token in hexadecimal and a name."""
+    """Parse lines of a token in hexadecimal and a name."""
     lines = (line.split() for line in text.splitlines())
     return {int(words[0], 16): words[1] for words in lines if len(words) == 2}
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Changes of the network while workloads run: every event's commands at its instant.
+"""Changes the network while workloads run: executes every event's commands at its instant.
 
-Starting a program costs some ms of real time, and traces have thousands of changes. So one ``tc -batch`` and one
-``ip -batch`` per node wait at a pipe from the first change on. Virtual time stands still as long as anything can run,
-but for what reading the clock moves it: once some more has passed, commands have been carried out.
+Starting a program takes some ms of real time, and traces have thousands of changes. Therefore one ``tc -batch`` and one
+``ip -batch`` per node wait at a pipe from the first change on. Virtual time stops while any process can run, except
+that reading the clock advances it a little. Once more than that has passed, the commands have been executed.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from mptcplab.guest.nodes import Nodes
 
 _NEVER_NS = 1 << 62
-#: What reads commands from a pipe.
+#: Programs that read commands from a pipe.
 _BATCHED = ("ip", "tc")
-#: More than starting and serving such a program moves the clock, see `instants.COMMAND_STEP_NS`.
-_CARRIED_OUT_NS = 50_000
+#: More than such a program's start and commands advance the clock, see `instants.COMMAND_STEP_NS`.
+_EXECUTION_NS = 50_000
 
 
 class Changes:
-    """Carries out the events of one plan. ``happened`` are those that came to pass, for the recording."""
+    """Executes the events of one plan. ``happened`` are the executed ones, for the recording."""
 
     def __init__(self, nodes: Nodes, events: list[dict[str, Any]]) -> None:
         self._nodes = nodes
-        # Events of one instant happen in the order of the plan.
+        # Events of the same instant are executed in the order of the plan.
         self._due = [(event["at_ns"], number, event) for number, event in enumerate(events)]
         heapq.heapify(self._due)
         self._batches: dict[tuple[str | None, str], _Batch] = {}
@@ -47,18 +47,18 @@ class Changes:
 
     @property
     def pending(self) -> bool:
-        """Whether events are left. Without any, nobody needs to read the clock for them, which would move it."""
+        """Whether events are left. If not, there is no need to read the clock for them, which would advance it."""
         return bool(self._due)
 
     def carry_out(self, now_ns: int) -> None:
-        """Everything that is due. :raises GuestError: when a command fails."""
+        """Execute all events that are due. :raises GuestError: if a command fails."""
         while self._due and self._due[0][0] <= now_ns:
             at_ns, number, event = heapq.heappop(self._due)
             if event["every_ns"]:
                 heapq.heappush(self._due, (at_ns + event["every_ns"], number, event))
             self._run(event["commands"])
-            told = {key: event[key] for key in ("kind", "link", "direction", "value")}
-            self.happened.append({"instant_ns": at_ns, **told})
+            described = {key: event[key] for key in ("kind", "link", "direction", "value")}
+            self.happened.append({"instant_ns": at_ns, **described})
 
     def _run(self, commands: list[dict[str, Any]]) -> None:
         used: list[_Batch] = []
@@ -76,9 +76,9 @@ class Changes:
             batch.finish()
 
     def _run_alone(self, node: str | None, argv: list[str]) -> None:
-        status, _, said = self._nodes.run(node, argv)
+        status, _, errors = self._nodes.run(node, argv)
         if status:
-            raise _failure(node, argv, said)
+            raise _failure(node, argv, errors)
 
     def _batch(self, node: str | None, argv: list[str]) -> _Batch:
         key = (node, argv[0])
@@ -87,54 +87,54 @@ class Changes:
         return self._batches[key]
 
     def ended(self, pid: int) -> None:
-        """A child that the caller has collected may be one of ours, which end when a command fails."""
+        """Handle a child that the caller has reaped: one of our programs exits only if a command fails."""
         for key, batch in list(self._batches.items()):
             if batch.pid == pid:
                 del self._batches[key]
                 raise batch.failure()
 
     def close(self) -> None:
-        """End the programs that wait for commands."""
+        """Kill the programs that wait for commands."""
         for batch in self._batches.values():
             os.kill(batch.pid, signal.SIGKILL)
         self._batches.clear()
 
 
 class _Batch:
-    """A program that reads commands of one node from a pipe, and ends at the first that fails."""
+    """A program that reads commands of one node from a pipe, and exits at the first that fails."""
 
     def __init__(self, nodes: Nodes, node: str | None, program: str) -> None:
         self._node, self._program = node, program
-        #: What was handed over since it was last waited for, and how many commands came before.
+        #: The commands written since the last wait, and the number of commands before them.
         self._recent: list[list[str]] = []
         self._before = 0
         reader, self._pipe = os.pipe2(os.O_CLOEXEC)
-        self._said = os.memfd_create("said")
-        self.pid = nodes.spawn(node, [program, "-batch", "-"], stdin=reader, stdout=self._said, stderr=self._said)
+        self._output = os.memfd_create("output")
+        self.pid = nodes.spawn(node, [program, "-batch", "-"], stdin=reader, stdout=self._output, stderr=self._output)
         os.close(reader)
 
     def write(self, argv: list[str]) -> None:
-        """Hand one command over."""
+        """Pass one command to the program."""
         self._recent.append(argv)
         os.write(self._pipe, f"{shlex.join(argv[1:])}\n".encode())
 
     def finish(self) -> None:
-        """Wait until everything has been carried out. :raises GuestError: when something failed."""
-        instants.sleep_for(_CARRIED_OUT_NS)
-        if os.fstat(self._said).st_size:
+        """Wait until all commands have been executed. :raises GuestError: if one failed."""
+        instants.sleep_for(_EXECUTION_NS)
+        if os.fstat(self._output).st_size:
             raise self.failure()
         self._before += len(self._recent)
         self._recent.clear()
 
     def failure(self) -> GuestError:
-        """What the program said, of the command that it names by its line: ``Command failed -:LINE``."""
-        said = os.pread(self._said, 1 << 16, 0)
-        line = said.decode(errors="replace").strip().rpartition(":")[2]
+        """Return the program's error for the command that it names by its line: ``Command failed -:LINE``."""
+        output = os.pread(self._output, 1 << 16, 0)
+        line = output.decode(errors="replace").strip().rpartition(":")[2]
         at = int(line) - self._before - 1 if line.isdigit() else -1
-        return _failure(self._node, self._recent[at] if self._recent[at:] else [self._program], said)
+        return _failure(self._node, self._recent[at] if self._recent[at:] else [self._program], output)
 
 
-def _failure(node: str | None, argv: list[str], said: bytes) -> GuestError:
-    where = f"ip netns exec {node} " if node else ""
-    lines = said.decode(errors="replace").strip().splitlines()
-    return GuestError(f"an event's command failed: {where}{shlex.join(argv)}: {lines[0] if lines else 'no message'}")
+def _failure(node: str | None, argv: list[str], output: bytes) -> GuestError:
+    prefix = f"ip netns exec {node} " if node else ""
+    lines = output.decode(errors="replace").strip().splitlines()
+    return GuestError(f"an event's command failed: {prefix}{shlex.join(argv)}: {lines[0] if lines else 'no message'}")

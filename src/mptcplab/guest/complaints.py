@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel complained of: everything in its log, kept if one of its own checks has found something.
+"""The kernel's log, which is kept if one of the kernel's own checks has found a problem.
 
-Not by the console: it shows errors only, and most checks warn.
+The console does not suffice: it shows only errors, and most checks print warnings.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 _LOG = "/dev/kmsg"
-_LONGEST_RECORD = 1 << 13
-#: How a check that has found something begins its report.
+_MAX_RECORD_BYTES = 1 << 13
+#: The beginnings of reports by the kernel's checks.
 _SIGNS = (
     *("WARNING:", "BUG:", "UBSAN:", "KASAN:", "ODEBUG:", "Oops:"),
     *("INFO: possible", "INFO: trying", "INFO: suspicious"),
@@ -18,7 +18,7 @@ _SIGNS = (
 
 
 def log_with_complaints() -> str:
-    """The kernel's log, a line per record with seconds since boot; empty when there is no complaint in it."""
+    """Return the kernel's log, a line per record with seconds since boot; empty if it has no complaint."""
     lines = [text for record in _records() for text in _lines(record)]
     return "".join(f"{line}\n" for line in lines) if any(sign in line for line in lines for sign in _SIGNS) else ""
 
@@ -32,8 +32,8 @@ def _records() -> list[str]:
     try:
         while True:
             try:
-                records.append(os.read(log, _LONGEST_RECORD).decode(errors="replace"))
-            except BrokenPipeError:  # older records were overwritten; the next read goes on behind them
+                records.append(os.read(log, _MAX_RECORD_BYTES).decode(errors="replace"))
+            except BrokenPipeError:  # older records were overwritten; the next read continues after them
                 continue
             except BlockingIOError:
                 return records
@@ -42,7 +42,7 @@ def _records() -> list[str]:
 
 
 def _lines(record: str) -> list[str]:
-    """``LEVEL,NUMBER,MICROSECONDS,FLAGS;TEXT``; lines below it name the device that it is about, and are left out."""
+    """Parse ``LEVEL,NUMBER,MICROSECONDS,FLAGS;TEXT``. The lines below it, which name a device, are left out."""
     head, _, text = record.partition(";")
     fields = head.split(",")
     at_us = int(fields[2]) if len(fields) > 2 and fields[2].isdigit() else 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Commands of a plan that the guest carries out itself: starting a program costs about 10 ms in the lab kernel.
+"""Commands of a plan that the guest executes itself: starting a program takes about 10 ms in the lab kernel.
 
-Only forms that plans use, with the same effect as the program. Whatever is of another form, or is refused, is left to
-the program, which then also says what is wrong.
+It supports only the forms that plans use, with the same effect as the program. A command of another form, or one that
+fails, is left to the program, which then also reports the error.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _SETTERS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 _STATES = {"on": 1, "off": 0}
 
 
-#: A frame of the experimental protocol 0x88b5 from nobody to nobody: packets that wait at an interface are looked at.
+#: A frame of the experimental protocol 0x88b5 without addresses: sending it makes the interface serve waiting packets.
 _FRAME = bytes(12) + b"\x88\xb5" + bytes(46)
 _NUDGE = "import socket,sys;s=socket.socket(17,3);s.bind((sys.argv[1],0));s.send(bytes(12)+b'\\x88\\xb5'+bytes(46))"
 
 
 def nudge(device: str) -> tuple[str, ...]:
-    """A command that sends that frame on ``device``."""
+    """Return a command that sends that frame on ``device``."""
     return ("python3", "-c", _NUDGE, device)
 
 
 def carry_out(argv: list[str]) -> bool:
-    """Do what ``argv`` says in this namespace; False when it has to be started as a program."""
+    """Execute ``argv`` in this namespace; return False if it must be started as a program."""
     try:
         if argv[:2] == ["ethtool", "-K"]:
             return _set_offloads(argv[2], argv[3::2], argv[4::2])
@@ -76,7 +76,7 @@ def _send(device: str, frame: bytes) -> bool:
 
 def _set_sysctls(settings: list[str]) -> bool:
     pairs = [setting.partition("=") for setting in settings]
-    # Names with slashes, wildcards or interfaces with dots in theirs follow rules that sysctl(8) knows best.
+    # Names with slashes, wildcards or dotted interface names follow rules that are left to sysctl(8).
     if any("/" in name or "*" in name or not equals for name, equals, _ in pairs):
         return False
     for name, _, value in pairs:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Process 1 of the lab kernel: set the machine up, execute the plan, leave the results, power off.
+"""Process 1 of the lab kernel: sets up the machine, executes the plan, writes the results, powers off.
 
-Runs inside the lab kernel with the standard library only, and imports nothing of the host side. What it is told is in
-the script that starts it and in ``plan.json``; what it has to say goes to ``guest.json``.
+It runs inside the lab kernel with only the standard library, and imports nothing of the host side. Its input is the
+script that starts it and ``plan.json``; its report is ``guest.json``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 
 from mptcplab.guest import complaints, instants, machine, system
-from mptcplab.guest.nodes import GuestError, Nodes
+from mptcplab.guest.nodes import GuestError, Nodes, provide
 from mptcplab.guest.timeline import Timeline
 
 TYPE_CHECKING = False
@@ -23,49 +23,51 @@ if TYPE_CHECKING:
 
 
 def main(results: str, exposed: list[str]) -> None:
-    """Execute the plan in the folder ``results``. Never returns: the machine is off afterwards."""
+    """Execute the plan in the folder ``results``, then power off; never returns."""
     report: dict[str, Any] = {}
     try:
         system.set_up_mounts(results, exposed)
+        work = json.loads(system.read(f"{system.LAB}/plan.json"))
+        provide(work["programs"])  # before random numbers are reseeded: creating files draws some
         instants.take_priority()
         instants.sleep_until(instants.SET_UP_NS)
         instants.reseed()
-        report = _execute(json.loads(system.read(f"{system.LAB}/plan.json")))
+        report = _execute(work)
     except GuestError as error:
-        report = {"error": str(error)}
+        report = {"error": str(error), "hint": error.hint}
     except BaseException as error:
         report = _unexpected(error)
-    _say(report)
+    _write_report(report)
     system.power_off()
 
 
-def _say(report: dict[str, Any]) -> None:
+def _write_report(report: dict[str, Any]) -> None:
     try:
         system.write(f"{system.LAB}/guest.json", json.dumps(report, sort_keys=True).encode())
     except OSError as error:
-        print(f"mptcplab: {_unwritten(error)}", file=sys.stderr, flush=True)
+        print(f"mptcplab: {_write_failure(error)}", file=sys.stderr, flush=True)
 
 
 def _unexpected(error: BaseException) -> dict[str, Any]:
-    """The host's disk and the guest's memory are nobody's fault here; everything else is.
+    """Return the report of an unexpected error: a full disk, a full memory, or a bug of the guest.
 
-    An OSError without a number is the guest's own, or Python's: no system call failed, so no disk is to blame.
+    An OSError without a number comes from the guest or Python: no system call failed, so the disk is not the cause.
     """
     if (
         isinstance(error, OSError)
         and error.errno is not None
         and str(error.filename or system.LAB).startswith(system.LAB)
     ):
-        return {"error": _unwritten(error)}
+        return {"error": _write_failure(error)}
     if isinstance(error, MemoryError):
         return {"error": "the lab ran out of memory"}
-    import traceback  # only now, because it is large
+    import traceback  # late, because it is large
 
     traceback.print_exc()
     return {"error": "the guest failed, which is a bug of mptcplab", "traceback": traceback.format_exc()}
 
 
-def _unwritten(error: OSError) -> str:
+def _write_failure(error: OSError) -> str:
     return f"the results folder cannot be written: {str(error.strerror).lower()}"
 
 
@@ -74,43 +76,46 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     out = f"{system.LAB}/out"
     os.mkdir(out)
     if any(plan["needs"].values()):
-        from mptcplab.guest import algorithms  # only now, because most plans have no wishes
+        from mptcplab.guest import algorithms  # late, because most plans have no needs
 
         algorithms.check(plan["needs"])
-    # Namespaces may only default to congestion controls that are allowed to everyone: here they all are.
-    there = system.read("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", there.encode())
+    # The default of a namespace must be a congestion control that every user may choose: here all are.
+    available = system.read("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", available.encode())
     machine.fix_limits()
-    nodes = Nodes(plan["nodes"], work["tools"])
+    nodes = Nodes(plan["nodes"], work["programs"])
     nodes.set_up(plan["setup"])
     if "session" in work:
-        from mptcplab.guest import session  # only now, because most labs have none
+        from mptcplab.guest import session  # late, because most labs have none
 
         return session.run(nodes, work["session"])
     timeline = Timeline(nodes, plan, out)
     try:
         programs = timeline.run()
     except GuestError as error:
-        # First, since what follows may need more memory or disk than there is.
-        _say({"error": str(error)})
-        _leave_what_there_is(nodes, plan["counters"], timeline)
+        # The report comes first, since the writers may need more memory or disk than is left.
+        _write_report({"error": str(error)})
+        _write_what_remains(nodes, plan["counters"], timeline)
         raise
-    for leave in _leavings(nodes, plan["counters"], timeline):
-        leave()
+    for write in _result_writers(nodes, plan["counters"], timeline):
+        write()
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
-def _leave_what_there_is(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
-    """After a failure, for someone to look at: what cannot be read or written is not worth another error."""
-    for leave in reversed(_leavings(nodes, counters, timeline)):
+def _write_what_remains(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
+    """Write results after a failure, for inspection. Results that cannot be read or written cause no further error."""
+    for write in reversed(_result_writers(nodes, counters, timeline)):
         try:
-            leave()
+            write()
         except Exception as error:
-            print(f"mptcplab: not all is left: {error}", file=sys.stderr, flush=True)
+            print(f"mptcplab: a result is missing: {error}", file=sys.stderr, flush=True)
 
 
-def _leavings(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> list[Callable[[], None]]:
-    """What is left beside the programs' outputs, the kernel's log last: reading the others may add to it."""
+def _result_writers(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> list[Callable[[], None]]:
+    """Return functions that write the results besides the programs' outputs.
+
+    The kernel's log is last, since reading the others may add to it.
+    """
 
     def algorithms() -> None:
         for watch in timeline.watches:
@@ -141,11 +146,11 @@ def _keep_kernel_log() -> None:
 
 
 def _count(nodes: Nodes, counter: dict[str, Any]) -> None:
-    status, said, complaint = nodes.run(counter["node"], counter["argv"])
+    status, output, errors = nodes.run(counter["node"], counter["argv"])
     if status:
-        reason = complaint.decode(errors="replace").strip() or f"status {status}"
+        reason = errors.decode(errors="replace").strip() or f"status {status}"
         raise GuestError(f"{counter['name']} of {counter['node']} cannot be read: {reason}")
-    _keep(counter["node"], counter["name"], said)
+    _keep(counter["node"], counter["name"], output)
 
 
 def _keep(node: str, name: str, content: bytes) -> None:

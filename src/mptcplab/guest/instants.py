@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Fixed instants and fresh random numbers: what makes a run independent of how it came about.
+"""Fixed instants and reseeded random numbers, which make a run independent of its preparation.
 
-Virtual time moves a little whenever a process reads the clock, and random numbers depend on how many were drawn
-before. Both vary with things that do not belong to a run's identity, such as whether Python found its compiled files
-or had to compile them. So the guest goes on at instants that are far enough apart to swallow such differences, and
-draws from a new sequence at each beginning.
+Virtual time advances a little whenever a process reads the clock, and random numbers depend on the number drawn before.
+Both vary with conditions that are not part of a run's identity, such as whether Python found its compiled files or had
+to compile them. Therefore the guest continues at instants that are far enough apart to absorb such differences, and
+starts a new random sequence at each stage.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import time
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
-#: When process 1 begins to set the network up: later than any Python needs to start.
+#: The instant at which process 1 begins to set up the network: later than any start of Python takes.
 SET_UP_NS = 500_000_000
-#: Between commands of the set-up. The longest that we know of, a `tc -batch`, reads the clock for a fiftieth of this.
+#: Interval between commands of the set-up. The longest known one, a `tc -batch`, advances the clock 1/50 of it.
 COMMAND_STEP_NS = 1_000_000
 _SECOND = 1_000_000_000
 _TIMER_ABSTIME = 1
@@ -26,15 +26,15 @@ _RNDRESEEDCRNG = 0x5207
 
 
 def take_priority() -> None:
-    """A real-time priority, which children do not inherit.
+    """Give this process a real-time priority, which children do not inherit.
 
-    It takes the kernel's timer slack (50 us) away from this process, and lets it go first at an instant.
+    It removes the kernel's timer slack (50 us) for this process, and lets it run first at an instant.
     """
     os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
 def sleep_until(instant_ns: int) -> None:
-    """Sleep until the monotonic clock says exactly ``instant_ns``; at once if that is over."""
+    """Sleep until the monotonic clock is exactly ``instant_ns``; return at once if that has passed."""
     until = (ctypes.c_long * 2)(*divmod(instant_ns, _SECOND))
     _libc.clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, until, None)
 
@@ -45,16 +45,16 @@ def sleep_for(time_ns: int) -> None:
 
 
 def sleep_to_next(step_ns: int) -> int:
-    """Sleep until the next multiple of ``step_ns``, which is returned."""
+    """Sleep until the next multiple of ``step_ns``, and return it."""
     instant_ns = (time.monotonic_ns() // step_ns + 1) * step_ns
     sleep_until(instant_ns)
     return instant_ns
 
 
 def reseed() -> None:
-    """Begin a new sequence of random numbers, which only the seed and the number of earlier ones determine.
+    """Begin a new sequence of random numbers, which depends only on the seed and the number of earlier sequences.
 
-    That is what our patch of the kernel makes of a reseeding: kernel/patches/0001-um-seed-random-numbers.patch.
+    Our patch gives reseeding this effect: kernel/patches/0001-um-seed-random-numbers.patch.
     """
     device = os.open("/dev/urandom", os.O_RDONLY | os.O_CLOEXEC)
     failed = _libc.ioctl(device, _RNDRESEEDCRNG)

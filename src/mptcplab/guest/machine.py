@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state of the machine that all hosts of a lab share: TCP's memory, and time that the kernel made up."""
+"""The state of the machine that all hosts of a lab share: TCP's memory, and softirq rounds that were given time."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 _ROUNDS = "/proc/sys/kernel/um_softirq_rounds_delayed"
 _LIMITS = "/proc/sys/net/ipv4/tcp_mem"
 _SOCKETS = "/proc/net/sockstat"
-_LONGEST = 4096
-#: In pages, about what Linux derives for 1 GB of memory (tcp_init_mem() and udp_init(): 1/16 and 1/8 of the free pages,
-#: and 3/4 and 3/2 of that). Free pages differ a little from boot to boot with the length of the command line.
+_MAX_BYTES = 4096
+#: Pages, about those that Linux derives for 1 GB of memory (tcp_init_mem() and udp_init(): 1/16 and 1/8 of the free
+#: pages, and 3/4 and 3/2 of that). Free pages differ a little from boot to boot with the length of the command line.
 _FIXED = {"tcp_mem": (12000, 16000, 24000), "udp_mem": (24000, 32000, 48000)}
 
 
 def fix_limits() -> None:
-    """Give TCP's and UDP's memory the same limits in every boot, so that runs repeat to the byte."""
+    """Set the same limits of TCP's and UDP's memory in every boot, so that runs repeat byte for byte."""
     for name, pages in _FIXED.items():
         system.write(f"/proc/sys/net/ipv4/{name}", " ".join(map(str, pages)).encode())
 
 
 class Memory:
-    """The memory of all TCP sockets of the machine, in pages, seen from time to time."""
+    """The memory of all TCP sockets of the machine, in pages, sampled from time to time."""
 
     def __init__(self) -> None:
         self._file = os.open(_SOCKETS, os.O_RDONLY | os.O_CLOEXEC)
         self.peak: int | None = None
 
-    def look(self) -> None:
-        """Note the memory in use now, if it is more than before."""
-        used = tcp_pages(os.pread(self._file, _LONGEST, 0).decode())
+    def sample(self) -> None:
+        """Update the peak with the memory in use now."""
+        used = tcp_pages(os.pread(self._file, _MAX_BYTES, 0).decode())
         if used is not None:
             self.peak = max(used, self.peak or 0)
 
@@ -51,7 +51,7 @@ def tcp_pages(sockstat: str) -> int | None:
 
 
 def state(memory: Memory) -> dict[str, Any]:
-    """Return what is kept of the machine. A value that this kernel does not report is None, never 0."""
+    """Return the recorded state of the machine. A value that this kernel does not report is None, never 0."""
     return {
         "softirq_rounds_delayed": _number(_ROUNDS),
         "tcp_mem_pages": [int(word) for word in system.read(_LIMITS).split()],

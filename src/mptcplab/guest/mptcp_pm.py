@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The kernel's interface for path managers in user space: its commands and events.
 
-Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel tells events of every connection of the namespace, and takes
-commands for those that were opened with ``net.mptcp.path_manager = userspace``.
+Layouts: include/uapi/linux/mptcp_pm.h, mptcp.h. The kernel reports events of every connection of the namespace, and
+accepts commands for those that were opened with ``net.mptcp.path_manager = userspace``.
 """
 
 from __future__ import annotations
 
-import struct
 from _socket import AF_INET, AF_INET6, inet_pton  # the module `socket` around it takes longer than its use here
 
-from mptcplab.guest.netlink import Generic, address_text, attribute, nested
+from mptcplab.guest.generic_netlink import Family
+from mptcplab.guest.netlink import address_text, attribute, integer, integer_attribute, nested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,74 +33,74 @@ End = tuple[str, int]
 
 
 class Event:
-    """One event: its ``name``, and what the kernel tells of it. What it does not tell is 0 or empty."""
+    """One event: its ``name`` and attributes. Attributes that the kernel does not report are 0 or empty."""
 
-    def __init__(self, name: str, told: dict[int, bytes]) -> None:
+    def __init__(self, name: str, described: dict[int, memoryview]) -> None:
         self.name = name
-        numbers = {name: int.from_bytes(told[kind], "little") for kind, name in _NUMBERS.items() if kind in told}
+        numbers = {name: integer(described[kind]) for kind, name in _NUMBERS.items() if kind in described}
         self.token, self.loc_id, self.rem_id = (numbers.get(key, 0) for key in ("token", "loc_id", "rem_id"))
         self.error, self.server_side = numbers.get("error", 0), bool(numbers.get("server_side"))
-        found = {name: address_text(told[kind]) for kind, name in _ADDRESSES.items() if kind in told}
-        ports = {name: int.from_bytes(told[kind], "big") for kind, name in _PORTS.items() if kind in told}
+        found = {name: address_text(described[kind]) for kind, name in _ADDRESSES.items() if kind in described}
+        ports = {name: int.from_bytes(described[kind], "big") for kind, name in _PORTS.items() if kind in described}
         self.local: End = (found.get("saddr", ""), ports.get("sport", 0))
         self.remote: End = (found.get("daddr", ""), ports.get("dport", 0))
 
 
 class Kernel:
-    """The kernel's side. Every command returns 0, or the number of the error."""
+    """The kernel's path manager interface. Every command returns 0 or the number of the error."""
 
     def __init__(self) -> None:
-        self._generic = Generic("mptcp_pm", "mptcp_pm_events")
-        self.notices = self._generic.notices
+        self._family = Family("mptcp_pm", "mptcp_pm_events")
+        self.notices = self._family.notices
 
     def events(self) -> Iterator[Event]:
-        """The events of one packet."""
-        for command, told in self._generic.read():
+        """Yield the events of one packet."""
+        for command, described in self._family.read():
             if command in _EVENTS:
-                yield Event(_EVENTS[command], told)
+                yield Event(_EVENTS[command], described)
 
     def create(
         self, token: int, local: str, number: int, interface: int, remote: End, rem_id: int, *, backup: bool
     ) -> int:
-        """Open a subflow from ``local``, whose number in the protocol is ``number``."""
+        """Open a subflow from ``local``, whose address ID is ``number``."""
         flags = _SUBFLOW | (_BACKUP if backup else 0)
         own = _address(_ADDR, (local, 0), number=number, flags=flags, interface=interface)
-        return self._generic.command(_CREATE, own, _token(token), _address(_ADDR_REMOTE, remote, number=rem_id))
+        return self._family.command(_CREATE, own, _token(token), _address(_ADDR_REMOTE, remote, number=rem_id))
 
     def destroy(self, token: int, local: End, remote: End) -> int:
         """Close a subflow."""
-        return self._generic.command(_DESTROY, _address(_ADDR, local), _token(token), _address(_ADDR_REMOTE, remote))
+        return self._family.command(_DESTROY, _address(_ADDR, local), _token(token), _address(_ADDR_REMOTE, remote))
 
     def announce(self, token: int, address: str, number: int) -> int:
-        """Tell the other side of an address (ADD_ADDR)."""
+        """Announce an address to the peer (ADD_ADDR)."""
         own = _address(_ADDR, (address, 0), number=number, flags=_SIGNAL)
-        return self._generic.command(_ANNOUNCE, own, _token(token))
+        return self._family.command(_ANNOUNCE, own, _token(token))
 
     def remove(self, token: int, number: int) -> int:
-        """Tell the other side that an address has gone (REMOVE_ADDR)."""
-        return self._generic.command(_REMOVE, _token(token), attribute(_LOC_ID, bytes([number])))
+        """Withdraw an address at the peer (REMOVE_ADDR)."""
+        return self._family.command(_REMOVE, _token(token), integer_attribute(_LOC_ID, number, 1))
 
     def prefer(self, token: int, local: End, remote: End, *, backup: bool) -> int:
-        """Tell the other side how a subflow is to be used (MP_PRIO)."""
+        """Set the priority of a subflow at the peer (MP_PRIO)."""
         own = _address(_ADDR, local, flags=_BACKUP if backup else 0)
-        return self._generic.command(_SET_FLAGS, own, _token(token), _address(_ADDR_REMOTE, remote))
+        return self._family.command(_SET_FLAGS, own, _token(token), _address(_ADDR_REMOTE, remote))
 
 
 def _token(token: int) -> bytes:
-    return attribute(_TOKEN, struct.pack("=I", token))
+    return integer_attribute(_TOKEN, token, 4)
 
 
 def _address(kind: int, end: End, *, number: int | None = None, flags: int | None = None, interface: int = 0) -> bytes:
     address, port = end
     family = AF_INET6 if ":" in address else AF_INET
-    parts = [attribute(_FAMILY, struct.pack("=H", family))]
+    parts = [integer_attribute(_FAMILY, family, 2)]
     parts.append(attribute(_ADDR6 if family == AF_INET6 else _ADDR4, inet_pton(family, address)))
     if port:
-        parts.append(attribute(_PORT, struct.pack("=H", port)))
+        parts.append(integer_attribute(_PORT, port, 2))
     if number is not None:
-        parts.append(attribute(_ID, bytes([number])))
+        parts.append(integer_attribute(_ID, number, 1))
     if flags is not None:
-        parts.append(attribute(_FLAGS, struct.pack("=I", flags)))
+        parts.append(integer_attribute(_FLAGS, flags, 4))
     if interface:
-        parts.append(attribute(_IF_IDX, struct.pack("=i", interface)))
+        parts.append(integer_attribute(_IF_IDX, interface, 4))
     return nested(kind, *parts)

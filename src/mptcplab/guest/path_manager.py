@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""A path manager: opens and closes the subflows of a host's connections, as its interfaces come and go.
+"""A path manager: opens and closes the subflows of a host's connections as its interfaces change.
 
-It runs beside the host's programs, with ``net.mptcp.path_manager = userspace``, and acts on what the kernel tells: of
-connections and subflows, of interfaces and addresses. Each interface has a mode:
+It runs beside the host's programs, with ``net.mptcp.path_manager = userspace``, and reacts to the kernel's notices of
+connections and subflows, interfaces and addresses. Each interface has a mode:
 
-on, master   used; that master's routes are preferred is the business of the routing table
+on, master   used; the routing table prefers the routes of master
 backup       used, with subflows that carry data only when no other can
-handover     used only when nothing else can be: its subflow is opened when all others have gone, and closed when one of
-             them is back
+handover     used only if no other can be used: its subflow is opened when all others are gone, and closed when one
+             of them is back
 off          never used
 
 A side that accepted a connection announces its addresses and opens nothing, as the other side may be behind a NAT.
-When an interface goes, the other side is told (REMOVE_ADDR) and its subflows are closed, as soon as another subflow
-is there to tell it by. One that could not be opened, or that the network closed, is tried again after 1, 2, 4, ... s.
+When an interface goes down, REMOVE_ADDR is sent to the other side and the subflows are closed, as soon as another
+subflow can carry this message. A subflow that could not be opened, or that the network closed, is retried after
+1, 2, 4, ... s.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import select
 import sys
 import time
 
+from mptcplab.guest.interfaces import Interfaces
 from mptcplab.guest.mptcp_pm import Kernel
-from mptcplab.guest.netlink import Interfaces, error_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
     from mptcplab.guest.mptcp_pm import End, Event
 
 _SECOND = 1_000_000_000
-_LONGEST_WAIT_NS = 16 * _SECOND
-#: A connection without subflows is given up after this time: the kernel ends it a minute after the last attempt.
-_GIVEN_UP_NS = 60 * _SECOND
-#: What is to be told has to come later than a subflow's handshake, which takes one round trip more than the kernel's
-#: notice of it says; and then by so much, in case it is measured short.
+_MAX_WAIT_NS = 16 * _SECOND
+#: A connection without subflows is abandoned after this time: the kernel ends it a minute after the last attempt.
+_ABANDONED_NS = 60 * _SECOND
+#: A message must come later than the end of a subflow's handshake, which takes one round trip longer than the kernel's
+#: notice suggests. This margin is added in case the handshake is measured too short.
 _MARGIN_NS = 10_000_000
 
 
@@ -49,20 +51,20 @@ class Path:
         self.address: str = described["address"]
         self.number: int = described["id"]
         self.mode: str = described["mode"]
-        #: Addresses of other hosts that this interface is the beginning of a way to.
+        #: Addresses of other hosts to which a path begins at this interface.
         self.reaches: list[str] = described["reaches"]
 
 
 class Wait:
-    """When a pair of addresses may be tried again."""
+    """The wait before the next attempt for a pair of addresses."""
 
     def __init__(self) -> None:
         self.until_ns, self._next_ns = 0, _SECOND
 
-    def longer(self, now_ns: int) -> None:
-        """Another attempt has failed."""
+    def extend(self, now_ns: int) -> None:
+        """Wait longer after another failed attempt."""
         self.until_ns = now_ns + self._next_ns
-        self._next_ns = min(2 * self._next_ns, _LONGEST_WAIT_NS)
+        self._next_ns = min(2 * self._next_ns, _MAX_WAIT_NS)
 
 
 class Connection:
@@ -70,34 +72,34 @@ class Connection:
 
     def __init__(self, event: Event) -> None:
         self.token, self.is_server = event.token, event.server_side
-        #: Where the other side can be reached, with the numbers that it gave its addresses.
+        #: Addresses and ports of the other side, with its address IDs.
         self.remotes: dict[End, int] = {event.remote: 0}
-        #: Numbers that the own addresses of established subflows have in the protocol, and from when on they can tell.
+        #: Our address IDs of established subflows, and the instants from which they can carry messages.
         self.subflows: dict[tuple[End, End], int] = {(event.local, event.remote): 0}
         self.settled_ns: dict[tuple[End, End], int] = {}
-        #: When the last subflow was closed.
+        #: The instant at which the last subflow was closed.
         self.alone_ns = 0
         self.opened_ns: dict[tuple[str, End], int] = {}
         self.opening: dict[tuple[str, End], int] = {}
         self.waits: dict[tuple[str, End], Wait] = {}
         self.announced: set[str] = set()
-        #: Own addresses whose last subflow was closed by the network, or could not be opened.
+        #: Our addresses whose last subflow was closed by the network, or could not be opened.
         self.lost: set[str] = set()
-        #: Subflows that were closed here, and whose end the kernel has yet to tell.
+        #: Subflows that were closed here, and whose end the kernel has not yet reported.
         self.closing: set[tuple[End, End]] = set()
 
     def from_address(self, address: str) -> list[tuple[End, End]]:
-        """The established subflows of an own address."""
+        """Return the established subflows of one of our addresses."""
         return [ends for ends in self.subflows if ends[0][0] == address]
 
     def pairs(self) -> set[tuple[str, End]]:
-        """Own address and other end of what is established or being opened."""
+        """Return our address and the other end of all subflows that are established or being opened."""
         return {(local[0], remote) for local, remote in self.subflows} | set(self.opening)
 
     def count(self, pair: tuple[str, End]) -> int:
-        """How many subflows a pair of addresses has, or will have."""
-        there = sum((local[0], remote) == pair for local, remote in self.subflows)
-        return there + self.opening.get(pair, 0)
+        """Return the number of subflows that a pair of addresses has or will have."""
+        established = sum((local[0], remote) == pair for local, remote in self.subflows)
+        return established + self.opening.get(pair, 0)
 
 
 class Manager:
@@ -109,10 +111,10 @@ class Manager:
         self._per_pair: int = config["subflows_per_pair"]
         self._kernel, self._interfaces = Kernel(), Interfaces()
         self._connections: dict[int, Connection] = {}
-        self._usable = self._look()
+        self._usable = self._usable_addresses()
 
     def run(self) -> None:
-        """Until killed."""
+        """Manage paths until killed."""
         poll = select.poll()
         for notices in (self._kernel.notices, self._interfaces.notices):
             poll.register(notices.fileno(), select.POLLIN)
@@ -125,7 +127,7 @@ class Manager:
                 for event in self._kernel.events():
                     self._take(event)
             for connection in list(self._connections.values()):
-                self._tend(connection)
+                self._update(connection)
 
     def _timeout_ms(self) -> float | None:
         now = time.monotonic_ns()
@@ -134,18 +136,18 @@ class Manager:
         later = [until - now for until in waits if until > now]
         return min(later) / 1e6 + 0.001 if later else None
 
-    def _look(self) -> set[str]:
-        """The addresses of paths that can be used now."""
+    def _usable_addresses(self) -> set[str]:
+        """Return the addresses of paths that can be used now."""
         return {path.address for path in self._paths if self._interfaces.usable(path.link, path.address)}
 
     def _take_interfaces(self) -> None:
-        usable = self._look()
+        usable = self._usable_addresses()
         for path in self._paths:
             if (path.address in usable) == (path.address in self._usable):
                 continue
-            _say("usable" if path.address in usable else "gone", link=path.link)
+            _log("usable" if path.address in usable else "gone", link=path.link)
             for connection in self._connections.values():
-                # Whatever was tried before says nothing of the interface as it is now.
+                # Earlier attempts say nothing about the present state of the interface.
                 connection.lost.discard(path.address)
                 for pair in [pair for pair in connection.waits if pair[0] == path.address]:
                     del connection.waits[pair]
@@ -154,19 +156,19 @@ class Manager:
     def _take(self, event: Event) -> None:
         known = self._connections.get(event.token)
         if event.name == "established" and known is None:
-            _say("connection", token=event.token, local=event.local, remote=event.remote, server=event.server_side)
+            _log("connection", token=event.token, local=event.local, remote=event.remote, server=event.server_side)
             self._connections[event.token] = Connection(event)
         elif known is None:
             return
         elif event.name == "closed":
-            _say("closed", token=event.token)
+            _log("closed", token=event.token)
             del self._connections[event.token]
         elif event.name == "announced":
             port = event.remote[1] or next(iter(known.remotes))[1]
             known.remotes[event.remote[0], port] = event.rem_id
-            _say("announced", token=event.token, remote=event.remote, number=event.rem_id)
+            _log("announced", token=event.token, remote=event.remote, number=event.rem_id)
         elif event.name == "removed":
-            _say("removed", token=event.token, number=event.rem_id)
+            _log("removed", token=event.token, number=event.rem_id)
             for end in [end for end, number in known.remotes.items() if number == event.rem_id and number]:
                 del known.remotes[end]
         elif event.name == "subflow-established":
@@ -184,7 +186,7 @@ class Manager:
         now = time.monotonic_ns()
         handshake_ns = now - connection.opened_ns.get(pair, now)
         connection.settled_ns[event.local, event.remote] = now + handshake_ns + _MARGIN_NS
-        _say("subflow", token=event.token, local=event.local, remote=event.remote)
+        _log("subflow", token=event.token, local=event.local, remote=event.remote)
         path = self._path(event.local[0])
         if connection.is_server and path is not None and path.mode == "backup":
             self._kernel.prefer(event.token, event.local, event.remote, backup=True)
@@ -194,7 +196,9 @@ class Manager:
         if (event.local, event.remote) in connection.closing:
             connection.closing.discard((event.local, event.remote))
             return
-        _say("subflow-closed", token=event.token, local=event.local, remote=event.remote, error=error_name(event.error))
+        _log(
+            "subflow-closed", token=event.token, local=event.local, remote=event.remote, error=_error_name(event.error)
+        )
         connection.settled_ns.pop((event.local, event.remote), None)
         if connection.subflows.pop((event.local, event.remote), None) is None:
             _opened(connection, pair)
@@ -202,13 +206,13 @@ class Manager:
             connection.lost.add(address)
         if not connection.subflows and not connection.alone_ns:
             connection.alone_ns = time.monotonic_ns()
-        connection.waits.setdefault(pair, Wait()).longer(time.monotonic_ns())
+        connection.waits.setdefault(pair, Wait()).extend(time.monotonic_ns())
 
     def _path(self, address: str) -> Path | None:
         return next((path for path in self._paths if path.address == address), None)
 
-    def _tend(self, connection: Connection) -> None:
-        """Bring a connection to what it should be now."""
+    def _update(self, connection: Connection) -> None:
+        """Open, announce and close what a connection needs now."""
         wanted = self._wanted(connection)
         if connection.is_server:
             for path in wanted:
@@ -216,22 +220,22 @@ class Manager:
         else:
             for path, remote in list(self._pairs(connection, wanted)):
                 self._open(connection, path, remote)
-        self._give_up(connection, {path.address for path in wanted})
+        self._close_unwanted(connection, {path.address for path in wanted})
 
     def _wanted(self, connection: Connection) -> list[Path]:
-        """The paths to use: handover ones only when all others have gone."""
-        here = [path for path in self._paths if path.address in self._usable and path.mode != "off"]
-        ordinary = [path for path in here if path.mode != "handover"]
+        """Return the paths to use: handover ones only if all others are gone."""
+        usable = [path for path in self._paths if path.address in self._usable and path.mode != "off"]
+        ordinary = [path for path in usable if path.mode != "handover"]
         if any(path.address not in connection.lost for path in ordinary):
             return ordinary
-        return here
+        return usable
 
     def _pairs(self, connection: Connection, wanted: list[Path]) -> Iterator[tuple[Path, End]]:
-        """Which subflows there should be. Not in a full mesh: every path has one, and every address of the others."""
-        there = connection.pairs()
+        """Yield the subflows that should exist: a full mesh, or one for every path and for every remote address."""
+        existing = connection.pairs()
         for path in wanted:
             reached = [remote for remote in connection.remotes if remote[0] in path.reaches]
-            own = [remote for address, remote in there if address == path.address and remote in reached]
+            own = [remote for address, remote in existing if address == path.address and remote in reached]
             for remote in reached if self._full_mesh else own or reached[:1]:
                 yield path, remote
         for remote in connection.remotes:
@@ -242,7 +246,7 @@ class Manager:
 
     def _open(self, connection: Connection, path: Path, remote: End) -> None:
         pair, now = (path.address, remote), time.monotonic_ns()
-        if connection.alone_ns and now > connection.alone_ns + _GIVEN_UP_NS:
+        if connection.alone_ns and now > connection.alone_ns + _ABANDONED_NS:
             return
         while connection.count(pair) < self._per_pair:
             if pair in connection.waits and connection.waits[pair].until_ns > now:
@@ -256,10 +260,10 @@ class Manager:
                 connection.remotes[remote],
                 backup=path.mode == "backup",
             )
-            _say("open", token=connection.token, local=path.address, remote=remote, error=error_name(error))
+            _log("open", token=connection.token, local=path.address, remote=remote, error=_error_name(error))
             if error:
                 connection.lost.add(path.address)
-                connection.waits.setdefault(pair, Wait()).longer(now)
+                connection.waits.setdefault(pair, Wait()).extend(now)
                 return
             connection.opening[pair] = connection.opening.get(pair, 0) + 1
             connection.opened_ns[pair] = now
@@ -269,23 +273,23 @@ class Manager:
         if path.address in connection.announced or path.address in used:
             return
         error = self._kernel.announce(connection.token, path.address, path.number)
-        _say("announce", token=connection.token, local=path.address, error=error_name(error))
+        _log("announce", token=connection.token, local=path.address, error=_error_name(error))
         connection.announced.add(path.address)
 
-    def _give_up(self, connection: Connection, wanted: set[str]) -> None:
-        """Close what is not wanted any more, if something else is there."""
+    def _close_unwanted(self, connection: Connection, wanted: set[str]) -> None:
+        """Close subflows that are no longer wanted, if a wanted one exists."""
         now = time.monotonic_ns()
-        there = (ends for ends in connection.subflows if ends[0][0] in wanted)
-        if not any(connection.settled_ns.get(ends, 0) <= now for ends in there):
+        kept = (ends for ends in connection.subflows if ends[0][0] in wanted)
+        if not any(connection.settled_ns.get(ends, 0) <= now for ends in kept):
             return
         for (local, remote), number in list(connection.subflows.items()):
             path = self._path(local[0])
             if path is None or local[0] in wanted or (path.mode == "off" and number == 0):
                 continue
             error = self._kernel.remove(connection.token, number)
-            _say("remove", token=connection.token, local=local[0], number=number, error=error_name(error))
+            _log("remove", token=connection.token, local=local[0], number=number, error=_error_name(error))
             error = self._kernel.destroy(connection.token, local, remote)
-            _say("close", token=connection.token, local=local, remote=remote, error=error_name(error))
+            _log("close", token=connection.token, local=local, remote=remote, error=_error_name(error))
             connection.closing.add((local, remote))
             del connection.subflows[local, remote]
             connection.settled_ns.pop((local, remote), None)
@@ -293,12 +297,12 @@ class Manager:
         for path in self._paths:
             if path.address in connection.announced - wanted:
                 error = self._kernel.remove(connection.token, path.number)
-                _say("remove", token=connection.token, local=path.address, number=path.number, error=error_name(error))
+                _log("remove", token=connection.token, local=path.address, number=path.number, error=_error_name(error))
                 connection.announced.discard(path.address)
 
 
 def _opened(connection: Connection, pair: tuple[str, End]) -> None:
-    """An attempt has ended, one way or the other."""
+    """Count an attempt as ended, whatever its outcome."""
     left = connection.opening.get(pair, 0) - 1
     if left > 0:
         connection.opening[pair] = left
@@ -306,15 +310,19 @@ def _opened(connection: Connection, pair: tuple[str, End]) -> None:
         connection.opening.pop(pair, None)
 
 
-def _say(what: str, **told: object) -> None:
-    """A line of the log, which is kept with the recording."""
-    said = {key: value for key, value in told.items() if value != ""}
-    sys.stdout.write(json.dumps({"t_ns": time.monotonic_ns(), "event": what, **said}) + "\n")
+def _error_name(number: int) -> str:
+    return os.strerror(number).lower() if number else ""
+
+
+def _log(event: str, **values: object) -> None:
+    """Write a line of the log, which the recording keeps."""
+    given = {key: value for key, value in values.items() if value != ""}
+    sys.stdout.write(json.dumps({"t_ns": time.monotonic_ns(), "event": event, **given}) + "\n")
     sys.stdout.flush()
 
 
 def main(config: str) -> None:
-    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/plan/path_manager.py."""
+    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/node/path_manager.py."""
     Manager(json.loads(config)).run()
 
 

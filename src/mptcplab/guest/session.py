@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One program with its standard streams carried to the host and back: the guest's half of ``mptcplab exec``.
+"""Runs one program whose standard streams pass to and from the host: the guest's half of ``mptcplab exec``.
 
-The host's half, mptcplab/engine/streams.py, describes the files through which bytes pass. Virtual time stands still
-whenever this process waits for the host: it spins, and time moves only when nothing can run. So neither the speed of
-the host nor that of whoever writes and reads there shows inside.
+The host's half, engine/virtual/streams.py, describes the files through which bytes pass. Virtual time stops whenever
+this process waits for the host: it spins, and time advances only when no process can run. Thus the guest notices
+neither the speed of the host nor that of the programs that write and read there.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 OUT = "/run/out"
 _ZERO_NS = 10_000_000_000
 _PIPE_BYTES = 1 << 18
-#: Size at which a stream's file is ended and the next one begun: the host removes what it has passed on.
+#: Size at which the next file of a stream begins: the host removes files that it has passed on.
 _FILE_BYTES = 1 << 24
 _STREAMS = f"{system.LAB}/streams"
 
 
 def run(nodes: Nodes, session: dict[str, Any]) -> dict[str, Any]:
-    """Run the program of ``session`` to its end; how it ended, and when. :raises GuestError: when it cannot."""
+    """Run the program of ``session`` to its end; return its status and times. :raises GuestError: if that fails."""
     if session["out"]:
         system.mount("none", OUT, "hostfs", data=session["out"])
     try:
@@ -39,7 +39,7 @@ def run(nodes: Nodes, session: dict[str, Any]) -> dict[str, Any]:
     wake, woken = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    # Time zero of the program, whatever the network's set-up took.
+    # Time zero of the program does not depend on the duration of the network's set-up.
     instants.sleep_until((time.monotonic_ns() // _ZERO_NS + 1) * _ZERO_NS)
     instants.reseed()
     zero_ns = time.monotonic_ns()
@@ -53,7 +53,7 @@ def run(nodes: Nodes, session: dict[str, Any]) -> dict[str, Any]:
 
 
 def start(nodes: Nodes, session: dict[str, Any], files: list[Any]) -> int:
-    """Start the program; ``files`` are its file actions. Its process id."""
+    """Start the program with the file actions ``files``, and return its process id."""
     environment = {**ENVIRONMENT, **session["environment"]}
     nodes.enter(session["node"])
     try:
@@ -73,29 +73,29 @@ def start(nodes: Nodes, session: dict[str, Any], files: list[Any]) -> int:
 
 
 def reap(pid: int) -> int | None:
-    """Collect whoever has ended, orphans included; the status of ``pid`` once it has: 128 + n for signal n."""
-    ended = None
+    """Reap all exited children, including orphans; return the status of ``pid`` if it exited: 128 + n for signal n."""
+    result = None
     while True:
         try:
             found, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return ended
+            return result
         if found == 0:
-            return ended
+            return result
         if found == pid:
             code = os.waitstatus_to_exitcode(status)
-            ended = code if code >= 0 else 128 - code
+            result = code if code >= 0 else 128 - code
 
 
-class Outlet:
-    """One output stream: files ``NAME.0``, ``NAME.1``, ... which the host reads and removes."""
+class OutputFiles:
+    """One output stream: files ``NAME.0``, ``NAME.1``, and so on, which the host reads and removes."""
 
     def __init__(self, name: str) -> None:
         self._name, self._number, self._size = name, -1, _FILE_BYTES
         self._file = -1
 
     def write(self, data: bytes) -> None:
-        """Hand ``data`` to the host. hostfs writes through: it is in the host's file when this returns."""
+        """Pass ``data`` to the host. hostfs writes through, so it is in the host's file when this returns."""
         try:
             if self._size + len(data) > _FILE_BYTES:
                 self._next()
@@ -103,7 +103,7 @@ class Outlet:
             while view:
                 view = view[os.write(self._file, view) :]
         except OSError as error:
-            raise GuestError(f"output cannot be kept until it is read: {error.strerror}") from None
+            raise GuestError(f"output cannot be stored until it is read: {error.strerror}") from None
         self._size += len(data)
 
     def _next(self) -> None:
@@ -114,8 +114,8 @@ class Outlet:
         self._file = os.open(f"{_STREAMS}/{self._name}.{self._number}", flags, 0o600)
 
 
-class _Inlet:
-    """Standard input: files ``in.0``, ``in.1``, ... that the host makes complete, ended by an empty one."""
+class _InputFiles:
+    """Standard input: complete files ``in.0``, ``in.1``, and so on, from the host; an empty one is the end."""
 
     def __init__(self) -> None:
         self._number, self._left = 0, memoryview(b"")
@@ -123,7 +123,7 @@ class _Inlet:
         self._folder = os.open(_STREAMS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def feed(self, pipe: int) -> bool:
-        """Fill ``pipe``; False when everything is in it. Time stands still while the host has nothing to give."""
+        """Fill ``pipe``; return False after the end of input. Virtual time stops while the host has no input."""
         while not self._ended:
             if not self._left:
                 self._left = memoryview(self._take())
@@ -138,8 +138,11 @@ class _Inlet:
         return False
 
     def _take(self) -> bytes:
-        """What comes next, when it has come. Looking a name up that is not there takes memory from Linux each time, and
-        giving that back takes virtual time; reading a directory takes neither."""
+        """Wait for the next file and return its content.
+
+        Each lookup of a name that does not exist allocates memory in Linux, and freeing it takes virtual time. Reading
+        a directory does neither.
+        """
         name = f"in.{self._number}"
         while name not in os.listdir(self._folder):
             pass
@@ -151,14 +154,14 @@ class _Inlet:
 
 
 class _Pipes:
-    """A program between pipes."""
+    """A program whose standard streams are pipes."""
 
     def __init__(self, nodes: Nodes, session: dict[str, Any], wake: int) -> None:
         self._session, self._wake = session, wake
         self._poll = select.poll()
         self._poll.register(wake, select.POLLIN)
-        self._outlets: dict[int, Outlet] = {}
-        self._inlet = _Inlet()
+        self._outlets: dict[int, OutputFiles] = {}
+        self._inlet = _InputFiles()
         given, self._input = self._make_input()
         ends = [self._make_output("out")]
         ends.append(ends[0] if session["merged"] else self._make_output("err"))
@@ -179,16 +182,17 @@ class _Pipes:
         reader, writer = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(reader, False)
         self._poll.register(reader, select.POLLIN)
-        self._outlets[reader] = Outlet(name)
+        self._outlets[reader] = OutputFiles(name)
         return writer
 
     def run(self, deadline_ns: int) -> int:
-        """Until the program has ended; what it started besides ends with the machine."""
+        """Run until the program exits; return its status. Its children end with the machine."""
         while True:
             left_ms = (deadline_ns - time.monotonic_ns()) / 1e6
             if left_ms <= 0:
                 seconds = self._session["timeout_ns"] / 1e9
-                raise GuestError(f"'{self._session['argv'][0]}' did not end within {seconds:g} s of virtual time")
+                message = f"'{self._session['argv'][0]}' did not end within {seconds:g} s of virtual time"
+                raise GuestError(message, hint=f'allow more time with --timeout "{2 * seconds:g} s"')
             ready = [descriptor for descriptor, _ in self._poll.poll(left_ms)]
             for descriptor in ready:
                 self._serve(descriptor)
@@ -207,7 +211,7 @@ class _Pipes:
             self._close(descriptor)
 
     def _pass_on(self, descriptor: int) -> None:
-        """Everything that is in an output's pipe now."""
+        """Pass on the present content of an output's pipe."""
         while True:
             try:
                 data = os.read(descriptor, _PIPE_BYTES)

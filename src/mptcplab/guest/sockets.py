@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Samples of every established TCP socket of a node, by the kernel's socket diagnosis (what ``ss -ti`` shows).
+"""Samples every established TCP socket of a node by the kernel's socket diagnosis (the data of ``ss -ti``).
 
-An MPTCP subflow is a TCP socket with an upper-layer protocol attached, whose token names its connection. Layouts:
+An MPTCP subflow is a TCP socket with an upper-layer protocol, whose token identifies its connection. Layouts:
 include/uapi/linux/inet_diag.h, tcp.h (struct tcp_info), mptcp.h (MPTCP_SUBFLOW_ATTR_*).
 """
 
 from __future__ import annotations
 
-import _socket as socket  # the module `socket` around it takes longer than its use here
 import struct
+from _socket import AF_INET, AF_INET6, IPPROTO_TCP  # the module `socket` around it takes longer than its use here
 from collections.abc import Iterator
 from typing import Any
 
-_NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY = 4, 20
-_NLM_F_REQUEST, _NLM_F_DUMP = 0x1, 0x300
-_NLMSG_ERROR, _NLMSG_DONE = 2, 3
+from mptcplab.guest.netlink import SOCK_DIAG, Netlink, address_text, attributes, integer, text
+
+_SOCK_DIAG_BY_FAMILY = 20
 _INFO, _CONG, _ULP_INFO = 2, 4, 19
 _ULP_MPTCP = 3
 _SUBFLOW = {2: "token", 8: "flags", 9: "id_remote", 10: "id_local"}
-#: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: all that may carry or have carried data.
+#: ESTABLISHED, FIN_WAIT1, FIN_WAIT2, CLOSE_WAIT, LAST_ACK, CLOSING: all states in which data was or can be carried.
 _STATES = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11
 
-_HEADER = struct.Struct("=IHHII")
 _REQUEST = struct.Struct("=BBBBI48x")
 _MESSAGE = struct.Struct("=BBBB2s2s16s16sI8xIIIII")
-_ATTRIBUTE = struct.Struct("=HH")
 
-#: Offsets of struct tcp_info: the fields that are recorded. All have been there since Linux 5.5.
+#: Offsets of the recorded fields in struct tcp_info. All exist since Linux 5.5.
 _TCP_INFO: dict[str, tuple[int, str]] = {
     "rto_us": (8, "I"),
     "snd_mss": (16, "I"),
@@ -55,42 +53,24 @@ _TCP_INFO: dict[str, tuple[int, str]] = {
 
 
 class SocketSampler:
-    """Asks one node. Create it inside the node's namespace: a socket stays where it was opened."""
+    """Samples one node. Create it inside the node's namespace, to which its socket then belongs."""
 
     def __init__(self, node: str) -> None:
         self.node = node
-        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _NETLINK_SOCK_DIAG)
-        self._sequence = 0
+        self._netlink = Netlink(SOCK_DIAG)
 
     def sample(self, time_ns: int) -> Iterator[dict[str, Any]]:
-        """One row per socket, in an order that does not depend on addresses in memory."""
-        rows = [row for family in (socket.AF_INET, socket.AF_INET6) for row in self._dump(family)]
+        """Yield one row per socket, in an order that does not depend on addresses in memory."""
+        rows = [row for family in (AF_INET, AF_INET6) for row in self._dump(family)]
         rows.sort(key=lambda row: (row["local"], row["remote"]))
         for row in rows:
             yield {"time_ns": time_ns, "node": self.node, **row}
 
     def _dump(self, family: int) -> Iterator[dict[str, Any]]:
-        self._sequence += 1
-        wanted = 1 << (_INFO - 1) | 1 << (_CONG - 1)  # the kernel tells of MPTCP only with the first
-        body = _REQUEST.pack(family, socket.IPPROTO_TCP, wanted, 0, _STATES)
-        flags = _NLM_F_REQUEST | _NLM_F_DUMP
-        header = _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, flags, self._sequence, 0)
-        self._socket.send(header + body)
-        while True:
-            answer = memoryview(self._socket.recv(1 << 18))
-            while len(answer) >= _HEADER.size:
-                length, kind, _, _, _ = _HEADER.unpack_from(answer)
-                if kind in (_NLMSG_DONE, _NLMSG_ERROR):
-                    return
-                yield _row(answer[_HEADER.size : length])
-                answer = answer[(length + 3) & ~3 :]
-
-
-def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        yield kind & 0x3FFF, data[_ATTRIBUTE.size : length]
-        data = data[(length + 3) & ~3 :]
+        extensions = 1 << (_INFO - 1) | 1 << (_CONG - 1)  # the kernel reports MPTCP only with the first
+        body = _REQUEST.pack(family, IPPROTO_TCP, extensions, 0, _STATES)
+        for _, answer in self._netlink.dump(_SOCK_DIAG_BY_FAMILY, body):
+            yield _row(answer)
 
 
 def _row(message: memoryview) -> dict[str, Any]:
@@ -101,23 +81,19 @@ def _row(message: memoryview) -> dict[str, Any]:
         "state": state,
         "protocol": "tcp",
     }
-    for kind, data in _attributes(message[_MESSAGE.size :]):
+    for kind, data in attributes(message[_MESSAGE.size :]):
         if kind == _INFO:
             row |= _tcp_info(data)
         elif kind == _CONG:
-            row["congestion"] = bytes(data).rstrip(b"\0").decode()
+            row["congestion"] = text(data)
         elif kind == _ULP_INFO:
             row |= _mptcp(data)
     return row
 
 
 def _address(family: int, raw: bytes, port: bytes) -> str:
-    number = int.from_bytes(port, "big")
-    if family == socket.AF_INET:
-        return f"{socket.inet_ntop(family, raw[:4])}:{number}"
-    if raw[:12] == b"\0" * 10 + b"\xff\xff":
-        return f"{socket.inet_ntop(socket.AF_INET, raw[12:])}:{number}"
-    return f"[{socket.inet_ntop(family, raw)}]:{number}"
+    address = address_text(raw[:4] if family == AF_INET else raw)
+    return f"{f'[{address}]' if ':' in address else address}:{int.from_bytes(port, 'big')}"
 
 
 def _tcp_info(data: memoryview) -> dict[str, int]:
@@ -129,8 +105,8 @@ def _tcp_info(data: memoryview) -> dict[str, int]:
 
 
 def _mptcp(data: memoryview) -> dict[str, Any]:
-    for kind, inner in _attributes(data):
+    for kind, inner in attributes(data):
         if kind == _ULP_MPTCP:
-            found = {key: int.from_bytes(value, "little") for key, value in _attributes(inner)}
+            found = {key: integer(value) for key, value in attributes(inner)}
             return {"protocol": "mptcp", **{name: found[key] for key, name in _SUBFLOW.items() if key in found}}
     return {}

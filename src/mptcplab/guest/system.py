@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The guest as a machine: mounts, namespaces, power. Direct system calls, since a command each would cost more."""
+"""The guest's machine: mounts, namespaces, power. It uses system calls, since starting a command each takes longer."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ _CLONE_NEWNET = 0x40000000
 _LINUX_REBOOT_CMD_POWER_OFF = 0x4321FEDC
 
 
-def _checked(result: int, what: str) -> None:
+def _checked(result: int, action: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{action}: {os.strerror(number)}")
 
 
 def read(file: str) -> str:
-    """The text of ``file``."""
+    """Return the text of ``file``."""
     with open(file) as opened:
         return opened.read()
 
 
 def write(file: str, content: bytes) -> None:
-    """Make ``file``, or replace it."""
+    """Create or replace ``file``."""
     with open(file, "wb") as opened:
         opened.write(content)
 
 
 def mount(source: str, target: str, kind: str, *, flags: int = 0, data: str = "") -> None:
-    """mount(2). :raises OSError: naming the target."""
+    """Call mount(2). :raises OSError: naming the target."""
     os.makedirs(target, exist_ok=True)
     arguments = (source.encode(), os.fsencode(target), kind.encode(), flags, data.encode())
     _checked(_libc.mount(*arguments), f"mount {target}")
 
 
 def set_up_mounts(results: str, exposed: list[str]) -> None:
-    """Private /tmp and /run, ``results`` writable at /run/lab, and the host's ``exposed`` folders where they were.
+    """Mount private /tmp and /run, ``results`` writable at /run/lab, and the ``exposed`` folders at their paths.
 
-    The root is the host's file system, read-only. Folders below /tmp and /run would be hidden by the private ones.
-    Reading a file must not read the clock, which moves time: hence no access times where programs find their files.
+    The root is the host's file system, read-only. The private /tmp and /run would hide the host's folders below them.
+    Reading a file must not read the clock, which advances time: hence the mounts keep no access times.
     """
     mount("none", "/", "none", flags=_MS_REMOUNT | _MS_BIND | _MS_RDONLY | _MS_NOATIME)
     mount("proc", "/proc", "proc")
@@ -65,7 +65,7 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
 
 
 def add_namespace(name: str) -> None:
-    """A network namespace as ``ip netns add`` makes it; the caller is inside it afterwards."""
+    """Create a network namespace as ``ip netns add`` does, and enter it."""
     _checked(_libc.unshare(_CLONE_NEWNET), f"network namespace {name}")
     file = f"{NAMESPACES}/{name}"
     write(file, b"")
@@ -74,16 +74,16 @@ def add_namespace(name: str) -> None:
 
 
 def open_namespace(name: str | None) -> int:
-    """A descriptor of a node's namespace, or of the one outside of all nodes."""
+    """Return a descriptor of a node's namespace, or of the present one if ``name`` is None."""
     return os.open(f"{NAMESPACES}/{name}" if name else "/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def enter_namespace(descriptor: int) -> None:
-    """setns(2): what this thread opens and starts from now on belongs to that namespace."""
+    """Call setns(2): sockets and programs of this thread then belong to that namespace."""
     _checked(_libc.setns(descriptor, _CLONE_NEWNET), "setns")
 
 
 def power_off() -> None:
-    """End the guest at once."""
+    """Power the guest off at once."""
     os.sync()
     _libc.reboot(ctypes.c_int(_LINUX_REBOOT_CMD_POWER_OFF))

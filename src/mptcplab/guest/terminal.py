@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A program on a terminal of the guest, for a person: the guest's half of ``mptcplab exec --shell``.
+"""Runs a program on a terminal of the guest, for a user: the guest's half of ``mptcplab exec --shell``.
 
-Keys and window sizes come from the host through /dev/tty1, in the messages of mptcplab/engine/terminal.py; what the
-program prints goes the way of all output. Virtual time passes as fast as it can while a program runs in the
-foreground. It stands still while a shell waits at its prompt: else the lab would be years older when a person has typed
-a line.
+Keys and window sizes come from the host through /dev/tty1, in the messages of engine/virtual/terminal.py; the program's
+output passes through files. While a program runs in the foreground, virtual time advances as fast as it can. It stops
+while a shell waits at its prompt: otherwise years would pass in the lab while the user types a line.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import struct
 import termios
 import tty
 
-from mptcplab.guest.session import Outlet, reap, start
+from mptcplab.guest.session import OutputFiles, reap, start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,20 +26,20 @@ if TYPE_CHECKING:
 _CONSOLE = "/dev/tty1"
 _HEAD = struct.Struct("=cH")
 _KEYS, _SIZE = b"k", b"s"
-#: What the host is told when nothing happens before the next key.
+#: The message to the host that nothing will happen before the next key.
 _IDLE = b"."
-#: Virtual time without any output after which a shell in the foreground is taken to wait for keys.
+#: Virtual time without output after which a shell in the foreground is assumed to wait for keys.
 _QUIET_MS = 1
-#: Without any timer the kernel would have nothing to wait for, and panic.
+#: Without any timer the kernel would have no event to wait for, and panic.
 _BEAT_MS = 1000
 _READ_BYTES = 1 << 16
 
 
 class Terminal:
-    """A program, mostly a shell, on a pseudo terminal."""
+    """A program, usually a shell, on a pseudo terminal."""
 
     def __init__(self, nodes: Nodes, session: dict[str, Any], wake: int) -> None:
-        self._wake, self._outlet = wake, Outlet("out")
+        self._wake, self._outlet = wake, OutputFiles("out")
         self._has_prompt = session["prompt"]
         self._console = os.open(_CONSOLE, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         tty.setraw(self._console)
@@ -54,17 +53,17 @@ class Terminal:
         files += [(os.POSIX_SPAWN_DUP2, 0, number) for number in (1, 2)]
         self._pid = start(nodes, session, files)
         os.close(slave)
-        # Input comes by way of a worker of the kernel, which a process of real-time priority would keep from running.
+        # A worker of the kernel delivers input; a process with real-time priority would prevent it from running.
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
     def run(self) -> int:
-        """Until the program has ended; its status."""
+        """Run until the program exits, and return its status."""
         poll = select.poll()
         for descriptor in (self._wake, self._console, self._master):
             poll.register(descriptor, select.POLLIN)
         while True:
             ready = [descriptor for descriptor, _ in poll.poll(_QUIET_MS if self._at_prompt() else _BEAT_MS)]
-            # Asked again: time has passed, so the shell has by now done what it was about to do.
+            # Checked again: time has passed, so the shell has completed its pending work.
             if not ready and self._at_prompt():
                 self._wait_for_host()
             if self._master in ready and not self._print():
@@ -79,7 +78,10 @@ class Terminal:
                     return status
 
     def _at_prompt(self) -> bool:
-        """Whether the shell itself, and no command of its, owns the terminal, and edits a line: its `wait` does not."""
+        """Return whether the shell itself, not one of its commands, owns the terminal and edits a line.
+
+        The shell's `wait` edits none.
+        """
         try:
             edits = not termios.tcgetattr(self._master)[3] & termios.ICANON
             return self._has_prompt and edits and os.tcgetpgrp(self._master) == self._pid
@@ -87,13 +89,13 @@ class Terminal:
             return False
 
     def _wait_for_host(self) -> None:
-        """Tell the host, and let time stand still until it answers: it moves only when nothing can run."""
+        """Notify the host and spin until it answers, which stops virtual time."""
         os.write(self._console, _IDLE)
         while not self._receive():
             os.sched_yield()
 
     def _receive(self) -> bool:
-        """Act on what the host sent; False when that was nothing."""
+        """Process messages of the host; return False if there were none."""
         try:
             data = os.read(self._console, _READ_BYTES)
         except BlockingIOError:
@@ -112,7 +114,7 @@ class Terminal:
         return bool(data)
 
     def _type(self, keys: bytes) -> None:
-        # A terminal takes 4096 bytes of a line that nobody reads; what is typed beyond that is lost, as on any.
+        # A terminal buffers 4096 bytes of a line that no process reads; further keys are lost, as on any terminal.
         try:
             os.write(self._master, keys)
         except BlockingIOError:
@@ -123,11 +125,11 @@ class Terminal:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("=HHHH", rows, columns, 0, 0))
 
     def _print(self) -> bool:
-        """Pass on what the program printed; False when it has closed the terminal."""
+        """Pass on the program's output; return False if the terminal is closed."""
         while True:
             try:
                 self._outlet.write(os.read(self._master, _READ_BYTES))
             except BlockingIOError:
                 return True
-            except OSError:  # EIO: the last one has closed it
+            except OSError:  # EIO: the last process has closed it
                 return False

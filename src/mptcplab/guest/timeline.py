@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Programs on their timeline: servers before time zero, clients at their instants, samples in between.
+"""Runs programs on a timeline: servers before time zero, clients at their instants, with samples in between.
 
-There is no polling and no margin. While anything can run, virtual time stands still; so once this process sleeps and
-wakes again, every server that was started before is waiting for its clients.
+It needs no polling and no margins. Virtual time stops while any process can run. Therefore, after this process has
+slept and woken, every server that was started before is waiting for its clients.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from mptcplab.guest.sockets import SocketSampler
 
 _SECOND = 1_000_000_000
-#: Time zero is this long after boot: later than any set-up takes, so that it does not depend on the network's size.
+#: Time zero after boot: later than any set-up takes, so that it does not depend on the network's size.
 _ZERO_NS = 10 * _SECOND
 _WAKE = {signal.SIGCHLD}
-#: How long servers may take to notice that their clients have gone, and then to obey SIGTERM.
+#: The time for servers to notice that their clients have exited, and then to obey SIGTERM.
 _GRACE_NS = _SECOND
-_LONGEST_COMPLAINT = 300
+_MAX_MESSAGE_CHARS = 300
 _FIRST_SAMPLE_NS = 10_000_000
 #: Later than any deadline.
 _NEVER_NS = 1 << 62
 
 
-class _Running:
-    """A program and what became of it; times count from time zero."""
+class _ProgramState:
+    """A program with its start, end and status; times count from time zero."""
 
     def __init__(self, program: dict[str, Any], pid: int, start_ns: int) -> None:
         self.program, self.pid, self.start_ns = program, pid, start_ns
@@ -50,15 +50,15 @@ class _Running:
         return bool(self.program["role"] == "client")
 
 
-class _Looks:
-    """When to look at sockets: after 10 ms, then doubling up to the interval: short connections are seen too."""
+class _SamplingTimes:
+    """The instants of samples: after 10 ms, then doubling up to the interval, to include short connections."""
 
     def __init__(self, interval_ns: int | None) -> None:
         self._interval_ns = interval_ns or _NEVER_NS
         self.next_ns = min(_FIRST_SAMPLE_NS, self._interval_ns) if interval_ns else _NEVER_NS
 
     def due(self, now_ns: int) -> int | None:
-        """The instant of the look that is to be taken now, if one is; the next one comes later."""
+        """Return the instant of the sample that is due now, and advance to the next; None if none is due."""
         if now_ns < self.next_ns:
             return None
         due_ns, interval_ns = self.next_ns, self._interval_ns
@@ -73,18 +73,18 @@ class Timeline:
     def __init__(self, nodes: Nodes, plan: dict[str, Any], out: str) -> None:
         self._nodes, self._plan, self._out = nodes, plan, out
         self.zero_ns = 0
-        self._programs: list[_Running] = []
+        self._programs: list[_ProgramState] = []
         self.samples: list[dict[str, Any]] = []
         self.memory = Memory()
         self._samplers: list[SocketSampler] = []
         for node in plan["sampled"]:
-            from mptcplab.guest.sockets import SocketSampler  # only now, because most plans need none
+            from mptcplab.guest.sockets import SocketSampler  # late, because most plans need none
 
             nodes.enter(node)
             self._samplers.append(SocketSampler(node))
         self.watches: list[Watch] = []
         for node in plan["watched"]:
-            from mptcplab.guest.algorithms import Watch  # only now, for plans without workloads
+            from mptcplab.guest.algorithms import Watch  # late, for plans without workloads
 
             nodes.enter(node)
             self.watches.append(Watch(node))
@@ -92,14 +92,14 @@ class Timeline:
         self.queue_samples: list[dict[str, Any]] = []
         self._queues: list[QueueSampler] = []
         for node in dict.fromkeys(queue["node"] for queue in plan["queues"]):
-            from mptcplab.guest.queues import QueueSampler  # only now, for plans without queues
+            from mptcplab.guest.queues import QueueSampler  # late, for plans without queues
 
             nodes.enter(node)
             self._queues.append(QueueSampler([queue for queue in plan["queues"] if queue["node"] == node]))
         nodes.enter(None)
 
     def run(self) -> list[dict[str, Any]]:
-        """Run everything; one record per program. :raises GuestError: when a program fails or is late."""
+        """Run everything; return one record per program. :raises GuestError: if a program fails or is late."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WAKE)
         now = instants.sleep_to_next(_SECOND)
         self.zero_ns = (now // _ZERO_NS + 1) * _ZERO_NS
@@ -121,7 +121,7 @@ class Timeline:
         return time.monotonic_ns() - self.zero_ns
 
     def _sleep_until(self, instant_ns: int) -> None:
-        """Until ``instant_ns``, or until a program ends."""
+        """Sleep until ``instant_ns``, or until a program exits."""
         left = instant_ns - self._now()
         if left > 0 and signal.sigtimedwait(_WAKE, left / _SECOND) is None:
             return
@@ -135,14 +135,14 @@ class Timeline:
         pid = self._nodes.spawn(program["node"], program["argv"], stdin=files[0], stdout=files[1], stderr=files[2])
         for file in files:
             os.close(file)
-        self._programs.append(_Running(program, pid, self._now()))
+        self._programs.append(_ProgramState(program, pid, self._now()))
 
     def _run_clients(self) -> None:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
         interval = self._plan["sample_interval_ns"]
-        samples = _Looks(interval if self._samplers or self._queues else None)
-        looks = _Looks(max(interval, _SECOND) if self.watches else None)
+        samples = _SamplingTimes(interval if self._samplers or self._queues else None)
+        checks = _SamplingTimes(max(interval, _SECOND) if self.watches else None)
         while waiting or self._clients():
             if self.changes.pending:
                 self.changes.carry_out(self._now())
@@ -151,26 +151,26 @@ class Timeline:
             self._check_deadlines()
             instants = [running.program["deadline_ns"] for running in self._clients()]
             instants += [program["start_ns"] for program in waiting[:1]]
-            self._sleep_until(min(*instants, samples.next_ns, looks.next_ns, self.changes.next_ns))
+            self._sleep_until(min(*instants, samples.next_ns, checks.next_ns, self.changes.next_ns))
             self._check_failures()
             if (instant_ns := samples.due(self._now())) is not None:
                 self._sample(instant_ns)
-            if looks.due(self._now()) is not None:
+            if checks.due(self._now()) is not None:
                 for watch in self.watches:
-                    watch.look()
+                    watch.sample()
 
     def _sample(self, instant_ns: int) -> None:
-        self.memory.look()
+        self.memory.sample()
         for sampler in self._samplers:
             self.samples.extend(sampler.sample(instant_ns))
         for queues in self._queues:
             self.queue_samples.extend(queues.sample(instant_ns))
 
-    def _clients(self) -> list[_Running]:
+    def _clients(self) -> list[_ProgramState]:
         return [running for running in self._programs if running.is_client and running.status is None]
 
     def _reap(self) -> None:
-        """Note every child that has ended; orphans of programs end up here as well, since this is process 1."""
+        """Record every child that has exited; this includes orphans of programs, since this is process 1."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -187,7 +187,7 @@ class Timeline:
         for running in self._programs:
             if running.status and not running.stopped:
                 name, node = running.program["name"], running.program["node"]
-                raise GuestError(f"{name} on {node} {_end_of(running.status)}{self._complaint(name)}")
+                raise GuestError(f"{name} on {node} {_end_of(running.status)}{self._last_message(name)}")
 
     def _check_deadlines(self) -> None:
         for running in self._clients():
@@ -195,12 +195,12 @@ class Timeline:
                 seconds = (running.program["deadline_ns"] - running.program["start_ns"]) / _SECOND
                 raise GuestError(f"{running.program['name']} did not end within its timeout of {seconds:g} s")
 
-    def _complaint(self, name: str) -> str:
-        """What a program said last, on either of its outputs."""
+    def _last_message(self, name: str) -> str:
+        """Return the end of a program's standard error, or else of its standard output."""
         for kind in ("err", "out"):
             text = _tail(f"{self._out}/{name}.{kind}")
             if text:
-                return f": {' '.join(text.split())[-_LONGEST_COMPLAINT:]}"
+                return f": {' '.join(text.split())[-_MAX_MESSAGE_CHARS:]}"
         return ""
 
     def _end_servers(self) -> None:
@@ -214,7 +214,7 @@ class Timeline:
                 self._sleep_until(limit)
                 self._check_failures()
 
-    def _alive(self) -> list[_Running]:
+    def _alive(self) -> list[_ProgramState]:
         return [running for running in self._programs if running.status is None]
 
     def _kill_all(self) -> None:
@@ -224,7 +224,7 @@ class Timeline:
             os.waitpid(running.pid, 0)
             running.status, running.end_ns = -signal.SIGKILL, self._now()
 
-    def _record(self, running: _Running) -> dict[str, Any]:
+    def _record(self, running: _ProgramState) -> dict[str, Any]:
         return {
             "name": running.program["name"],
             "node": running.program["node"],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The lab kernel: obtain the source, configure, build, cache.
+"""The lab kernel: its source, configuration, build and cache.
 
 The lab kernel is Linux built as an ordinary program (User-Mode Linux). A build
-is identified by everything that goes into it, so a finished one is reused until
+is identified by everything that goes into it. A finished kernel is reused until
 one of its inputs changes:
 
     source (Debian package, tarball, tree) --+
@@ -10,9 +10,9 @@ one of its inputs changes:
     kernel/patches/*.patch, kernel/net/ -----+                VERSION-KEY/linux
     compiler, build recipe ------------------+
 
-`data` finds our inputs, `source` and `debian` obtain Linux, `config` merges and
+`data` loads our inputs, `source` and `debian` obtain Linux, `config` parses and
 checks options, `steps` and `build` compile, `tree` keeps a built tree for the next
-build, `cache` holds what is finished.
+build, `cache` holds the finished kernels.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Build the lab kernel: unpack, patch, configure, compile, strip, and put it into the cache."""
+"""Builds the lab kernel: unpacks, patches, configures, compiles, strips, and puts it into the cache."""
 
 from __future__ import annotations
 
@@ -11,109 +11,164 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel.cache import (
     FORMAT,
     VERSION_PATTERN,
     KernelBuild,
-    cache_root,
     find_by_key,
     install_entry,
-    locked,
-    work_dir,
 )
 from mptcplab.kernel.config import timer_frequency
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, Inputs, load_inputs, variant_of, with_patches
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, KernelInputs, load_inputs, variant_of, with_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
-from mptcplab.kernel.progress import Reporter, Silent
+from mptcplab.kernel.progress import Reporter, SilentProgress
 from mptcplab.kernel.source import Source, local_source, source_version
 from mptcplab.kernel.steps import STEP, Job, add_file, compile_kernel, configure, prepare
 from mptcplab.kernel.toolchain import MAKE, TOOLS, build_environment, compiler_version
-from mptcplab.kernel.tree import KeptTree, tree_for
+from mptcplab.kernel.tree import SourceTree, tree_for
 
-__all__ = ["TOOLS", "build_environment", "build_kernel", "compiler_version", "first_errors", "kept_tree"]
+__all__ = [
+    "TOOLS",
+    "BuildOptions",
+    "build_environment",
+    "build_kernel",
+    "compiler_version",
+    "first_errors",
+    "kept_tree",
+]
 
 _ERROR = re.compile(r"\berror\b|\*\*\*|undefined reference|FAILED|No such file", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """The options of `mptcplab kernel build`."""
+
+    debug: bool = False
+    """Build the variant that checks itself."""
+    hz: int = DEFAULT_HZ
+    """Timer frequency, one of HZ_CHOICES."""
+    plain: bool = False
+    """Build mainline's network stack."""
+    fixes: Collection[str] = ()
+    """Patches of kernel/upstream to include, as keys of FIXES."""
+    patches: Sequence[Path] = ()
+    """Patches of the user, applied after ours."""
+    jobs: int | None = None
+    """Number of compilers that run in parallel; None: one per CPU of this process."""
+    keep_tree: bool = False
+    """Leave the patched and built tree in `kept_tree()`, where later builds continue."""
+
+    @property
+    def variant(self) -> str:
+        """The name of the variant that these options select."""
+        return variant_of(plain=self.plain, hz=self.hz, fixes=self.fixes, debug=self.debug)
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """Everything that determines the kernel to build."""
+
+    source: Source
+    version: str
+    variant: str
+    inputs: KernelInputs
+    compiler: str
+
+    @property
+    def key(self) -> str:
+        """The identity of the kernel."""
+        return self.inputs.key(source_sha256=self.source.sha256, compiler=self.compiler)
+
+    def tree(self, cache: Path) -> SourceTree:
+        """Return the place of the kept tree that this kernel can be built in."""
+        return tree_for(
+            self.inputs,
+            source_sha256=self.source.sha256,
+            compiler=self.compiler,
+            version=self.version,
+            variant=self.variant,
+            cache=cache,
+        )
+
+
+_DEFAULTS = BuildOptions()
 
 
 def build_kernel(
     version: str | None = None,
     source: Path | None = None,
-    jobs: int | None = None,
-    keep_tree: bool = False,
-    progress: Reporter | None = None,
+    options: BuildOptions = _DEFAULTS,
     *,
-    debug: bool = False,
-    hz: int = DEFAULT_HZ,
-    plain: bool = False,
-    fixes: Collection[str] = (),
-    patches: Sequence[Path] = (),
+    progress: Reporter | None = None,
     cache: Path | None = None,
-    inputs: Inputs | None = None,
+    inputs: KernelInputs | None = None,
 ) -> KernelBuild:
-    """The kernel of `version` (None: the source's own, else the default), built unless it is cached.
+    """Return the kernel of `version` (None: that of the source, else the default), building it unless it is cached.
 
-    `source` is a tarball or a tree to take instead of Debian's package; `jobs` is how many
-    compilers run at once (None: one per CPU of this process); `keep_tree` leaves the patched
-    and built tree in `kept_tree()`, where later builds go on; `debug` makes the variant that
-    checks itself, `hz` one with another timer frequency (one of HZ_CHOICES), `plain` one with
-    mainline's network stack, and `fixes` one with some of kernel/upstream (keys of FIXES);
-    `patches` are applied after ours. Raises MissingError when tools or the source are missing,
-    InputError for a bad version, source or patch, LabError when the build fails.
+    `source` is a tarball or a tree to use instead of Debian's package. `inputs` replace those of this checkout.
+    :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
+    :raises LabError: if the build fails.
     """
     if version is not None and not VERSION_PATTERN.match(version):
         raise InputError(
             f"'{version}' is not a kernel version", hint=f"write it as two numbers, such as {DEFAULT_VERSION}"
         )
     cache = cache or cache_root()
-    progress = progress or Silent()
+    progress = progress or SilentProgress()
     require_tools(TOOLS)
     compiler = compiler_version()
     with sigterm_as_interrupt():
         origin = _origin(version, source, cache, progress)
         actual = source_version(origin)
         _check_version(actual, version)
-        variant = variant_of(plain=plain, hz=hz, fixes=fixes, debug=debug)
-        inputs = with_patches(inputs or load_inputs(actual, variant=variant), patches)
-        key = inputs.key(source_sha256=origin.sha256, compiler=compiler)
-        kept = tree_for(
-            inputs, source_sha256=origin.sha256, compiler=compiler, version=actual, variant=variant, cache=cache
-        )
-        with _alone(key[:12], progress, cache):
-            cached = find_by_key(key, cache)
-            if cached is not None and (kept.exists or not keep_tree):
+        inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
+        recipe = _Recipe(origin, actual, options.variant, inputs, compiler)
+        with _alone(recipe.key[:KEY_CHARS], progress, cache):
+            cached = find_by_key(recipe.key, cache)
+            if cached is not None and (recipe.tree(cache).exists or not options.keep_tree):
                 return cached
-            with work_dir(key[:12], cache) as work, (work / "build.log").open("w") as log:
-                job = Job(
-                    inputs=inputs,
-                    source=origin,
-                    version=actual,
-                    variant=variant,
-                    key=key,
-                    compiler=compiler,
-                    jobs=jobs or len(os.sched_getaffinity(0)),
-                    work=work,
-                    tree=work / "tree",
-                    log=log,
-                    progress=progress,
-                )
-                with _failures_told(job, cache), _alone(f"tree-{kept.base[:12]}", progress, cache):
-                    _compile(job, kept if keep_tree or kept.exists else None)
-                    return install_entry(_assemble(job, kept), cache)
+            return _build(recipe, options, progress, cache)
+
+
+def _build(recipe: _Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> KernelBuild:
+    """Build the kernel and install it in the cache."""
+    kept = recipe.tree(cache)
+    name = recipe.key[:KEY_CHARS]
+    with work_dir(name, cache) as work, (work / "build.log").open("w") as log:
+        job = Job(
+            inputs=recipe.inputs,
+            source=recipe.source,
+            version=recipe.version,
+            variant=recipe.variant,
+            key=recipe.key,
+            compiler=recipe.compiler,
+            jobs=options.jobs or len(os.sched_getaffinity(0)),
+            work=work,
+            tree=work / "tree",
+            log=log,
+            progress=progress,
+        )
+        with _reporting_failures(job, cache), _alone(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
+            _compile(job, kept if options.keep_tree or kept.exists else None)
+            return install_entry(_assemble(job, kept), cache)
 
 
 def kept_tree(kernel: KernelBuild, cache: Path | None = None) -> Path | None:
-    """Where the tree is that `kernel` can be built in again, if it was kept and still is there."""
+    """Return the kept tree in which `kernel` can be built again; None if there is none."""
     tree = (cache or cache_root()) / "trees" / kernel.tree
     return tree if kernel.tree and tree.is_dir() else None
 
 
 def first_errors(log: str, limit: int = 3) -> list[str]:
-    """The first lines of a build log that tell what went wrong."""
+    """Return the first lines of a build log that report errors."""
     lines = (line for line in log.splitlines() if not line.startswith("$ ") and not STEP.match(line))
     return [line.strip() for line in lines if _ERROR.search(line)][:limit]
 
@@ -128,20 +183,20 @@ def _origin(version: str | None, source: Path | None, cache: Path, progress: Rep
         return debian_source(version or DEFAULT_VERSION, cache, progress=progress, log=log)
 
 
-def _check_version(actual: str, asked: str | None) -> None:
-    if asked is not None and actual != asked:
-        hint = f"leave the version out, or say {actual}"
-        raise InputError(f"the source is Linux {actual}, not {asked}", hint=hint)
+def _check_version(actual: str, requested: str | None) -> None:
+    if requested is not None and actual != requested:
+        hint = f"leave the version out, or write {actual}"
+        raise InputError(f"the source is Linux {actual}, not {requested}", hint=hint)
 
 
 @contextmanager
 def _alone(name: str, progress: Reporter, cache: Path) -> Iterator[None]:
-    """Only one process builds the same kernel, or in the same tree, at a time."""
+    """Hold the lock `name`: only one process at a time builds the same kernel, or in the same tree."""
     with locked(name, cache, waiting=lambda: progress.stage("waiting for another build of this kernel")):
         yield
 
 
-def _compile(job: Job, kept: KeptTree | None) -> None:
+def _compile(job: Job, kept: SourceTree | None) -> None:
     if kept is not None:
         kept.build(job)
         return
@@ -152,8 +207,8 @@ def _compile(job: Job, kept: KeptTree | None) -> None:
     compile_kernel(job)
 
 
-def _assemble(job: Job, kept: KeptTree) -> Path:
-    """The entry's directory with all its files, still in the work directory. `kept` need not be there."""
+def _assemble(job: Job, kept: SourceTree) -> Path:
+    """Create the entry's directory with all its files, in the work directory. `kept` need not exist."""
     job.progress.stage("stripping")
     entry = job.work / "entry"
     entry.mkdir()
@@ -193,8 +248,8 @@ def _assemble(job: Job, kept: KeptTree) -> Path:
 
 
 @contextmanager
-def _failures_told(job: Job, cache: Path) -> Iterator[None]:
-    """What a user reads of a failed build; its log is moved to where it stays."""
+def _reporting_failures(job: Job, cache: Path) -> Iterator[None]:
+    """Report a failed build with its first errors, and move its log to the cache's logs."""
     try:
         yield
     except InputError:
@@ -202,13 +257,14 @@ def _failures_told(job: Job, cache: Path) -> Iterator[None]:
     except LabError as error:
         job.log.flush()
         log = job.work / "build.log"
-        said = first_errors(log.read_text(errors="replace"))
-        stays = cache / "logs" / f"{job.key[:12]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.log"
-        stays.parent.mkdir(parents=True, exist_ok=True)
-        log.rename(stays)
-        ours = not isinstance(error, CommandError)
-        hint = "\n".join([error.hint or "", f"the log is {stays}", *said] if ours else [f"the log is {stays}", *said])
-        raise LabError(error.message if ours else "the kernel's build failed", hint=hint.strip()) from error
+        errors = first_errors(log.read_text(errors="replace"))
+        target = cache / "logs" / f"{job.key[:KEY_CHARS]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.log"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        log.rename(target)
+        lines = [f"the log is {target}", *errors]
+        if isinstance(error, CommandError):
+            raise LabError("the kernel's build failed", hint="\n".join(lines)) from error
+        raise LabError(error.message, hint="\n".join([error.hint or "", *lines]).strip()) from error
 
 
 def _sha256(path: Path) -> str:

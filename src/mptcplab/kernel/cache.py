@@ -1,46 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""The cache of built kernels: entries, how one is found, and the locks around building.
+"""Built kernels: the entries in the cache folder, and the search for one.
 
     ~/.cache/mptcplab/kernels/VERSION-KEY12/   linux, System.map, config, build.log, entry.json
                       trees/                   kept trees, see `tree`
-                      sources/                 tarballs and what is known of them
-                      tmp/                     builds at work, each locked by its process
-                      logs/                    logs of builds that failed
-                      locks/                   one empty file per thing that only one process may make
+                      sources/                 tarballs and their records
 
-An entry appears whole, by one rename, or not at all.
+One rename adds a complete entry, so that no partial entry ever exists.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.data import (
     DEFAULT_VERSION,
     GIVEN,
     HZ_CHOICES,
     VARIANT_SUFFIX,
-    Inputs,
+    KernelInputs,
     build_options,
+    canonical_variant,
     load_inputs,
-    usual_variant,
 )
 
 FORMAT = 1
-KEY_CHARS = 12
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
-#: A version, or one with the variant behind it: 7.2-debug, 7.2-hz100, 7.2-plain.
+#: A version, optionally followed by the variant: 7.2-debug, 7.2-hz100, 7.2-plain.
 _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
 
 
@@ -49,36 +41,36 @@ class KernelBuild:
     """A finished kernel in the cache."""
 
     version: str
-    """Such as 7.2; what a user asks for."""
+    """The version by which a user selects it, such as 7.2."""
     release: str
-    """What `uname -r` says inside, such as 7.2.12-mptcplab."""
+    """The output of `uname -r` in the lab, such as 7.2.12-mptcplab."""
     key: str
-    """Hash of all that went into it, 64 hexadecimal digits."""
+    """Hash of everything that went into it, 64 hexadecimal digits."""
     path: Path
     """The entry's directory."""
     config_sha256: str
     """Hash of the final .config."""
     inputs: str = ""
-    """Hash of our share: options, patches, source files, recipe."""
+    """Hash of our inputs: options, patches, source files, recipe."""
     source_sha256: str = ""
     """Hash of the tarball or the tree."""
     built: str = ""
-    """When, ISO 8601 in UTC."""
+    """Time of the build, ISO 8601 in UTC."""
     lost_options: tuple[str, ...] = ()
-    """Options that this version did not take, as CONFIG_X=value."""
+    """Options that this version did not accept, as CONFIG_X=value."""
     variant: str = ""
     """`plain` without our network code, `hz100` with another timer frequency, `debug` if it was built to check itself,
-    in this order with dashes between them; empty for the usual kernel."""
+    in this order with dashes between them; empty for the default kernel."""
     tree: str = ""
-    """Name of the tree that it can be built in again, if that was kept."""
+    """Name of the tree in which it can be built again, if that was kept."""
     hz: int | None = None
-    """Ticks of its timers per second (CONFIG_HZ); None for entries that predate this field."""
+    """Timer frequency in ticks per second (CONFIG_HZ); None for entries that predate this field."""
     given: tuple[str, ...] = ()
     """Names of the patches that a user gave (`--patch`), in their order."""
 
     @property
     def name(self) -> str:
-        """What a user asks for to have this variant of this version: 7.2, 7.2-hz100 or 7.2-debug."""
+        """The name by which a user selects this variant of this version: 7.2, 7.2-hz100 or 7.2-debug."""
         return variant_name(self.version, self.variant)
 
     @property
@@ -92,26 +84,18 @@ class KernelBuild:
         return self.path / "System.map"
 
 
-def cache_root() -> Path:
-    """`$XDG_CACHE_HOME/mptcplab`, or `~/.cache/mptcplab`."""
-    configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # Its specification: a relative path there does not count.
-    base = configured if configured.is_absolute() else Path.home() / ".cache"
-    return base / "mptcplab"
-
-
 def variant_name(version: str, variant: str) -> str:
-    """`7.2`, `7.2-debug`, `7.2-hz100` or `7.2-plain`."""
+    """Return the name of a variant: `7.2`, `7.2-debug`, `7.2-hz100` or `7.2-plain`."""
     return f"{version}-{variant}" if variant else version
 
 
 def entry_name(name: str, key: str) -> str:
-    """Name of the directory of an entry; `name` is a version, or one with its variant."""
+    """Return the name of an entry's directory; `name` is a version, optionally with its variant."""
     return f"{name}-{key[:KEY_CHARS]}"
 
 
 def read_entry(directory: Path) -> KernelBuild | None:
-    """The entry in `directory`, or None when there is none that this version can read."""
+    """Return the entry in `directory`; None if there is none that this version of mptcplab can read."""
     try:
         entry: dict[str, Any] = json.loads((directory / "entry.json").read_text())
         if entry["format"] != FORMAT or not (directory / "linux").is_file():
@@ -136,7 +120,7 @@ def read_entry(directory: Path) -> KernelBuild | None:
 
 
 def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
-    """All finished kernels, by version, the newest build of each first."""
+    """Return all finished kernels by version, the newest build of each first."""
     directories = ((cache or cache_root()) / "kernels").glob("*/")
     entries = [entry for entry in map(read_entry, directories) if entry is not None]
     entries.sort(key=lambda entry: entry.built, reverse=True)
@@ -147,36 +131,36 @@ def find_kernel(
     version: str | None = None,
     cache: Path | None = None,
     *,
-    inputs: Inputs | None = None,
+    inputs: KernelInputs | None = None,
 ) -> KernelBuild:
-    """The kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
+    """Return the kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 
-    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-plain" with `--plain`; one built
-    with patches of a user (`--patch`) is chosen by its entry's name. Only a kernel built from the present
-    options and patches will do. Of several, one from the source that `build_kernel` would take by itself comes first,
-    then the newest. An entry's name in the cache, its directory or its `linux` file may be given instead of a version;
-    that one is taken as it is.
-    Raises MissingError when there is none, InputError for a wrong `version`.
+    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-plain" with `--plain`. Only a kernel
+    built from the present options and patches qualifies. Of several, one from the source that `build_kernel` uses by
+    default comes first, then the newest. Instead of a version, `version` can be an entry's name in the cache, its
+    directory or its `linux` file; that entry is used unchecked. A kernel with patches of a user (`--patch`) is selected
+    this way.
+    :raises MissingError: if there is none. :raises InputError: for a wrong `version`.
     """
     cache = cache or cache_root()
-    asked = _NAME_PATTERN.match(version or DEFAULT_VERSION)
-    if not asked:
+    parsed = _NAME_PATTERN.match(version or DEFAULT_VERSION)
+    if not parsed:
         return _kernel_at(version or DEFAULT_VERSION, cache)
-    variant = usual_variant(asked[2].removeprefix("-"))
-    name = variant_name(asked[1], variant)
+    variant = canonical_variant(parsed[2].removeprefix("-"))
+    name = variant_name(parsed[1], variant)
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
-    command = _build_command(asked[1], variant)
+    command = _build_command(parsed[1], variant)
     if not entries:
         raise MissingError(f"the lab kernel {name} is not built on this machine", hint=command)
-    digest = (inputs or load_inputs(asked[1], variant=variant)).digest
+    digest = (inputs or load_inputs(parsed[1], variant=variant)).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         raise MissingError(
             f"the cached kernel {name} was built from other patches or options than the present ones",
             hint=command,
         )
-    usual = remembered_sha256(asked[1], cache)
-    return next((entry for entry in current if entry.source_sha256 == usual), current[0])
+    default = recorded_sha256(parsed[1], cache)
+    return next((entry for entry in current if entry.source_sha256 == default), current[0])
 
 
 def _build_command(version: str, variant: str) -> str:
@@ -185,7 +169,7 @@ def _build_command(version: str, variant: str) -> str:
 
 
 def find_by_key(key: str, cache: Path) -> KernelBuild | None:
-    """The finished kernel with exactly this key."""
+    """Return the finished kernel with exactly this key; None if there is none."""
     for directory in (cache / "kernels").glob(f"*-{key[:KEY_CHARS]}"):
         entry = read_entry(directory)
         if entry is not None and entry.key == key:
@@ -194,12 +178,12 @@ def find_by_key(key: str, cache: Path) -> KernelBuild | None:
 
 
 def source_record(version: str, cache: Path) -> Path:
-    """Where it is written which Debian source of `version` was obtained."""
+    """Return the file that records which Debian source of `version` was downloaded."""
     return cache / "sources" / f"linux-source-{version}.json"
 
 
-def remembered_sha256(version: str, cache: Path) -> str | None:
-    """Hash of the Debian source of `version` that was obtained here, if one was."""
+def recorded_sha256(version: str, cache: Path) -> str | None:
+    """Return the hash of the Debian source of `version` that was downloaded; None if none was."""
     try:
         sha256 = json.loads(source_record(version, cache).read_text())["sha256"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -207,75 +191,24 @@ def remembered_sha256(version: str, cache: Path) -> str | None:
     return sha256 if isinstance(sha256, str) else None
 
 
-@contextmanager
-def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold the lock `name` among all processes; `waiting` is called when another one has it."""
-    directory = cache / "locks"
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory / f"{name}.lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if waiting is not None:
-                waiting()
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def work_dir(name: str, cache: Path) -> Iterator[Path]:
-    """A directory in the cache to work in, removed afterwards whatever happens.
-
-    Directories left behind by processes that were killed are removed first; one is known
-    to be in use by the lock on its pid file, which ends with the process.
-    """
-    parent = cache / "tmp"
-    parent.mkdir(parents=True, exist_ok=True)
-    # One at a time: a new directory has no lock on it for an instant.
-    with locked("tmp", cache):
-        _remove_leftovers(parent)
-        directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
-        pid_file = (directory / "pid").open("w")
-        fcntl.flock(pid_file, fcntl.LOCK_EX)
-    try:
-        with pid_file:
-            pid_file.write(f"{os.getpid()}\n")
-            pid_file.flush()
-            yield directory
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
 def install_entry(directory: Path, cache: Path) -> KernelBuild:
     """Move a complete entry into the cache in one step and return it.
 
-    An entry of that name may be there by now, or be damaged: a good one stays.
+    If a good entry of that name exists by now, it stays and is returned; a damaged one is replaced.
     """
     entry = read_entry(directory)
     if entry is None:
         raise ValueError(f"{directory} is not a complete entry")
     target = cache / "kernels" / entry_name(entry.name, entry.key)
     target.parent.mkdir(parents=True, exist_ok=True)
-    there = read_entry(target)
-    if there is not None and there.key == entry.key:
-        return there
+    existing = read_entry(target)
+    if existing is not None and existing.key == entry.key:
+        return existing
     shutil.rmtree(target, ignore_errors=True)
     directory.rename(target)
     installed = read_entry(target)
     assert installed is not None
     return installed
-
-
-def _remove_leftovers(parent: Path) -> None:
-    for directory in parent.iterdir():
-        try:
-            with (directory / "pid").open() as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            continue
-        except OSError:
-            pass  # No pid file: its process died before it wrote one.
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _kernel_at(place: str, cache: Path) -> KernelBuild:
@@ -293,4 +226,4 @@ def _hint(place: str) -> str:
     if found := re.match(r"(\d+\.\d+(?:-plain)?)-hz", place):
         *others, last = map(str, HZ_CHOICES)
         return f"timers tick {', '.join(others)} or {last} times a second: write {found[1]}-hz{others[0]}"
-    return "`mptcplab kernel list` shows what there is"
+    return "`mptcplab kernel list` lists the kernels that are built"

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Kernel options: read a configuration and say what became of what was asked for.
+"""Kernel options: parses a configuration and checks that it has the requested options.
 
-Kconfig drops an option without a word when a dependency is missing or the version
-does not know it. A lab whose netem was dropped would measure something else, so
-the final configuration is always compared with the fragment.
+Kconfig silently drops an option whose dependency is missing or which the version does not know. A lab without netem
+would measure something else, so the final configuration is always compared with the fragment.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from mptcplab.errors import LabError
 
-# Without any of these there is no lab: virtual time, the host's files, the stack
-# under test, the links between the nodes.
+# The lab cannot work without any of these: virtual time, the host's files, the stack under test, links between nodes.
 ESSENTIAL = frozenset(
     {
         "CONFIG_UML_TIME_TRAVEL_SUPPORT",
@@ -39,7 +37,7 @@ _UNSET = re.compile(r"^# (CONFIG_\w+) is not set$")
 
 
 def parse_config(text: str) -> dict[str, str]:
-    """Options of a .config or fragment, by name; "is not set" reads as `n`, the last one wins."""
+    """Return the options of a .config or fragment by name. "is not set" means `n`; the last value counts."""
     options: dict[str, str] = {}
     for line in text.splitlines():
         if match := _SET.match(line.strip()):
@@ -50,7 +48,7 @@ def parse_config(text: str) -> dict[str, str]:
 
 
 def timer_frequency(config: str) -> int | None:
-    """Return the ticks per second of a final configuration (CONFIG_HZ); None if it does not say."""
+    """Return the timer frequency of a final configuration in ticks per second (CONFIG_HZ); None if it has none."""
     value = parse_config(config).get("CONFIG_HZ")
     return int(value) if value is not None else None
 
@@ -60,21 +58,21 @@ def kernel_text(release: str, hz: int | None) -> str:
     return release if hz is None else f"{release}, HZ {hz}"
 
 
-def lost_options(wanted: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
-    """What was asked for and is not so in the final configuration, as `CONFIG_X=value`, sorted."""
-    return tuple(sorted(f"{name}={value}" for name, value in wanted.items() if final.get(name, "n") != value))
+def lost_options(requested: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the requested options that the final configuration lacks, as `CONFIG_X=value`, sorted."""
+    return tuple(sorted(f"{name}={value}" for name, value in requested.items() if final.get(name, "n") != value))
 
 
 def check_essential(lost: Sequence[str]) -> None:
-    """Raise LabError when an option was lost without which there is no lab."""
+    """Check that no option was lost that the lab needs. :raises LabError: naming those that were."""
     names = sorted(name for name in (option.partition("=")[0] for option in lost) if _is_essential(name))
     if names:
         raise LabError(
-            f"this kernel cannot be configured for the lab: it does not take {', '.join(names)}",
-            hint="choose another version, or look for a dependency that kernel/config/lab.config misses",
+            f"this kernel cannot be configured for the lab: it does not accept {', '.join(names)}",
+            hint="choose another version, or look for a dependency that kernel/config/lab.config lacks",
         )
 
 
 def _is_essential(name: str) -> bool:
-    """A lab with another timer frequency than asked for would measure something else as well."""
+    """Return whether the lab needs the option. With another timer frequency it would measure something else."""
     return name in ESSENTIAL or name.startswith("CONFIG_HZ_")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Progress of a build on stderr: on a terminal a bar, elsewhere a line now and then."""
+"""Shows the progress of a build on stderr: a bar on a terminal, a line from time to time elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE_EVERY_S = 15.0
 
 
 class StderrReporter:
-    """Shows progress on stderr; use it as a context manager, so that the bar goes away."""
+    """Shows progress on stderr. Use it as a context manager, which removes the bar at the end."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
@@ -42,25 +42,25 @@ class StderrReporter:
         self._bar.stop()
 
     def stage(self, text: str) -> None:
-        """Name the stage; without a terminal that is a line of its own."""
+        """Show the name of the stage; without a terminal, on a separate line."""
         self._text = text
         self._bar.reset(self._task, total=None, description=text, share="")
         if not self._console.is_terminal:
-            self._say(text)
+            self._print(text)
 
     def count(self, done: int, expected: int) -> None:
         """Move the bar, or print a line every 15 seconds."""
-        # The number expected is an estimate: never show more than all of it.
+        # The expected number is an estimate: never show more than 99 %.
         share = f"{min(99, 100 * done // max(expected, 1))} %"
         self._bar.update(self._task, completed=min(done, expected), total=expected, share=share)
         now = time.monotonic()
         if not self._console.is_terminal and now - self._last_line >= LINE_EVERY_S:
-            self._say(f"{self._text}: {share}")
+            self._print(f"{self._text}: {share}")
 
     def warn(self, text: str) -> None:
         """Print a warning line above the bar."""
         self._console.print(f"warning: {text}", markup=False, soft_wrap=True)
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._last_line = time.monotonic()
         self._console.print(text, markup=False, soft_wrap=True)

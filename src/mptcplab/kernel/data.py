@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What this project adds to Linux: options, patches, source files.
+"""The additions of this project to Linux: options, patches, source files.
 
 kernel/config/lab.config     options of every lab kernel
-       config/hz100.config   laid over them by `mptcplab kernel build --hz 100`; hz250.config likewise
-       config/debug.config   laid over these by `mptcplab kernel build --debug`
-       patches/*.patch       for every version, in the order of their names; of these, `--plain` takes NNNN-um-*.patch
+       config/hz100.config   options that `mptcplab kernel build --hz 100` adds; hz250.config likewise
+       config/debug.config   options that `mptcplab kernel build --debug` adds to these
+       patches/*.patch       for every version, in the order of their names; `--plain` applies only NNNN-um-*.patch
        patches/7.2/*.patch   only for that version, after the others
-       net/                  files that are copied into the tree, but with `--plain`
-       upstream/             patches for mainline, see its README; a kernel has the ones that `--fix` names
+       net/                  files that are copied into the tree, except with `--plain`
+       upstream/             patches for mainline, see its README; a kernel has those that `--fix` names
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from mptcplab.shipped import shipped_folder
 
 DEFAULT_VERSION = "7.2"
 
-# Part of every key: raise it when build.py's make flags, environment or
-# stripping change, so that kernels built the old way are not mistaken for new.
+# Part of every key. Increase it when the make flags, the environment or the stripping of the build change, so that a
+# kernel built the old way is not mistaken for a new one.
 RECIPE = 2
 
 #: Timer frequencies that the lab kernel can have, in Hz (patches/0011).
 HZ_CHOICES = (100, 250, 1000)
-#: What lab.config asks for.
+#: The timer frequency in lab.config.
 DEFAULT_HZ = 1000
 
-#: The folder of a user's patches in the names of inputs.
+#: The folder of a user's patches, in the names of inputs.
 GIVEN = "given"
 _PLAIN = "plain"
 _DEBUG = "debug"
-#: Fixes of mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
+#: Fixes for mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
 FIXES: Mapping[str, str] = {
     "join": "mptcp/0003-mptcp-push-pending-data-when-a-join-is-accepted.patch",
     "tsq": "tcp/0001-tcp-do-not-wait-for-tcp_wfree-of-a-clone-that-netem-.patch",
     "window": "mptcp-window/0001-mptcp-take-the-data-window-from-the-packet-of-the-DA.patch",
 }
-#: What a user writes behind a version to name a variant, see :func:`variant_of`; nothing for the usual kernel.
+#: The suffix of a version that names a variant, see :func:`variant_of`; empty for the default kernel.
 VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
-#: Names of the patches that Linux needs to be the lab's machine. All others change or extend the network stack.
+#: Names of the patches that make Linux the lab's machine. All others change or extend the network stack.
 MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file by its name (relative, with slashes) and content."""
+    """A file: its name (relative, with slashes) and its content."""
 
     name: str
     content: bytes
@@ -62,8 +62,8 @@ class NamedFile:
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """Everything of ours that goes into a kernel; the source and the compiler are apart."""
+class KernelInputs:
+    """Everything that this project adds to a kernel; the source and the compiler are separate."""
 
     fragment: str
     patches: tuple[NamedFile, ...]
@@ -71,7 +71,7 @@ class Inputs:
 
     @property
     def digest(self) -> str:
-        """Identity of these inputs and of the recipe; comments in the fragment don't count."""
+        """Hash of these inputs and of the recipe; comments in the fragment don't count."""
         return _hash(
             {
                 "recipe": RECIPE,
@@ -82,51 +82,52 @@ class Inputs:
         )
 
     def key(self, *, source_sha256: str, compiler: str) -> str:
-        """Identity of the kernel that these inputs, that source and that compiler make."""
+        """Return the identity of the kernel that these inputs, the source and the compiler make."""
         return _hash({"source": source_sha256, "inputs": self.digest, "compiler": compiler})
 
     @property
-    def without_overlay(self) -> Inputs:
-        """The same without our source files: what a tree that is built in again has to have in common."""
+    def without_overlay(self) -> KernelInputs:
+        """The inputs without our source files: these must be the same for every build in a kept tree."""
         return replace(self, overlay=())
 
 
 def option_lines(fragment: str) -> list[str]:
-    """The lines of a configuration fragment that mean something, in their order."""
+    """Return the lines of a configuration fragment that set options, in order."""
     lines = (line.strip() for line in fragment.splitlines())
     return [line for line in lines if line.startswith(("CONFIG_", "# CONFIG_"))]
 
 
 def data_dir() -> Path:
-    """The directory with `config/`, `patches/` and perhaps `net/`.
+    """Return the directory with `config/`, `patches/` and perhaps `net/`.
 
-    An installed package carries it as `mptcplab/_data/kernel`; in a checkout it is
-    `kernel/` at the top. Raises LabError when neither is there.
+    In an installed package it is `mptcplab/_data/kernel`, in a checkout `kernel/`.
+    :raises LabError: if neither exists.
     """
     folder = shipped_folder("kernel", "kernel", proof="config/lab.config")
     if folder is None:
         raise LabError(
-            "the kernel's configuration lab.config is not where this package was installed",
+            "the kernel's configuration lab.config is missing in this installation",
             hint="install mptcplab again, or run it from a complete checkout",
         )
     return folder
 
 
 def variant_of(*, plain: bool = False, hz: int = DEFAULT_HZ, fixes: Collection[str] = (), debug: bool = False) -> str:
-    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-window-debug`, empty for the usual kernel."""
+    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-window-debug`, empty for the default kernel."""
     parts = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, **{name: name in fixes for name in FIXES}, _DEBUG: debug}
     return "-".join(part for part, chosen in parts.items() if chosen)
 
 
 def is_plain(variant: str) -> bool:
-    """Return whether `variant` has mainline's network stack, without anything of ours."""
+    """Return whether `variant` has mainline's network stack without our changes."""
     return _PLAIN in variant.split("-")
 
 
-def usual_variant(variant: str) -> str:
-    """Return `variant` as `variant_of` has it: fixes in any order, the default frequency may be named.
+def canonical_variant(variant: str) -> str:
+    """Return the form of `variant` that `variant_of` gives.
 
-    `hz1000-debug` is `debug`, `window-join` is `join-window`.
+    `variant` can have fixes in any order and name the default frequency: `hz1000-debug` becomes `debug`, `window-join`
+    becomes `join-window`.
     """
     parts = variant.split("-")
     hz = next((int(part.removeprefix("hz")) for part in parts if part.startswith("hz")), DEFAULT_HZ)
@@ -144,36 +145,39 @@ def _build_option(part: str) -> list[str]:
     return ["--hz", part.removeprefix("hz")] if part.startswith("hz") else [f"--{part}"]
 
 
-def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> Inputs:
-    """What goes into a kernel of `version` (such as "7.2"), and nothing that only concerns others.
+def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> KernelInputs:
+    """Return the inputs of a kernel of `version` (such as "7.2"), without those that only concern other versions.
 
-    A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the
-    Makefile lines that name it come from a patch. For a `variant`, the options of
-    a file for each of its parts come on top, and its release is called after it.
-    The plain variant has the patches of the machine alone, and no source files. Fixes are applied last.
+    A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
+    a patch. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
+    variant has only the patches of the machine, and no source files. Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
     plain = is_plain(variant)
-    wanted = MACHINE_PATCHES if plain else "*.patch"
+    pattern = MACHINE_PATCHES if plain else "*.patch"
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
     options = [part for part in parts if part not in ("", _PLAIN, *FIXES)]
+    folders = (patches, patches / version)
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
-    return Inputs(
+    return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
-            *(_named(path, patches) for folder in (patches, patches / version) for path in sorted(folder.glob(wanted))),
+            *(_named(path, patches) for folder in folders for path in sorted(folder.glob(pattern))),
             *(_named(path, directory) for path in fixes),
         ),
         overlay=() if plain else tuple(_named(path, directory) for path in _sources(directory / "net")),
     )
 
 
-def with_patches(inputs: Inputs, files: Sequence[Path]) -> Inputs:
-    """Return `inputs` with the patches `files` of a user, which are applied after ours. :raises InputError:"""
+def with_patches(inputs: KernelInputs, files: Sequence[Path]) -> KernelInputs:
+    """Return `inputs` with the patches `files` of a user, which are applied after ours.
+
+    :raises InputError: for a file that cannot be read.
+    """
     return replace(inputs, patches=(*inputs.patches, *given_patches(files)))
 
 
@@ -185,7 +189,7 @@ def given_patches(files: Sequence[Path]) -> tuple[NamedFile, ...]:
     given = []
     for number, path in enumerate(files, start=1):
         try:
-            # The number keeps two of the same name apart.
+            # The number distinguishes two files of the same name.
             given.append(NamedFile(f"{GIVEN}/{number:02}-{path.name}", path.read_bytes()))
         except OSError as error:
             raise InputError(
@@ -200,9 +204,9 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _is_source(path: Path) -> bool:
-    """Not what editors, patch and compilers leave beside the sources."""
-    left_over = path.name.startswith(".") or path.name.endswith(("~", ".orig", ".rej", ".o"))
-    return path.is_file() and not left_over
+    """Return whether `path` is a file that is not a remnant of an editor, of patch or of a compiler."""
+    remnant = path.name.startswith(".") or path.name.endswith(("~", ".orig", ".rej", ".o"))
+    return path.is_file() and not remnant
 
 
 def _named(path: Path, base: Path) -> NamedFile:

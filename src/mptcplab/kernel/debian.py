@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Linux sources from Debian's packages `linux-source-N.M`.
+"""Downloads Linux sources from Debian's packages `linux-source-N.M`.
 
-The packages are in other suites than the one a machine runs, so apt gets a private
-configuration in our cache: the machine's own mirror, more suites, its own lists.
-Nothing of the system's apt is touched, and no privilege is needed. apt checks
-signatures and hashes as always.
+The packages are in other suites than the one that a machine runs, so apt gets a private configuration in our cache:
+the machine's own mirror, more suites, separate lists. The system's apt stays unchanged, and no privileges are needed.
+apt checks signatures and hashes as always.
 """
 
 from __future__ import annotations
@@ -15,20 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from mptcplab.cache import locked, work_dir
 from mptcplab.errors import LabError, MissingError
-from mptcplab.kernel.cache import locked, source_record, work_dir
+from mptcplab.kernel.cache import source_record
 from mptcplab.kernel.process import CommandError, capture, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, file_sha256
 
-# Not every mirror has every suite; apt only complains about those it does not have.
+# Not every mirror has every suite; apt only warns about those that are missing.
 SUITES = ("bookworm-backports", "trixie", "trixie-backports", "forky", "sid")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "tar": "tar"}
-OTHER_WAY = "give a Linux tarball or tree with --source"
+ALTERNATIVE = "give a Linux tarball or tree with --source"
 
-# Machines hang hooks on `apt-get update` that write to the system; not ours to run.
-# Hooks are lists, which -o cannot empty, hence a file.
+# Machines have hooks for `apt-get update` that write to the system and must not run here. Hooks are lists, which only a
+# file can clear, not -o.
 _APT_CONF = """\
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -38,13 +38,13 @@ _APT_CONF = """\
 
 @dataclass(frozen=True)
 class Apt:
-    """A private apt below `directory`."""
+    """A private apt in `directory`."""
 
     directory: Path
 
     @property
     def options(self) -> list[str]:
-        """Command-line options that make apt use nothing but this directory."""
+        """The command-line options that make apt use only this directory."""
         settings = {
             "Dir::Etc::SourceList": str(self.directory / "sources.list"),
             "Dir::Etc::SourceParts": "/dev/null",
@@ -53,14 +53,14 @@ class Apt:
             "Dir::Cache": str(self.directory / "cache"),
             "Acquire::Languages": "none",
             "Acquire::PDiffs": "false",
-            # As root apt would change to a user that cannot write here, and warn.
+            # As root, apt would otherwise switch to a user that cannot write here, and warn.
             "APT::Sandbox::User": "root",
         }
         pairs = (("-o", f"{name}={value}") for name, value in settings.items())
         return ["-c", str(self.directory / "apt.conf"), *(word for pair in pairs for word in pair)]
 
     def configure(self, mirror: str) -> None:
-        """Write the configuration: `mirror` (an URI of this machine's apt) with our suites."""
+        """Write the configuration: `mirror` (a URI of this machine's apt) with our suites."""
         for name in ("lists/partial", "cache/archives/partial"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "status").touch()
@@ -72,9 +72,9 @@ class Apt:
 
 
 def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> Source:
-    """The source of `version` from the cache, else downloaded from Debian.
+    """Return the source of `version` from the cache, or download it from Debian.
 
-    Raises MissingError when this machine's apt cannot give it.
+    :raises MissingError: if this machine's apt cannot provide it.
     """
     with locked(f"source-{version}", cache, waiting=lambda: progress.stage("waiting for another download")):
         kept = _kept_source(version, cache)
@@ -94,11 +94,11 @@ def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO)
                         progress.stage(f"downloading {package} {package_version} (about 160 MB)")
                         if _download(apt, package, package_version, work=work, log=log):
                             return _keep(version, package, package_version, work=work, cache=cache)
-        raise MissingError(f"this machine's Debian mirror has no package {package}", hint=OTHER_WAY)
+        raise MissingError(f"this machine's Debian mirror has no package {package}", hint=ALTERNATIVE)
 
 
 def parse_targets(output: str) -> list[str]:
-    """URIs of Debian's main archive, from lines `origin|label|created by|URI` of apt's index targets."""
+    """Return the URIs of Debian's main archive, from lines `origin|label|created by|URI` of apt's index targets."""
     uris: list[str] = []
     for line in output.splitlines():
         origin, label, created_by, uri = [*line.split("|", 3), "", "", ""][:4]
@@ -108,7 +108,7 @@ def parse_targets(output: str) -> list[str]:
 
 
 def parse_madison(output: str, package: str) -> list[str]:
-    """Versions of `package` in the output of `apt-cache madison`: newest first, each once."""
+    """Return the versions of `package` in the output of `apt-cache madison`: newest first, each once."""
     versions: list[str] = []
     for line in output.splitlines():
         name, version, origin = [*(field.strip() for field in line.split("|", 2)), "", "", ""][:3]
@@ -126,7 +126,7 @@ def _mirrors() -> list[str]:
     if not mirrors:
         raise MissingError(
             "apt knows no Debian mirror on this machine",
-            hint=f"run `sudo apt-get update` on Debian, or {OTHER_WAY}",
+            hint=f"run `sudo apt-get update` on Debian, or {ALTERNATIVE}",
         )
     return mirrors
 
@@ -135,8 +135,8 @@ def _update(apt: Apt, log: TextIO) -> None:
     try:
         run_logged(["apt-get", *apt.options, "--quiet", "update"], log=log)
     except CommandError:
-        # A suite that this mirror lacks is an error to apt, and the other suites are
-        # there all the same. If none is, no version will be listed.
+        # apt fails for a suite that this mirror lacks, but still reads the other suites. If it reads none, it will
+        # list no version.
         log.write("some suites could not be read\n")
 
 
@@ -148,13 +148,13 @@ def _download(apt: Apt, package: str, package_version: str, *, work: Path, log: 
             log=log,
         )
     except CommandError:
-        # Listed, but the mirror has it no longer: the next older one may do.
+        # The version is listed, but the mirror no longer has it. The next older one may exist.
         return False
     return True
 
 
 def _keep(version: str, package: str, package_version: str, *, work: Path, cache: Path) -> Source:
-    """Take the tarball out of the downloaded package into `sources/` and remember it."""
+    """Extract the tarball of the downloaded package to `sources/` and record it."""
     tarball = work / "source.tar.xz"
     extract_member(next(work.glob("*.deb")), f"./usr/src/{package}.tar.xz", tarball)
     sha256 = file_sha256(tarball)
@@ -175,7 +175,7 @@ def _keep(version: str, package: str, package_version: str, *, work: Path, cache
 
 
 def extract_member(package: Path, member: str, target: Path) -> None:
-    """Write one file of a Debian package to `target`."""
+    """Extract one file of a Debian package to `target`. :raises LabError: if the package lacks it."""
     with target.open("wb") as file:
         unpacking = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package)], stdout=subprocess.PIPE)
         with unpacking:
@@ -183,7 +183,7 @@ def extract_member(package: Path, member: str, target: Path) -> None:
                 ["tar", "--extract", "--to-stdout", member], stdin=unpacking.stdout, stdout=file, check=False
             )
     if tar.returncode != 0 or unpacking.returncode != 0 or target.stat().st_size == 0:
-        raise LabError(f"the package {package.name} does not hold {member}", hint=OTHER_WAY)
+        raise LabError(f"the package {package.name} does not contain {member}", hint=ALTERNATIVE)
 
 
 def _kept_source(version: str, cache: Path) -> Source | None:

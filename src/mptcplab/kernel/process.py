@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Run other programs so that nothing of them outlives us: output to a log, groups ended as a whole."""
+"""Runs other programs with their output in a log, and terminates their process groups, so that none outlives us."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PATIENCE_S = 5.0
 
 
 class CommandError(LabError):
-    """A program ended with another status than 0; its output is in the log."""
+    """A program failed with a status other than 0; its output is in the log."""
 
 
 class CommandKilledError(CommandError):
-    """A signal ended the program, in the middle of something."""
+    """A signal terminated the program, perhaps while it was writing a file."""
 
 
 def run_logged(
@@ -36,10 +36,11 @@ def run_logged(
     env: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> None:
-    """Run `command` with both its outputs to `log`; raise CommandError when it fails.
+    """Run `command` with its output and errors written to `log`.
 
-    `on_line` sees each line as it comes. Whatever ends the wait early (Ctrl-C,
-    SIGTERM, an error in `on_line`) ends the command's whole process group.
+    `on_line` receives each line as it arrives. Whatever interrupts the wait (Ctrl-C, SIGTERM, an error in `on_line`)
+    terminates the command's whole process group.
+    :raises CommandError: if the command fails.
     """
     log.write(f"$ {shlex.join(command)}\n")
     log.flush()
@@ -52,7 +53,7 @@ def run_logged(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        # Its own group: make has children, and they must end with it.
+        # A separate process group: make has children that must end with it.
         start_new_session=True,
     )
     try:
@@ -68,13 +69,13 @@ def run_logged(
     finally:
         log.flush()
     if status < 0:
-        raise CommandKilledError(f"{command[0]} was ended by signal {-status}", hint=shlex.join(command))
+        raise CommandKilledError(f"{command[0]} was terminated by signal {-status}", hint=shlex.join(command))
     if status != 0:
         raise CommandError(f"{command[0]} failed with status {status}", hint=shlex.join(command))
 
 
 def capture(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
-    """The standard output of a short command; raises CommandError with its last error line."""
+    """Return the standard output of a short command. :raises CommandError: with its last error line."""
     done = subprocess.run(
         list(command),
         cwd=cwd,
@@ -86,18 +87,18 @@ def capture(command: Sequence[str], *, cwd: Path | None = None, env: Mapping[str
         check=False,
     )
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines()
-        because = f": {said[-1]}" if said else ""
-        message = f"{command[0]} failed with status {done.returncode}{because}"
+        lines = done.stderr.strip().splitlines()
+        cause = f": {lines[-1]}" if lines else ""
+        message = f"{command[0]} failed with status {done.returncode}{cause}"
         raise CommandError(message, hint=shlex.join(command))
     return done.stdout
 
 
 @contextmanager
 def sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM and SIGHUP like Ctrl-C meanwhile, so that cleaning up happens.
+    """Treat SIGTERM and SIGHUP like Ctrl-C while inside, so that cleanup happens.
 
-    Outside the main thread Python cannot set handlers; there it does nothing.
+    Outside the main thread, where Python cannot set handlers, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -106,8 +107,8 @@ def sigterm_as_interrupt() -> Iterator[None]:
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    wanted = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in wanted}
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
@@ -116,18 +117,21 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 
 def require_tools(packages: Mapping[str, str]) -> None:
-    """Raise MissingError naming every program of `packages` (program to Debian package) that is not there."""
+    """Check that this machine has every program of `packages`, a mapping from program to Debian package.
+
+    :raises MissingError: naming all missing programs.
+    """
     missing = [tool for tool in packages if shutil.which(tool) is None]
     if missing:
-        wanted = sorted({packages[tool] for tool in missing})
+        names = sorted({packages[tool] for tool in missing})
         raise MissingError(
             f"the kernel cannot be built without {', '.join(missing)}",
-            hint=f"sudo apt-get install {' '.join(wanted)}",
+            hint=f"sudo apt-get install {' '.join(names)}",
         )
 
 
 def _end_group(process: subprocess.Popen[str]) -> None:
-    """Ask the group to end, insist after a while, and collect the child."""
+    """Terminate the group, kill it if it has not ended after a while, and reap the child."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a long build says where it is; `console` shows it to a person."""
+"""The progress of a long build, as its steps report it; `console` shows it on a terminal."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 
 
 class Reporter(Protocol):
-    """What a build tells while it works."""
+    """Receives the progress of a build."""
 
     def stage(self, text: str) -> None:
-        """Another stage begins; `text` says which."""
+        """Begin the stage that `text` names."""
 
     def count(self, done: int, expected: int) -> None:
-        """So many steps of this stage are done of so many expected (an estimate)."""
+        """Report the steps of this stage that are done, of the number expected (an estimate)."""
 
     def warn(self, text: str) -> None:
-        """Something may matter for results and does not stop the build."""
+        """Report something that may affect results and does not stop the build."""
 
 
-class Silent:
-    """Tells nothing; for callers that only want the kernel."""
+class SilentProgress:
+    """Discards all progress, for callers that only need the kernel."""
 
     def stage(self, text: str) -> None:
         """Ignore it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Linux sources: what one is, its identity, and how it is unpacked for a build."""
+"""Linux sources: their identity and version, and unpacking one for a build."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import TextIO
 from mptcplab.errors import InputError
 from mptcplab.kernel.process import CommandError, capture, run_logged
 
-# Never part of a source: a repository's own data.
+# The data of a repository is never part of a source.
 SKIPPED = frozenset({".git"})
 
 # Folders whose code no User-Mode kernel compiles: other architectures, and drivers for hardware. Their Kconfig and
-# Makefile files are read and stay. Without the code a tree has a third of its size.
+# Makefile files are needed and stay. Without the code, a tree has a third of its size.
 _OTHER_ARCHITECTURES = (
     "alpha arc arm arm64 csky hexagon loongarch m68k microblaze mips nios2 openrisc parisc powerpc riscv s390 sh "
     "sparc xtensa"
@@ -41,19 +41,19 @@ UNUSED = (
 
 @dataclass(frozen=True)
 class Source:
-    """A Linux source at hand: a tarball, or a tree when `path` is a directory."""
+    """A local Linux source: a tarball, or a tree if `path` is a directory."""
 
     kind: str
-    """Where it is from: "debian", "tarball" or "tree"."""
+    """Its origin: "debian", "tarball" or "tree"."""
     name: str
-    """Package, file or directory, for a person to read."""
+    """The name of the package, file or directory, for messages."""
     path: Path
     sha256: str
-    """Of the tarball, or of all names and contents of the tree."""
+    """Hash of the tarball, or of all names and contents of the tree."""
     package_version: str | None = None
 
     def describe(self) -> dict[str, str | None]:
-        """What a manifest says of it; not where it was downloaded."""
+        """Return its description for a manifest, without its path."""
         return {
             "kind": self.kind,
             "name": self.name,
@@ -63,14 +63,17 @@ class Source:
 
 
 def local_source(path: Path) -> Source:
-    """The tarball or unpacked tree that a user gave; reads all of it. Raises InputError."""
+    """Return the source in a user's tarball or unpacked tree, and hash all of it.
+
+    :raises InputError: if there is no Linux source at `path`.
+    """
     path = path.expanduser().resolve()
     if path.is_file():
         return Source(kind="tarball", name=path.name, path=path, sha256=file_sha256(path))
     if path.is_dir():
         if not (path / "arch" / "um" / "Makefile").is_file():
             raise InputError(
-                f"'{path}' is not a Linux source tree with User-Mode Linux in it",
+                f"'{path}' is not a Linux source tree with User-Mode Linux",
                 hint="give the directory that has Makefile, Kconfig and arch/um",
             )
         return Source(kind="tree", name=path.name, path=path, sha256=tree_sha256(path))
@@ -78,13 +81,13 @@ def local_source(path: Path) -> Source:
 
 
 def file_sha256(path: Path) -> str:
-    """Hash of a file's content."""
+    """Return the hash of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def tree_sha256(tree: Path) -> str:
-    """Hash over relative path, mode, size and content of all files, so that any edit changes it."""
+    """Return a hash of the relative path, mode, size and content of all files, which any edit changes."""
     digest = hashlib.sha256()
     for path in _tree_files(tree):
         name = path.relative_to(tree).as_posix()
@@ -99,9 +102,10 @@ def tree_sha256(tree: Path) -> str:
 
 
 def unpack(source: Source, target: Path, *, log: TextIO, without: tuple[str, ...] = UNUSED) -> None:
-    """Put a private copy of the source's tree at `target`; the original is only read.
+    """Create a private copy of the source's tree at `target`; the original is only read.
 
-    Of a tarball, what `without` names is left out: patterns of tar's.
+    Files of a tarball that match `without`, patterns for tar, are left out.
+    :raises InputError: for a tarball without a Linux source tree.
     """
     if source.path.is_dir():
         shutil.copytree(source.path, target, symlinks=True, ignore=_ignore)
@@ -117,13 +121,13 @@ def unpack(source: Source, target: Path, *, log: TextIO, without: tuple[str, ...
         raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
     if not (target / "arch" / "um" / "Makefile").is_file():
         raise InputError(
-            f"'{source.path.name}' does not hold a Linux source tree in one top directory",
+            f"'{source.path.name}' does not contain a Linux source tree in a single top directory",
             hint="give a tarball of Linux as kernel.org or Debian makes it",
         )
 
 
 def source_version(source: Source) -> str:
-    """VERSION.PATCHLEVEL of a source, without unpacking all of it. Raises InputError."""
+    """Return VERSION.PATCHLEVEL of a source without unpacking all of it. :raises InputError: if it has none."""
     if source.path.is_dir():
         return tree_version(source.path)
     command = ["tar", "--extract", "--to-stdout", "--occurrence=1", "--wildcards", "--no-wildcards-match-slash"]
@@ -134,7 +138,7 @@ def source_version(source: Source) -> str:
 
 
 def tree_version(tree: Path) -> str:
-    """VERSION.PATCHLEVEL of a tree's Makefile, such as 7.2. Raises InputError."""
+    """Return VERSION.PATCHLEVEL of a tree's Makefile, such as 7.2. :raises InputError: if it has none."""
     return _version((tree / "Makefile").read_text(errors="replace"))
 
 
@@ -142,7 +146,7 @@ def _version(makefile: str) -> str:
     head = makefile[:1000]
     numbers = [re.search(rf"^{name} = (\d+)$", head, re.MULTILINE) for name in ("VERSION", "PATCHLEVEL")]
     if not all(numbers):
-        raise InputError("the source's Makefile does not tell its version", hint="give a tarball or tree of Linux")
+        raise InputError("the source's Makefile does not state a version", hint="give a tarball or tree of Linux")
     return ".".join(number[1] for number in numbers if number)
 
 

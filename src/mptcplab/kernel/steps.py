@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The steps of a build, in one tree: our files and patches, the configuration, compiling."""
+"""The steps of a build in one tree: applying our patches and files, configuring, compiling."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from typing import TextIO
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import check_essential, lost_options, parse_config
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, unpack
 from mptcplab.kernel.toolchain import MAKE, build_environment
 
-# Lines such as "  CC      net/mptcp/protocol.o" that a whole build prints; measured
-# with 7.2. Only the progress bar uses it.
+# The number of lines such as "  CC      net/mptcp/protocol.o" that a full build prints, measured with 7.2. Only the
+# progress bar uses it.
 EXPECTED_STEPS = 1660
 STEP = re.compile(r"^  [A-Z][A-Z0-9]* +(\S*)")
 
 
 @dataclass
 class Job:
-    """One build at work. `tree` is where; `version` and `variant` are what it will be called."""
+    """A build in progress in `tree`. `version` and `variant` give its name."""
 
-    inputs: Inputs
+    inputs: KernelInputs
     source: Source
     version: str
     variant: str
@@ -41,13 +41,13 @@ class Job:
     log: TextIO
     progress: Reporter
     warnings: dict[str, list[str]] = field(default_factory=dict)
-    """What the compiler complained of, by the file that it made."""
+    """The compiler's warnings by the file that it made."""
     lost: tuple[str, ...] = ()
-    """Options that this version did not take."""
+    """Options that this version did not accept."""
     started: float = field(default_factory=time.monotonic)
 
     def run(self, *command: str) -> None:
-        """Run `command` in the tree, logged."""
+        """Run `command` in the tree and log its output."""
         run_logged(command, cwd=self.tree, log=self.log, env=build_environment(os.environ))
 
     def make(self, *targets: str) -> None:
@@ -56,39 +56,39 @@ class Job:
 
     @property
     def own_warnings(self) -> list[str]:
-        """Complaints about our own source files."""
+        """Warnings about our own source files."""
         names = tuple(f"{file.name}:" for file in self.inputs.overlay)
         return [line for lines in self.warnings.values() for line in lines if line.startswith(names)]
 
 
 def prepare(job: Job) -> None:
-    """The source into `job.tree`, with our patches. Raises LabError when one does not fit."""
+    """Unpack the source to `job.tree` and apply our patches. :raises LabError: if one does not apply."""
     job.progress.stage(f"unpacking {job.source.name}")
     unpack(job.source, job.tree, log=job.log)
     job.progress.stage("applying patches")
     if job.source.path.is_dir():
-        # A user's tree may have been built in; the kernel's own cleaning knows how to undo that.
+        # The user's tree may contain a build, which the kernel's own cleaning removes.
         job.make("mrproper")
     apply_patches(job.inputs.patches, job.tree, work=job.work, log=job.log)
 
 
 def apply_patches(patches: Iterable[NamedFile], tree: Path, *, work: Path, log: TextIO) -> None:
-    """Apply `patches` to `tree`; they are written below `work`. Raises LabError when one does not fit."""
+    """Apply `patches` to `tree`; they are written below `work`. :raises LabError: if one does not apply."""
     for patch in patches:
         path = work / patch.name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(patch.content)
-        # No fuzz: a hunk that only nearly fits may land in the wrong function. Force:
-        # ask nothing, and don't take a patch back that is in the source already.
+        # No fuzz: a hunk that matches only roughly may be applied to the wrong function. Force: ask nothing, and do
+        # not revert a patch that the source already has.
         command = ["patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(path)]
         try:
             run_logged(command, cwd=tree, log=log, env=build_environment(os.environ))
         except CommandError as error:
-            raise LabError(f"the patch {patch.name} does not fit this source", hint=error.hint) from error
+            raise LabError(f"the patch {patch.name} does not apply to this source", hint=error.hint) from error
 
 
 def add_file(tree: Path, name: str, content: bytes) -> None:
-    """One of our files into a tree that does not have it. Raises LabError when it does."""
+    """Add one of our files to a tree. :raises LabError: if the tree already has such a file."""
     target = tree / name
     if target.exists():
         raise LabError(f"the source already has {name}", hint="rename the file in kernel/net")
@@ -97,7 +97,7 @@ def add_file(tree: Path, name: str, content: bytes) -> None:
 
 
 def configure(job: Job) -> None:
-    """Merge the fragment into UML's smallest configuration; what was lost is noted in the job."""
+    """Merge the fragment into UML's smallest configuration; `job.lost` receives the options that were lost."""
     job.progress.stage("configuring")
     fragment = job.work / "lab.config"
     fragment.write_text(job.inputs.fragment)
@@ -108,13 +108,13 @@ def configure(job: Job) -> None:
     job.lost = lost_options(parse_config(job.inputs.fragment), final)
     check_essential(job.lost)
     if job.lost:
-        job.progress.warn(f"this kernel does not take {len(job.lost)} of the lab's options: {', '.join(job.lost)}")
+        job.progress.warn(f"this kernel does not accept {len(job.lost)} of the lab's options: {', '.join(job.lost)}")
 
 
 def compile_kernel(job: Job, *, expected: int | None = EXPECTED_STEPS) -> None:
-    """Run make. Warnings are noted by the file that was made, so that those of files left alone stay known.
+    """Run make. Warnings are kept by the file that was made, so that those of files that are not recompiled remain.
 
-    `expected` is how many steps there will be; None: nobody knows.
+    `expected` is the expected number of steps; None if it is unknown.
     """
     steps, making = 0, ""
 
@@ -130,7 +130,7 @@ def compile_kernel(job: Job, *, expected: int | None = EXPECTED_STEPS) -> None:
 
     job.progress.stage(f"compiling with {job.jobs} {'job' if job.jobs == 1 else 'jobs'}")
     run_logged(
-        # What belongs to one file is printed together, also with several compilers at once.
+        # Keep the output for one file together while several compilers run.
         [*MAKE, "--output-sync=target", "-j", str(job.jobs), "linux"],
         cwd=job.tree,
         log=job.log,

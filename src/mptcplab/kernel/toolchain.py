@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What builds a kernel: programs that have to be there, and an environment that is the same everywhere."""
+"""The toolchain of a kernel build: the programs it needs, and an environment that is the same everywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from mptcplab.errors import MissingError
 from mptcplab.kernel.process import capture
 
-# Program to Debian package.
+# The Debian package of each program.
 TOOLS = {
     "gcc": "gcc",
     "make": "make",
@@ -23,7 +23,7 @@ TOOLS = {
     "xz": "xz-utils",
 }
 
-# The same inputs shall give the same bytes, whoever builds them and when.
+# The same inputs must give the same bytes, whoever builds them and when.
 _REPRODUCIBLE = {
     "LC_ALL": "C",
     "TZ": "UTC",
@@ -33,13 +33,16 @@ _REPRODUCIBLE = {
     "KBUILD_BUILD_HOST": "mptcplab",
     "KBUILD_BUILD_VERSION": "1",
 }
-# Kconfig writes the versions of these into .config when it finds them, although UML
-# uses neither; a name that does not exist makes all machines alike.
+# Kconfig writes the versions of these tools into .config if it finds them, although UML uses neither. Names that do not
+# exist make the configuration the same on all machines.
 MAKE = ("make", "ARCH=um", "RUSTC=absent", "PAHOLE=absent")
 
 
 def compiler_version() -> str:
-    """First lines of `gcc --version` and `ld --version`; also sees that gcc finds the C library's headers."""
+    """Return the first lines of `gcc --version` and `ld --version`.
+
+    :raises MissingError: if gcc does not find the C library's headers.
+    """
     lines = [capture([tool, "--version"]).partition("\n")[0] for tool in ("gcc", "ld")]
     probe = subprocess.run(
         ["gcc", "-E", "-x", "c", "-"],
@@ -57,6 +60,6 @@ def compiler_version() -> str:
 
 
 def build_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of the build: only what finds programs, so that no one's CFLAGS get in."""
+    """Return the environment of the build. It keeps only what finds programs, so that no user's CFLAGS have effect."""
     kept = {name: environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in environ}
     return kept | _REPRODUCIBLE

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Kept trees: a later build that only differs in our own source files goes on in one.
+"""Kept trees: a later build that differs only in our own source files continues in one.
 
     ~/.cache/mptcplab/trees/7.2-BASE12/       a patched, configured and built tree, about 2 GB
-                            7.2-BASE12.json   what we put into it, and whether a build was at work
+                            7.2-BASE12.json   what we put into it, and whether a build was in progress
 
-A tree stands for a source, a compiler, patches and options: BASE is their hash. Our source files (`kernel/net/`) may
-differ from build to build: only those whose content changed are written, so that make compiles no others.
+A tree belongs to a source, a compiler, patches and options: BASE is their hash. Our source files (`kernel/net/`) may
+differ between builds: only those whose content changed are written, so that make compiles no others.
 
-The kernel that comes out has to be the one that a build from nothing makes. So a tree is not trusted when a build in
-it did not end by itself (make may have been killed while it wrote a file): it is removed. And it is not used when a
-file is not as we left it, by its size and time of change: that was somebody's work, which is refused and not removed.
+The result must be the same kernel as from a build in a new tree. Therefore a tree in which a build was killed is
+removed, since make may have been writing a file. A tree in which the size or modification time of a file has changed
+is not used: that is a user's work, so the build is refused and the tree stays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.cache import entry_name, variant_name
-from mptcplab.kernel.data import Inputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandKilledError
 from mptcplab.kernel.steps import EXPECTED_STEPS, Job, add_file, compile_kernel, configure, prepare
 
@@ -36,7 +36,7 @@ Stat = list[int]
 
 @dataclass
 class _Contents:
-    """What is known of a tree. `files` has size and time of change of every source file, ours among them."""
+    """The record of a tree. `files` has the size and modification time of every source file, including ours."""
 
     base: str
     busy: bool = True
@@ -49,26 +49,26 @@ class _Contents:
 
 
 @dataclass(frozen=True)
-class KeptTree:
-    """The tree at `path`, which may or may not be there."""
+class SourceTree:
+    """The tree at `path`, which may or may not exist."""
 
     path: Path
     base: str
 
     @property
     def exists(self) -> bool:
-        """Whether a tree was kept here; it may be unusable."""
+        """Whether a tree was kept here. It may be unusable."""
         return self.path.is_dir()
 
     def build(self, job: Job) -> None:
-        """Build `job` here: what is there goes on, what is not is made. Raises LabError; the tree then stays."""
+        """Build `job` in the existing tree or in a new one. :raises LabError: if it fails; the tree then stays."""
         known = self._load()
         contents = known or self._make(job)
         if known:
             self._refuse_changes(known)
             job.tree, job.warnings, job.lost = self.path, known.warnings, tuple(known.lost)
         with self._at_work(contents):
-            self._lay_over(job, contents)
+            self._update_overlay(job, contents)
             if not contents.configured:
                 configure(job)
                 contents.configured, contents.lost = True, list(job.lost)
@@ -76,7 +76,7 @@ class KeptTree:
             compile_kernel(job, expected=None if known else EXPECTED_STEPS)
 
     def _make(self, job: Job) -> _Contents:
-        """A new tree without our files, which come next."""
+        """Create a new tree, still without our files."""
         shutil.rmtree(self.path, ignore_errors=True)
         prepare(job)
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,21 +86,21 @@ class KeptTree:
         job.tree = self.path
         return contents
 
-    def _lay_over(self, job: Job, contents: _Contents) -> None:
-        """Our files as they are now: what is the same is not touched, since make goes by time."""
-        wanted = {file.name: file for file in job.inputs.overlay}
-        changed = [name for name, file in wanted.items() if contents.overlay.get(name) != file.sha256]
-        gone = [name for name in contents.overlay if name not in wanted]
-        for name in gone:
+    def _update_overlay(self, job: Job, contents: _Contents) -> None:
+        """Bring our files up to date. Unchanged files keep their modification time, by which make decides."""
+        overlay = {file.name: file for file in job.inputs.overlay}
+        changed = [name for name, file in overlay.items() if contents.overlay.get(name) != file.sha256]
+        removed = [name for name in contents.overlay if name not in overlay]
+        for name in removed:
             (self.path / name).unlink()
             del contents.files[name], contents.overlay[name]
             contents.warnings.pop(str(Path(name).with_suffix(".o")), None)
         for name in changed:
-            self._put(wanted[name], contents)
-        if any(Path(name).name.startswith("Kconfig") for name in (*changed, *gone)):
+            self._write(overlay[name], contents)
+        if any(Path(name).name.startswith("Kconfig") for name in (*changed, *removed)):
             contents.configured = False
 
-    def _put(self, file: NamedFile, contents: _Contents) -> None:
+    def _write(self, file: NamedFile, contents: _Contents) -> None:
         if file.name in contents.overlay:
             (self.path / file.name).write_bytes(file.content)
         else:
@@ -110,9 +110,9 @@ class KeptTree:
 
     @contextmanager
     def _at_work(self, contents: _Contents) -> Iterator[None]:
-        """Nobody trusts the tree meanwhile.
+        """Mark the tree as busy, and so as unusable, while inside.
 
-        A make that failed by itself has left it in order; one that was ended perhaps has not.
+        A make that failed leaves the tree consistent; one that was killed may not, so the mark stays.
         """
         contents.busy = True
         self._save(contents)
@@ -133,8 +133,8 @@ class KeptTree:
             changed.append(".config")
         if changed:
             raise LabError(
-                f"the kept tree {self.path} is not as it was left: {changed[0]} has changed",
-                hint=f"make a patch of the change, or build another tree with --source; then rm -r {self.path}",
+                f"the kept tree {self.path} was modified: {changed[0]} has changed",
+                hint=f"save the change as a patch, or build it from another tree with --source; then rm -r {self.path}",
             )
 
     @property
@@ -142,7 +142,7 @@ class KeptTree:
         return self.path.with_name(f"{self.path.name}.json")
 
     def _load(self) -> _Contents | None:
-        """What is known of a tree that can be built in; None when there is none."""
+        """Return the record of the tree; None if there is no usable tree."""
         try:
             known: dict[str, Any] = json.loads(self._file.read_text())
             if known.pop("format") != _FORMAT:
@@ -158,10 +158,12 @@ class KeptTree:
         part.rename(self._file)
 
 
-def tree_for(inputs: Inputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path) -> KeptTree:
-    """The kept tree that a kernel of these inputs can be built in."""
+def tree_for(
+    inputs: KernelInputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path
+) -> SourceTree:
+    """Return the place of the kept tree in which a kernel of these inputs can be built."""
     base = inputs.without_overlay.key(source_sha256=source_sha256, compiler=compiler)
-    return KeptTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
+    return SourceTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
 
 
 def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:
@@ -172,7 +174,7 @@ def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:
 
 
 def _stat(path: Path) -> Stat:
-    """Size and time of change; empty when there is no such file."""
+    """Return the size and modification time; empty if the file does not exist."""
     try:
         found = path.lstat()
     except OSError:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which congestion controls and schedulers the sockets of a workload really used, and whether that was asked for.
+"""Congestion controls and schedulers that the sockets of a workload used, compared with those requested.
 
-A recording has for each host what was seen on its sockets meanwhile (``counters/NODE/algorithms.json``, see
-guest/algorithms.py). Connections that were over before anybody looked are told by their program, if it is ``flow``.
+A recording has the algorithms that were seen on each host's sockets during the run
+(``counters/NODE/algorithms.json``, see guest/algorithms.py). Those of connections that ended before they were seen are
+reported by their program, if it is ``flow``.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any
 from mptcplab.metrics.subflows import Row, path_name
 from mptcplab.recording.record import Recording
 
-#: Said of connections whose scheduler nobody told.
+#: Name of the scheduler of connections that were neither seen nor reported.
 NOT_KNOWN = "not known"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the scenario asks for on the sending side; None leaves it to the kernel."""
+class RequestedAlgorithms:
+    """The algorithms that the scenario requests for the sending side; None leaves the choice to the kernel."""
 
     congestion: str | None
     scheduler: str | None
@@ -28,30 +29,27 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Subflow:
-    """One socket, by its path, with the names that it was seen with, in their order; none if it was not seen."""
+    """One socket: its path and the algorithms that it was seen with, in order; none if it was not seen."""
 
     path: str
     congestion: tuple[str, ...]
     schedulers: tuple[str, ...]
 
 
-def wanted(described: Mapping[str, Any], transport: Mapping[str, Any]) -> Wanted:
-    """Of a workload whose sending host has ``transport``; what the workload says itself comes first."""
-    asked = (described.get(key) or transport.get(key) for key in ("congestion_control", "scheduler"))
-    return Wanted(*asked)
+def requested_algorithms(described: Mapping[str, Any], transport: Mapping[str, Any]) -> RequestedAlgorithms:
+    """Return those of a workload whose sending host has ``transport``; the workload's own keys take precedence."""
+    names = (described.get(key) or transport.get(key) for key in ("congestion_control", "scheduler"))
+    return RequestedAlgorithms(*names)
 
 
 def seen_subflows(
     recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[Mapping[str, Any]]
-) -> list[list[Subflow]] | None:
-    """The subflows of each connection as ``node`` had them; None for recordings from before anybody looked.
+) -> list[list[Subflow]]:
+    """Return the subflows of each connection with the algorithms seen on ``node``.
 
-    ``started`` are the notes of the ``flow`` that made them of what its sockets were given.
+    ``started`` are the start events of the ``flow`` that opened them, which have the algorithms of its sockets.
     """
-    try:
-        found = recording.counter(node, "algorithms.json")
-    except FileNotFoundError:
-        return None
+    found = recording.counter(node, "algorithms.json")
     sockets = {(one["local"], one["remote"]): one for one in found["sockets"]}
     starts = {event["conn"]: event for event in started}
     addresses = recording.manifest["addresses"]
@@ -59,7 +57,7 @@ def seen_subflows(
     def of(row: Row) -> Subflow:
         known = sockets.get((row["local"], row["remote"]), {})
         start = starts.get(row.get("conn"), {})
-        # The row is the sender's: its path is named from the other side.
+        # The row is the sender's, but paths are named from the receiver's side.
         path = path_name({"local": row["remote"], "remote": row["local"]}, addresses)
         return Subflow(
             path,
@@ -71,17 +69,14 @@ def seen_subflows(
 
 
 def uncoupled_subflows(recording: Recording, node: str) -> Iterator[str]:
-    """A sentence if subflows of ``node`` found no memory for the coupling of their congestion control.
+    """Yield a warning if the kernel had no memory for the coupling of congestion control on subflows of ``node``.
 
-    Their number is that of the host since it was made, so it may include subflows of other workloads.
+    The count is that of the host since its creation, so it may include subflows of other workloads.
     """
-    try:
-        count = recording.counter(node, "algorithms.json").get("uncoupled")
-    except FileNotFoundError:
-        return
+    count = recording.counter(node, "algorithms.json").get("uncoupled")
     if count:
         subflows = "1 subflow" if count == 1 else f"{count} subflows"
-        yield f"{subflows} of {node} found no memory for coupled congestion control and grew like TCP, uncoupled"
+        yield f"the kernel had no memory to couple the congestion control of {subflows} of {node}: uncoupled, like TCP"
 
 
 def _one(name: str | None) -> list[str]:
@@ -89,29 +84,31 @@ def _one(name: str | None) -> list[str]:
 
 
 def congestion_names(connections: Sequence[Sequence[Subflow]]) -> tuple[str, ...]:
-    """All names, sorted."""
+    """Return all names of congestion controls, sorted."""
     return tuple(sorted({name for one in connections for subflow in one for name in subflow.congestion}))
 
 
 def scheduler_names(connections: Sequence[Sequence[Subflow]]) -> str:
-    """All names, for a table."""
+    """Return all names of schedulers as the text of a table cell."""
     names = {name for one in connections for subflow in one for name in subflow.schedulers}
     if any(not subflow.schedulers for one in connections for subflow in one[:1]):
         names.add(NOT_KNOWN)
     return ", ".join(sorted(names))
 
 
-def complaints(connections: Sequence[Sequence[Subflow]], asked: Wanted, *, with_mptcp: bool) -> Iterator[str]:
-    """A sentence for each way in which sockets were not what the scenario asks for."""
-    if asked.congestion is not None:
+def algorithm_warnings(
+    connections: Sequence[Sequence[Subflow]], requested: RequestedAlgorithms, *, with_mptcp: bool
+) -> Iterator[str]:
+    """Yield a warning for each difference between the algorithms used and those requested."""
+    if requested.congestion is not None:
         for path, names in dict.fromkeys((one.path, one.congestion) for some in connections for one in some):
-            if names and names != (asked.congestion,):
-                yield f"{asked.congestion} was asked for, but the subflow by {path} used {' and '.join(names)}"
-    if asked.scheduler is None or not with_mptcp:
+            if names and names != (requested.congestion,):
+                yield f"{requested.congestion} was requested, but the subflow on {path} used {' and '.join(names)}"
+    if requested.scheduler is None or not with_mptcp:
         return
     used = [{name for one in some for name in one.schedulers} for some in connections]
-    others = [names for names in used if names and names != {asked.scheduler}]
+    others = [names for names in used if names and names != {requested.scheduler}]
     if others:
-        found = ", ".join(sorted(set().union(*others) - {asked.scheduler}))
+        found = ", ".join(sorted(set().union(*others) - {requested.scheduler}))
         count = f"{len(others)} of {len(used)} connections" if len(used) > 1 else "the connection"
-        yield f"the scheduler {asked.scheduler} was asked for, but {count} used {found}"
+        yield f"the scheduler {requested.scheduler} was requested, but {count} used {found}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Two settings, or two results, against each other: on shared seeds where there are any.
+"""Compare two settings, or two results: on shared seeds where there are any.
 
-A seed gives random losses, jitter and the hosts' random numbers. Runs of two settings with the same seed have these in
-common, so their difference varies less than each of them, and is tested in pairs.
+A seed determines random losses, jitter and the hosts' random numbers. Runs of two settings with the same seed have
+these in common, so their difference varies less than either value, and is tested in pairs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.rows import METRICS, ResultRow
+from mptcplab.metrics.registry import BASIC
+from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Difference, detectable, holm, mean_interval, paired_difference, welch_difference
 
-#: Below this adjusted p, two sets are said to differ.
+#: Two sets of values differ if the adjusted p is below this.
 SIGNIFICANCE = 0.05
 _PROTOCOL = "transport.protocol"
-_LEAST_SHARED = 2
+_MIN_SHARED = 2
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Paired:
-    """``second`` minus ``first`` of one swept key, everything else the same, on their shared seeds. In Mbit/s."""
+class PairedDifference:
+    """Goodput with the value ``second`` of a swept key minus that with ``first``, on shared seeds, in Mbit/s."""
 
     key: str
     first: str
@@ -43,11 +44,11 @@ class Paired:
 
     @property
     def percent(self) -> float | None:
-        """The difference as a share of the first one's mean."""
+        """The difference in percent of the first mean."""
         return 100 * self.difference.mean / self.base if self.base else None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with units in the names."""
+        """Return JSON data with units in the names."""
         return {
             "key": self.key,
             "first": self.first,
@@ -69,8 +70,8 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def paired_rows(rows: Sequence[ResultRow]) -> list[Paired]:
-    """Every swept value against the first one of its key (MPTCP against TCP), where two seeds or more are shared."""
+def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
+    """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared."""
     found = []
     for key in rows[0].settings if rows else ():
         lines: dict[tuple[Any, ...], dict[str, ResultRow]] = {}
@@ -83,24 +84,24 @@ def paired_rows(rows: Sequence[ResultRow]) -> list[Paired]:
     return [one for one in found if one is not None]
 
 
-def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> Paired | None:
+def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> PairedDifference | None:
     sides = [dict(zip(row.seeds, row.samples.get("goodput_mbps", ()), strict=False)) for row in (first, second)]
     shared = [seed for seed in sides[0] if seed in sides[1]]
-    if len(shared) < _LEAST_SHARED:
+    if len(shared) < _MIN_SHARED:
         return None
     values = [[side[seed] for seed in shared] for side in sides]
     base = sum(values[0]) / len(shared)
     difference = paired_difference(*values)
-    return Paired(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
+    return PairedDifference(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
 
 
 @dataclass(frozen=True)
 class Match:
-    """One row that both results have. ``difference`` is B minus A; ``adjusted`` its p after Holm's correction.
+    """One row that both results have. ``difference`` is B minus A; ``adjusted`` is its p after Holm's correction.
 
     ``verdict`` is ``same runs`` (the same recordings), ``identical`` (equal values, seed by seed), ``differ``, ``no
     difference shown``, or ``too few runs``. ``detectable`` is the smallest true difference that this test, corrected
-    for all of its family, shows with a probability of 80 %; None where nothing was tested or the values do not vary.
+    for its family, shows with a probability of 80 %; None if nothing was tested or the values do not vary.
     """
 
     settings: dict[str, str]
@@ -113,25 +114,25 @@ class Match:
 
     @property
     def percent(self) -> float | None:
-        """The difference as a share of A's mean."""
+        """The difference in percent of A's mean."""
         return 100 * self.difference.mean / self.means[0] if self.means[0] else None
 
     @property
     def percent_half_width(self) -> float | None:
-        """Half the interval's width as a share of A's mean."""
+        """Half the width of the interval in percent of A's mean."""
         return self._percent_of_a(self.difference.half_width)
 
     @property
     def percent_detectable(self) -> float | None:
-        """The smallest detectable difference as a share of A's mean."""
+        """The smallest detectable difference in percent of A's mean."""
         return self._percent_of_a(self.detectable)
 
     def differs(self, at_least_percent: float = 0.0) -> bool:
-        """Return whether a difference of at least this size is shown. Where A's mean is zero, any size counts."""
+        """Return whether a difference of at least this size is shown. If A's mean is zero, any size counts."""
         return self.verdict == "differ" and (self.percent is None or abs(self.percent) >= at_least_percent)
 
     def may_miss(self, percent: float) -> bool:
-        """Return whether a difference of this size is not shown, and could well be there all the same."""
+        """Return whether the test does not show a difference of this size, but could miss one."""
         if self.verdict == "too few runs":
             return True
         unknown = self.percent_detectable is None or self.percent_detectable > percent
@@ -141,7 +142,7 @@ class Match:
         return 100 * size / abs(self.means[0]) if self.means[0] and size is not None else None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; values in the unit of the metric."""
+        """Return JSON data; values are in the unit of the metric."""
         return {
             "settings": self.settings,
             "workload": self.workload,
@@ -159,9 +160,9 @@ class Match:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows of two results: those that both have, and the names of those that only one has.
+    """All rows of two results: those in both, and the names of those in only one.
 
-    ``tests`` is the size of the family for which p is corrected: the tests of all comparisons that were made together.
+    ``tests`` is the size of the family for which p is corrected: all tests of the comparisons made together.
     """
 
     metric: str
@@ -175,22 +176,22 @@ Key = tuple[tuple[tuple[str, str], ...], str]
 
 
 def sides(document: Mapping[str, Any], metric: str, *, without: str | None = None) -> dict[Key, Side]:
-    """The values of a ``results.json``, by settings and workload. ``without`` is a key left out of the settings.
+    """Return the values of a ``results.json`` by settings and workload. ``without`` is a key left out of the settings.
 
-    ``metric`` is one of METRICS or of FIGURES; rows that do not have it are left out.
-    :raises InputError: when the document does not have the values of every seed.
+    ``metric`` is one of METRICS; rows that do not have it are left out.
+    :raises InputError: if the document does not have the values of every seed.
     """
     found: dict[Key, Side] = {}
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key != without)
-            told = {"seeds": row["seeds"]} | row[metric] if metric in METRICS else row.get("figures", {}).get(metric)
-            if told is None or told["n"] == 0:
+            described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
+            if described is None or described["n"] == 0:
                 continue
-            values = dict(zip(map(int, told["seeds"]), map(float, told["values"]), strict=True))
+            values = dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))
             found[settings, str(row["workload"])] = Side(values, tuple(row["runs"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        hint = "run its scenario again: what is recorded is not executed twice"
+        hint = "run the scenario again: recorded runs are not executed a second time"
         raise InputError("the results have no values by seed", hint=hint) from error
     return found
 
@@ -201,7 +202,7 @@ def compare(pairs: Sequence[tuple[Mapping[Key, Side], Mapping[Key, Side]]], metr
     All tests of all pairs are one family: Holm's correction keeps the chance of a single false alarm in it at 5 %.
     """
     tests = [{key: _test(first[key], second[key]) for key in first if key in second} for first, second in pairs]
-    # Rows that cannot differ, or cannot be told, are no tests: they don't make the others stricter.
+    # Rows that cannot differ or cannot be tested are not in the family: they don't make the other tests stricter.
     family = [(number, key) for number, found in enumerate(tests) for key in found if found[key].known is None]
     adjusted = dict(zip(family, holm([_p(tests[number][key]) for number, key in family]), strict=True))
     return [
@@ -218,7 +219,7 @@ def compare(pairs: Sequence[tuple[Mapping[Key, Side], Mapping[Key, Side]]], metr
 
 @dataclass(frozen=True)
 class _Test:
-    """One row's values against each other. ``known`` is the verdict where no test is needed or none is possible."""
+    """The comparison of one row's values. ``known`` is the verdict if no test is needed or possible."""
 
     means: tuple[float, float]
     difference: Difference
@@ -226,13 +227,13 @@ class _Test:
 
 
 def _p(test: _Test) -> float:
-    assert test.difference.p is not None, "what has no p is known to have too few runs"
+    assert test.difference.p is not None, "without a p, the verdict is known to be too few runs"
     return test.difference.p
 
 
 def _test(a: Side, b: Side) -> _Test:
     shared = [seed for seed in a.values if seed in b.values]
-    if len(shared) >= _LEAST_SHARED or a.values.keys() == b.values.keys():
+    if len(shared) >= _MIN_SHARED or a.values.keys() == b.values.keys():
         first, second = ([side.values[seed] for seed in shared] for side in (a, b))
         difference = paired_difference(first, second)
     else:
@@ -250,12 +251,12 @@ def _known(a: Side, b: Side, difference: Difference) -> str | None:
 
 
 def _match(key: Key, test: _Test, adjusted: float | None, family: int) -> Match:
-    verdict, least = test.known, None
+    verdict, smallest = test.known, None
     if verdict is None:
         verdict = "differ" if adjusted is not None and adjusted < SIGNIFICANCE else "no difference shown"
         # The strictest of Holm's steps, which the smallest p of the family has to pass.
-        least = detectable(test.difference, SIGNIFICANCE / family)
-    return Match(dict(key[0]), key[1], test.means, test.difference, adjusted, verdict, least)
+        smallest = detectable(test.difference, SIGNIFICANCE / family)
+    return Match(dict(key[0]), key[1], test.means, test.difference, adjusted, verdict, smallest)
 
 
 def _name(key: Key) -> str:
@@ -263,12 +264,12 @@ def _name(key: Key) -> str:
 
 
 def split(document: Mapping[str, Any], key: str, metric: str) -> Iterator[tuple[str, dict[Key, Side]]]:
-    """One result by the values of a swept key, in their order. :raises InputError: when fewer than two were swept."""
+    """Split one result by the values of a swept key, in order. :raises InputError: if fewer than two were swept."""
     rows = [row for row in document.get("rows", ()) if key in row.get("settings", {})]
     values = list(dict.fromkeys(str(row["settings"][key]) for row in rows))
     if len(values) < 2:
         swept = sorted({name for row in document.get("rows", ()) for name in row.get("settings", {})})
-        hint = f"it swept {', '.join(swept)}" if swept else "it has no sweep: name two folders"
+        hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of '{key}'", hint=hint)
     for value in values:
         part = {"rows": [row for row in rows if str(row["settings"][key]) == value]}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel counted of MPTCP on a host (``nstat``, MPTcpExt*; net/mptcp/mib.c): a second witness.
+"""The kernel's MPTCP counters of a host (``nstat``, MPTcpExt*; net/mptcp/mib.c), a check of what the sockets show.
 
-The counters are per host, not per connection: with several workloads on one host they are the sum of all.
+The counters are per host, not per connection: with several workloads on one host they are sums over all of them.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _PREFIX = "MPTcpExt"
-_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties")
+_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties", "NoDSSInWindow")
 
 
 @dataclass(frozen=True)
 class MptcpCounts:
-    """Connections that a host accepted as MPTCP, additional subflows that joined there, and falls back to TCP.
+    """Connections that a host accepted as MPTCP, additional subflows that joined there, and fallbacks to TCP.
 
-    The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) where data is sent:
-    segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and how
-    often the window of a slower subflow was halved for that.
+    The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) at the sender:
+    segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and the
+    number of times that the window of a slower subflow was halved for that. ``dropped_beyond_window``
+    counts received segments that were dropped because they lay beyond the connection's window.
 
-    A count is None if no host's kernel has it. It is 0 where the kernel says 0: ``nstat`` is asked for zeros, too (-z).
+    A count is None if no host's kernel has it. 0 is a count by the kernel: ``nstat`` prints zeros, too (-z).
     """
 
     mp_capable: int | None
@@ -30,22 +31,23 @@ class MptcpCounts:
     opportunistic_retransmissions: int | None = None
     opportunistic_bytes: int | None = None
     penalties: int | None = None
+    dropped_beyond_window: int | None = None
 
 
 def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
-    """Sum over ``hosts`` of their ``nstat`` counters. A connection is counted where it was accepted."""
+    """Return the sums of the ``nstat`` counters of ``hosts``. A connection is counted where it was accepted."""
     counted = [pair for counters in hosts for pair in counters.items()]
 
     def sum_of(*, is_meant: Callable[[str], bool]) -> int | None:
         known = [count for name, count in counted if is_meant(name)]
         return sum(known) if known else None
 
-    mp_capable, joins, *opportunistic = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
-    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *opportunistic)
+    mp_capable, joins, *others = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
+    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *others)
 
 
 def _is_fallback(name: str) -> bool:
     if not name.startswith(_PREFIX):
         return False
-    # "FallbackFailed" counts connections that wanted to fall back and were not allowed to.
+    # "FallbackFailed" counts connections that tried to fall back and were not allowed to.
     return ("Fallback" in name and not name.endswith("FallbackFailed")) or name.endswith("InfiniteMapTx")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the receiving side of a workload had, over time, and what became of that after a failure.
+"""Bytes that the receiving side of a workload had over time, and their rate after a failure.
 
-For programs that tell their own sockets this is the payload that the application has read; for the others, the sum of
-what the host's subflows have received in order. Times are in seconds from the plan's time zero.
+For programs that report their own sockets, these are the bytes that the application has read; for others, the sum of
+the bytes that the host's subflows have received in order. Times are in seconds from the plan's time zero.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mptcplab.metrics.ends import Ends, server_ports
-from mptcplab.metrics.reading import events
-from mptcplab.metrics.subflows import group, of_server
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.subflows import of_server
 from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import events
 
 Numbers = NDArray[np.float64]
 _NS_PER_S = 1e9
 _BITS = 8
-#: The rate before a failure is the mean over this time; a rate is back when it is, over a window, this part of it.
+#: The rate before a failure is the mean over ``BEFORE_S``. It is back once the mean over a window is ``BACK`` of it.
 BEFORE_S = 5.0
 WINDOW_S = 1.0
 BACK = 0.9
@@ -31,10 +31,10 @@ BACK = 0.9
 
 @dataclass(frozen=True)
 class Delivery:
-    """Bytes that had arrived at ``times``. ``pauses`` are the longest ones of every sample: begin and end.
+    """Bytes that had arrived at ``times``. ``pauses`` has the begin and end of the longest pause of every sample.
 
-    They are exact, and there only if the receiver tells them and had one connection. ``sent_until_s`` is when the
-    sender's application wrote its last data, None if it does not tell.
+    Pauses are exact, and known only if the receiver reports them and had one connection. ``sent_until_s`` is the time
+    at which the sender's application wrote its last data, None if it does not report that.
     """
 
     times: Numbers
@@ -44,17 +44,17 @@ class Delivery:
 
     @property
     def end_s(self) -> float:
-        """The last sample."""
+        """The time of the last sample."""
         return float(self.times[-1])
 
     def rate(self, begin_s: float, end_s: float) -> float:
-        """Mean in bit/s between two times; nothing arrives before the first sample's predecessor or after the last."""
+        """Return the mean in bit/s between two times; before the first sample and after the last it is zero."""
         arrived = np.interp([begin_s, end_s], self.times, self.total, left=0.0)
         return float(_BITS * (arrived[1] - arrived[0]) / (end_s - begin_s))
 
 
 def earlier_rate(delivery: Delivery, instant_s: float, *, before_s: float = BEFORE_S) -> float | None:
-    """Mean rate of the ``before_s`` before an instant, or since the first sample; None without any time before it."""
+    """Return the mean rate in the ``before_s`` before an instant, or since the first sample; None if that is later."""
     begin = max(instant_s - before_s, float(delivery.times[0]))
     return delivery.rate(begin, instant_s) if begin < instant_s else None
 
@@ -62,10 +62,10 @@ def earlier_rate(delivery: Delivery, instant_s: float, *, before_s: float = BEFO
 def recovery_s(
     delivery: Delivery, instant_s: float, level_bps: float, until_s: float, *, window_s: float = WINDOW_S
 ) -> float | None:
-    """Time from ``instant_s`` to the first window whose mean rate is at least ``level_bps``.
+    """Return the time from ``instant_s`` to the first window whose mean rate is at least ``level_bps``.
 
-    Windows begin at the instant and at every sample after it, and end before ``until_s``. 0 says that the rate never
-    fell; None that it was not back.
+    Windows begin at the instant and at every sample after it, and end before ``until_s``. The time is 0 if the rate
+    never fell, and None if it was not back.
     """
     later = delivery.times[(delivery.times > instant_s) & (delivery.times + window_s <= until_s)]
     begins = np.concatenate(([instant_s], later)) if instant_s + window_s <= until_s else later
@@ -76,38 +76,38 @@ def recovery_s(
 
 
 def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
-    """Return the longest time without data that overlaps a stretch, in s.
+    """Return the longest time without data that overlaps a span, in s.
 
-    From the receiver's own pauses if it tells them; else the time between the two samples that are the last to have
-    something new before and the first after it, which is wrong by one sample's interval at most. Infinity if the
-    longest had not ended when the run did; None if no two reads are known with the stretch between them.
+    It is taken from the pauses that the receiver reports. Without them, it is the time between two consecutive samples
+    with new data, which is wrong by at most one sampling interval. It is infinity if the longest had not ended when the
+    run did, and None if no two reads around the span are known.
     """
     grown = delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
     pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
     overlapping = pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
     if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
-        # Data was sent after the last that arrived. The end of the data itself is no gap.
+        # Data was sent after the last arrival. The end of the data itself is no gap.
         waited = delivery.sent_until_s - float(grown[-1])
         return math.inf if waited > 0 and (longest is None or waited > longest) else longest
     return longest
 
 
 def delivery(recording: Recording, ends: Ends) -> Delivery | None:
-    """The delivery of a workload; None when nothing was sampled."""
-    return _sampled(recording, ends) if ends.receiving is None else _told(recording, ends.receiving)
+    """Return the delivery of a workload; None if nothing was sampled."""
+    return _sampled(recording, ends) if ends.receiving is None else _reported(recording, ends.receiving)
 
 
 def sent_until_s(recording: Recording, ends: Ends) -> float | None:
-    """When the sender's application wrote its last data, in s from time zero; None if it does not tell."""
+    """Return the time at which the sender's application wrote its last data, in s; None if it does not report that."""
     if ends.sending is None:
         return None
-    told = [event["last_ns"] for event in events(recording, ends.sending, "end")]
-    known = [instant for instant in told if instant is not None]
+    reported = [event["last_ns"] for event in events(recording, ends.sending, "end")]
+    known = [instant for instant in reported if instant is not None]
     return (max(known) - recording.manifest["zero_ns"]) / _NS_PER_S if known else None
 
 
-def _told(recording: Recording, program: str) -> Delivery | None:
+def _reported(recording: Recording, program: str) -> Delivery | None:
     table = recording.connections
     if not table.height or "total" not in table.columns:
         return None
@@ -121,18 +121,18 @@ def _told(recording: Recording, program: str) -> Delivery | None:
 
 
 def _pauses(rows: pl.DataFrame) -> Numbers | None:
-    """None if these rows have no pauses: the column may be there for another workload's."""
+    """Return the pauses of ``rows``; None if they have none: the column may exist for another workload."""
     if "pause_ns" not in rows.columns:
         return None
-    told = rows.filter(pl.col("pause_ns").is_not_null())
-    if not told.height:
+    known = rows.filter(pl.col("pause_ns").is_not_null())
+    if not known.height:
         return None
-    begins = told["pause_at_ns"].to_numpy().astype(float) / _NS_PER_S
-    return np.stack((begins, begins + told["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
+    begins = known["pause_at_ns"].to_numpy().astype(float) / _NS_PER_S
+    return np.stack((begins, begins + known["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
 
 
 def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
-    """Of the host's sockets, those of connections to the workload's server."""
+    """Return the delivery on the receiving host's sockets that belong to connections to the workload's server."""
     table = recording.subflows
     if not table.height:
         return None
@@ -141,13 +141,11 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
         rows = rows.filter(pl.col("program").is_null())
     rows = rows.sort("time_ns", maintain_order=True)
     curves = {}
-    first = []
+    last = []
     for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
         curves[local, remote] = _curve(each, "bytes_received")
-        first.append(each.row(-1, named=True))
-    ports = server_ports(recording, ends)
-    wanted = of_server(first, ports) if ports is not None else [row for some in group(first).values() for row in some]
-    chosen = [curves[row["local"], row["remote"]] for row in wanted]
+        last.append(each.row(-1, named=True))
+    chosen = [curves[row["local"], row["remote"]] for row in of_server(last, ends.ports)]
     return _added(chosen) if chosen else None
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Fairness over time: Jain's index of what workloads that run side by side get, window by window.
+"""Fairness over time: Jain's index of the goodputs of concurrent workloads, window by window.
 
-An index over the whole run says 1 also when two take turns of a minute each. This one does not.
+An index over the whole run is 1 even if two workloads take turns of a minute each. This one is not.
 """
 
 from __future__ import annotations
@@ -21,19 +21,26 @@ WINDOW_S = 1.0
 
 
 def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, window_s: float = WINDOW_S) -> Numbers:
-    """The index in each whole window from ``begin_s`` to ``end_s``; windows in which nobody got anything left out."""
+    """Return the index in each whole window from ``begin_s`` to ``end_s``, without windows in which no data arrived."""
     edges = begin_s + window_s * np.arange(int((end_s - begin_s) / window_s + 1e-9) + 1)
-    got = np.array([np.diff(np.interp(edges, curve.times, curve.total, left=0.0)) for curve in curves])
-    return np.array([jain_index(list(window)) for window in got.T if window.any()])
+    received = np.array([np.diff(np.interp(edges, curve.times, curve.total, left=0.0)) for curve in curves])
+    return np.array([jain_index(list(window)) for window in received.T if window.any()])
 
 
-def mean_jain_over_time(recording: Recording) -> float | None:
-    """The mean over the windows of the time in which all workloads of a run ran; None if there is none, or for one."""
+def common_span_s(recording: Recording) -> tuple[float, float] | None:
+    """Return the time span in which all workloads of a run ran, in s; None if there is none, or one workload only."""
+    clients = {f"{workload['name']}.client" for workload in recording.manifest["workloads"]}
+    programs = recording.manifest.get("programs", ())
+    spans = [(run["start_ns"], run["end_ns"]) for run in programs if run["name"] in clients]
+    begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
+    return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None
+
+
+def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
+    """Return the mean index over the windows of a span in which all workloads ran; None if it is unknown."""
     curves = [delivery(recording, ends) for ends in ends_of(recording)]
     known = [curve for curve in curves if curve is not None]
     if len(known) < 2 or len(known) < len(curves):
         return None
-    clients = {f"{ends.workload}.client" for ends in ends_of(recording)}
-    spans = [(run["start_ns"], run["end_ns"]) for run in recording.manifest["programs"] if run["name"] in clients]
-    found = jain_over_time(known, max(start for start, _ in spans) / 1e9, min(end for _, end in spans) / 1e9)
+    found = jain_over_time(known, begin_s, end_s)
     return float(found.mean()) if len(found) else None

@@ -1,21 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""The instants of a recording at which links failed, came back, or changed (``events.parquet``)."""
+"""The instants of a run at which links failed, came back or changed (``events.parquet``)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
-from mptcplab.metrics.recovery import Instant
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
 _FILE = "events.parquet"
-#: What takes a path away from its hosts, and what gives it back.
-_FAILURES, _RESTORATIONS = ("down", "address-removed"), ("up", "address-added")
+#: Kinds of events that take a path away from its hosts, and that give it back.
+_REMOVED, _SILENT = "address-removed", "silent"
+_FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A failure or restoration at a time in s. ``place`` is the link: a restoration belongs to its failure there."""
+
+    time_s: float
+    is_failure: bool
+    place: str = ""
 
 
 def link_instants(recording: Recording) -> list[Instant]:
-    """Failures and restorations, in the order of time. Both directions of a link count once."""
+    """Return failures and restorations in time order. Both directions of a link count as one."""
     rows = _events(recording)
     found = {
         (row["instant_ns"], row["kind"], row["link"])
@@ -25,12 +36,36 @@ def link_instants(recording: Recording) -> list[Instant]:
 
 
 def changes_rates(recording: Recording) -> bool:
-    """Whether a link had more than one rate, or none for some time."""
-    links = recording.manifest["facts"]["scenario"].get("links", {}).values()
-    return bool(_events(recording).height) or any(link.get("trace") for link in links)
+    """Return whether the rate of any link may have changed during the run."""
+    sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
+    return bool(_events(recording).height) or any(side.get("trace") for side in sides)
+
+
+def is_emptied(recording: Recording, link: str) -> bool:
+    """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
+    return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))
+
+
+def failed(recording: Recording, link: str) -> bool:
+    """Return whether ``link`` was down for some time, or one of its ends lost its address."""
+    return any(kind in _FAILURES for kind, _ in _of(recording, link))
+
+
+def without_address(recording: Recording) -> set[tuple[str, str]]:
+    """Return the links that lost an address for good, each with the host that the event names; "" if it names none."""
+    last: dict[tuple[str, str], str] = {}
+    for row in _events(recording).iter_rows(named=True):
+        if row["kind"].startswith("address"):
+            last[row["link"], row["value"] or ""] = row["kind"]
+    return {place for place, kind in last.items() if kind == _REMOVED}
+
+
+def _of(recording: Recording, link: str) -> list[tuple[str, str]]:
+    rows = _events(recording).filter(pl.col("link") == link)
+    return [(row["kind"], row["value"]) for row in rows.iter_rows(named=True)]
 
 
 def _events(recording: Recording) -> pl.DataFrame:
     file = recording.folder / _FILE
-    columns = {"instant_ns": pl.Int64, "kind": pl.String, "link": pl.String}
+    columns = {"instant_ns": pl.Int64, "kind": pl.String, "link": pl.String, "value": pl.String}
     return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=columns)

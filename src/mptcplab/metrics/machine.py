@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the machine did to a run: all hosts of a lab share one kernel, its memory for sockets and its only CPU."""
+"""Effects of the machine on a run: all hosts of a lab share one kernel, its memory for sockets and its only CPU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from mptcplab.recording.record import Recording
 
 FILE = "machine.json"
 #: Counters of ``nstat`` that grow only when the whole machine is short of memory for sockets, which separate hosts
-#: would not share. A receive buffer that is full is another matter: its limit belongs to one socket, is set by the
-#: scenario or by autotuning, and acts alike on a machine of its own. So PruneCalled, RcvPruned, OfoPruned,
-#: TCPRcvCollapsed, TCPRcvQDrop and TCPBacklogDrop are not among these.
+#: would not share. A full receive buffer is different: its limit belongs to one socket, is set by the scenario or by
+#: autotuning, and has the same effect on a separate machine. So PruneCalled, RcvPruned, OfoPruned, TCPRcvCollapsed,
+#: TCPRcvQDrop and TCPBacklogDrop are not included.
 PRESSURE = (
     # tcp_enter_memory_pressure(): more than tcp_mem[1] is in use, or a segment cannot be allocated.
     "TcpExtTCPMemoryPressures",
@@ -26,12 +26,12 @@ PRESSURE = (
 
 
 def machine_warnings(recording: Recording) -> Iterator[str]:
-    """Yield a sentence for each way in which the machine, and not the network, may have made the result."""
+    """Yield a warning for each effect by which the machine, not the network, may have determined the result."""
     yield from _pressure(recording)
     rounds = recording.machine.get("softirq_rounds_delayed")
     if rounds:
         yield (
-            f"the kernel delayed {rounds} rounds of softirqs by 1 ms each, since they raised each other without end "
+            f"the kernel delayed {rounds} rounds of softirqs by 1 ms each, because they raised each other endlessly "
             f"(see {FILE} of the recording)"
         )
 
@@ -43,18 +43,18 @@ def _pressure(recording: Recording) -> Iterator[str]:
         yield f"the hosts share one machine, which was short of memory for sockets: {total}"
         return
     peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
-    # MPTCP's own memory is part of the sum, but only a TCP socket that asks for more notices the limit.
+    # MPTCP's own memory is part of the sum, but only a TCP socket that allocates more checks the limit.
     if peak is not None and limits and peak > limits[1]:
         yield (
             f"the hosts share one machine, and their TCP sockets used {peak} pages of its memory: more than the "
-            f"{limits[1]} of tcp_mem from which on TCP saves memory"
+            f"{limits[1]} of tcp_mem, above which TCP saves memory"
         )
 
 
 def pressure_counts(recording: Recording) -> dict[str, int]:
-    """Return those counters of memory pressure that are not zero, summed over all hosts of the run.
+    """Return the counters of memory pressure that are not zero, summed over all hosts of the run.
 
-    The kernel counts on the host whose socket noticed first, and all others are under the same pressure.
+    The kernel counts on the host whose socket noticed first, but the pressure is on all hosts.
     """
     found: dict[str, int] = {}
     for file in sorted((recording.folder / "counters").glob("*/nstat.json")):

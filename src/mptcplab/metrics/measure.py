@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The numbers of one run: one :class:`Measured` per workload.
+"""Measure one run: one :class:`WorkloadMeasurement` per workload.
 
-Goodput is payload at the receiver. It counts from the instant at which the client starts to connect to the last byte
-that the receiving application read, so that handshake and slow start are part of it and an emptying queue at the end
-is, too. For ``iperf3`` it is what its own server reports.
+Goodput is payload at the receiver. Its time runs from the instant at which the client starts to connect to the last
+byte that the receiving application read, so it includes handshake and slow start, and the draining of queues at the
+end. For ``iperf3`` it is the value that its own server reports.
 """
 
 from __future__ import annotations
@@ -17,89 +17,110 @@ import polars as pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
-from mptcplab.metrics.derived import derived_figures
-from mptcplab.metrics.ends import BULK, Ends, ends_of_workload, server_ports
+from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.machine import machine_warnings
-from mptcplab.metrics.reading import events, read
+from mptcplab.metrics.metric import Subject
+from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
+from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import events
+from mptcplab.workload.registry import read
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What one workload did in one run. Rates in bit/s, times in seconds.
+class WorkloadMeasurement:
+    """The values of one workload in one run.
 
-    ``figures`` are those of :mod:`mptcplab.metrics.figures` that mean something here, by their names.
+    ``metrics`` has the metrics that have a meaning for it, by name. ``is_bulk`` is that of :class:`Ends`.
     """
 
     workload: str
     goodput_bps: float
-    duration_s: float
     sockets: Sockets
     scheduler: str
     counts: MptcpCounts
     warnings: tuple[str, ...]
-    figures: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    is_bulk: bool = False
+
+    @property
+    def duration_s(self) -> float:
+        """The time over which goodput is computed."""
+        return self.metrics["duration_s"]
 
 
-def measure(recording: Recording) -> list[Measured]:
-    """All workloads of one run, in the order of the scenario. :raises LabError: when a program's output is broken."""
-    workloads = recording.manifest["facts"]["scenario"]["workloads"]
-    return [measure_workload(recording, name) for name in workloads]
+def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
+    """Measure all workloads of a run, in the order of the scenario; ``network`` has its counters, if already read.
+
+    :raises LabError: if a program's output is invalid.
+    """
+    network = network if network is not None else network_counters(recording)
+    return [measure_workload(recording, described["name"], network) for described in recording.manifest["workloads"]]
 
 
-def measure_workload(recording: Recording, name: str) -> Measured:
-    """One workload of a run. :raises LabError: when a program's output is broken."""
-    described = recording.manifest["facts"]["scenario"]["workloads"][name]
-    ends = ends_of_workload(name, described)
+def measure_workload(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
+    """Measure one workload of a run. :raises LabError: if a program's output is invalid."""
+    entry = described(recording, name)
+    ends = ends_of_workload(entry)
     sender, receiver = ends.sender, ends.receiver
     rows = {
         node: _last_rows(recording, ends, node, program)
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
-    reading = read(recording, name, described)
-    hosts = recording.manifest["facts"]["scenario"]["hosts"]
-    wanted = algorithms.wanted(described, hosts[sender]["transport"])
-    spoken = {ends.protocol or hosts[node]["transport"]["protocol"] for node in (sender, receiver)}
-    asked = "mptcp" in spoken
+    reading = read(recording, name, entry)
+    transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if "transport" in node}
+    requested = algorithms.requested_algorithms(entry, transports[sender])
+    protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
+    requests_mptcp = "mptcp" in protocols
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
-    sent = subflows.data_connections(rows[sender], "bytes_acked", least_share=ends.least_share)
+    sent = subflows.data_connections(rows[sender], "bytes_acked", min_share=ends.min_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
-    sockets = _sockets(recording, sent, rows[receiver], ends)
-    congestion = algorithms.congestion_names(seen) if seen is not None else _congestion(sent, started)
-    sockets = replace(sockets, congestion=congestion)
-    sockets = _with_counted_fallbacks(sockets, counts) if asked else sockets
-    return Measured(
+    sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
+    sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
+    return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
-        duration_s=reading.duration_s,
         sockets=sockets,
-        scheduler=_scheduler(recording, sender, seen) if sockets.use.with_mptcp else "",
+        scheduler=algorithms.scheduler_names(seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
-            *(_warnings(sockets, counts, asked=asked, ends=ends, hosts=hosts) if spoken != {"udp"} else ()),
-            *algorithms.complaints(seen or (), wanted, with_mptcp=bool(sockets.use.with_mptcp)),
+            *(
+                _warnings(sockets, counts, requests_mptcp=requests_mptcp, ends=ends, transports=transports)
+                if protocols != {"udp"}
+                else ()
+            ),
+            *algorithms.algorithm_warnings(seen, requested, with_mptcp=bool(sockets.use.with_mptcp)),
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
+            *network_warnings(network),
+            *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
-        figures={**reading.figures, **derived_figures(recording, ends, reading.goodput_bps, sockets)},
+        metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
+        is_bulk=ends.is_bulk,
     )
 
 
+def _spreads(sockets: Sockets, ends: Ends) -> bool:
+    """Return whether all connections of a bulk workload use several subflows; another warning is about a single one."""
+    return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
+
+
 def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
-    """Of the program, if it tells its sockets; else of all sockets of the host, those of the workload's server."""
+    """Return the program's sockets if it reports them; else those of the host that belong to the workload's server."""
     rows = subflows.last_rows(recording.subflows, node=node, program=program)
-    ports = server_ports(recording, ends)
-    return rows if program is not None or ports is None else subflows.of_server(rows, ports)
+    return rows if program is not None else subflows.of_server(rows, ends.ports)
 
 
-def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends) -> Sockets:
-    received = subflows.data_connections(receiving, "bytes_received", least_share=ends.least_share)
+def _sockets(
+    recording: Recording, sent: list[list[Row]], receiving: list[Row], ends: Ends, congestion: tuple[str, ...]
+) -> Sockets:
+    received = subflows.data_connections(receiving, "bytes_received", min_share=ends.min_share)
     rows = [row for connection in sent for row in connection]
-    tells = ends.receiving
-    fell_back = _fallbacks(recording, tells) if tells is not None else _sampled_fallbacks(received)
+    program = ends.receiving
+    fell_back = _fallbacks(recording, program) if program is not None else _sampled_fallbacks(received)
     with_mptcp = [
         group for group in received if any(row.get("protocol") == "mptcp" or _is_subflow(row) for row in group)
     ]
@@ -114,12 +135,12 @@ def _sockets(recording: Recording, sent: list[list[Row]], receiving: list[Row], 
         shares=subflows.shares(received, recording.manifest["addresses"]),
         retransmitted_bytes=subflows.known_sum(rows, "bytes_retrans"),
         sent_bytes=subflows.known_sum(rows, "bytes_sent"),
-        congestion=(),
+        congestion=congestion,
     )
 
 
 def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
-    """A receiver that only speaks TCP does not know that it was asked for more; the kernel's counters do."""
+    """Add fallbacks that the kernel counted: a receiver that only speaks TCP does not know that MPTCP was requested."""
     use = sockets.use
     if use.with_mptcp or use.fell_back or not counts.fallbacks:
         return sockets
@@ -127,7 +148,7 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
 
 
 def _is_subflow(row: Row) -> bool:
-    """``flow`` gives the kernel's number of a subflow, which only MPTCP has."""
+    """Return whether ``flow`` reports the kernel's number of a subflow, which only MPTCP has."""
     return row.get("subflow_id") is not None
 
 
@@ -140,56 +161,45 @@ def _fallbacks(recording: Recording, program: str) -> int:
 
 
 def _sampled_fallbacks(received: list[list[Row]]) -> int:
-    """A subflow that fell back keeps its upper-layer protocol, but has no token that others could join."""
+    """Count connections that fell back: their subflow keeps its upper-layer protocol, but has no token to join."""
     return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
 
 
-def _congestion(sent: list[list[Row]], started: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Of recordings from before anybody looked at every subflow: what ``flow`` read back, else of the last samples."""
-    named = started or [row for connection in sent for row in connection]
-    return tuple(sorted({row["congestion"] for row in named if row.get("congestion")}))
-
-
-def _scheduler(recording: Recording, node: str, seen: list[list[algorithms.Subflow]] | None) -> str:
-    """As seen on the sockets; in recordings from before anybody looked, the host's setting."""
-    if seen is not None:
-        return algorithms.scheduler_names(seen)
-    for line in str(recording.counter(node, "sysctl.txt")).splitlines():
-        key, _, value = line.partition(" = ")
-        if key == "net.mptcp.scheduler":
-            return value.strip()
-    return ""
-
-
-def _backup_links(hosts: dict[str, Any]) -> set[str]:
-    """Links that are meant to carry nothing as long as others work."""
-    endpoints = [host["transport"].get("endpoints") for host in hosts.values()]
+def _backup_links(transports: Mapping[str, Any]) -> set[str]:
+    """Return the links that should carry nothing as long as others work."""
+    endpoints = [transport.get("endpoints") for transport in transports.values()]
     listed = [endpoint for some in endpoints if isinstance(some, list) for endpoint in some]
     return {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
 
 
 def _warnings(
-    sockets: Sockets, counts: MptcpCounts, *, asked: bool, ends: Ends, hosts: dict[str, Any]
+    sockets: Sockets, counts: MptcpCounts, *, requests_mptcp: bool, ends: Ends, transports: Mapping[str, Any]
 ) -> Iterator[str]:
-    backups = _backup_links(hosts)
-    is_bulk = ends.kind in BULK
+    backups = _backup_links(transports)
+    is_bulk = ends.is_bulk
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
     if use.connections == 0:
-        yield "no connection was seen carrying data, so nothing is known of MPTCP"
-    elif not asked:
+        yield "no connection was seen carrying data, so it is unknown whether MPTCP was in use"
+    elif not requests_mptcp:
         return
     elif use.fell_back:
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:
         plain = use.connections - use.with_mptcp
-        yield f"MPTCP was asked for, but {plain} of {use.connections} connections are plain TCP"
+        yield f"MPTCP was requested, but {plain} of {use.connections} connections are plain TCP"
     elif is_bulk and use.carrying < 2 and not (backups and use.subflows > 1):
         yield "MPTCP was in use, but only one subflow carried data"
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
-        yield f"the sockets look like MPTCP, but the kernel accepted only {counts.mp_capable} such connections"
+        yield f"the sockets show MPTCP, but the kernel accepted only {counts.mp_capable} MPTCP connections"
     if counts.fallbacks and not use.fell_back:
         plural = "s" if counts.fallbacks > 1 else ""
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
+    if counts.dropped_beyond_window:
+        yield (
+            "the kernel sent segments beyond the connection's window, of which these hosts dropped "
+            f"{counts.dropped_beyond_window}: a bug of mainline that makes transfers wait "
+            "(`mptcplab kernel build --fix window` builds a kernel without it)"
+        )
     for path in idle if use.with_mptcp and is_bulk else ():
-        yield f"the subflow by {path} carried less than 1 % of the data"
+        yield f"the subflow on {path} carried less than 1 % of the data"

@@ -1,70 +1,70 @@
 # SPDX-License-Identifier: MIT
-"""Rows of a result: the runs of one point and workload reduced to means with their intervals.
+"""Rows of a result: the runs of one point and workload, reduced to means with their intervals.
 
-Three steps, each pure: :func:`run_result` keeps of a recording what rows need (a sweep of thousands of runs does not
-keep their samples), :func:`group` puts together what belongs together, :func:`reduce` makes one row of it.
+This takes three pure steps. :func:`run_result` extracts what rows need from a recording, so that a sweep of thousands
+of runs does not keep their samples; :func:`group` groups runs by point and workload; :func:`reduce` makes a row of a
+group.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import kernel_text
+from mptcplab.metrics.against_tcp import benefits_over_tcp
+from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.fairness import mean_jain_over_time
-from mptcplab.metrics.figures import columns
-from mptcplab.metrics.measure import Measured, measure
-from mptcplab.recording.damage import damage_told
+from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
+from mptcplab.metrics.measure import WorkloadMeasurement, measure
+from mptcplab.metrics.network import NetworkCounters, network_counters
+from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
 _T = TypeVar("_T")
-#: A number that is a word of its own, and no part of a name.
+#: A number that is a word, not part of a name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])")
 Settings = tuple[tuple[str, str], ...]
-
-#: What is averaged over seeds: fields of a row.
-METRICS = ("goodput_mbps", "duration_s", "retransmitted_percent")
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What one run contributes to rows. ``settings`` are the swept keys and values of its point.
+    """The values of one run. ``settings`` are the swept keys and values of its point.
 
     ``jain`` is Jain's fairness index of the goodputs of its workloads, None unless several ran at the same time;
-    ``jain_1s`` the mean of the same over windows of a second, of what each got in it.
+    ``jain_1s`` is the mean of the index over windows of one second.
     """
 
     settings: Settings
     seed: int
     identity: str
     kernel: str
-    measured: tuple[Measured, ...]
+    measured: tuple[WorkloadMeasurement, ...]
     jain: float | None = None
     jain_1s: float | None = None
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
+    network: NetworkCounters = field(default_factory=NetworkCounters)
+    """The counters of links, endpoints and middleboxes."""
 
 
 @dataclass(frozen=True)
 class ResultRow:
-    """One point of the sweep, one workload, all its repeats. Rates in Mbit/s, times in seconds.
+    """One point of the sweep and one workload, over all repeats.
 
-    ``samples`` has the values behind the intervals, by metric, and ``runs`` the identities of the recordings, both in
-    the order of ``seeds``. ``figures`` are those that mean something for the workload, over the runs that have them,
-    whose seeds are ``figure_seeds``. ``retransmitted_percent`` is over the runs that have it as well, and None if none
-    has: UDP, or sockets that were never seen.
+    ``metrics`` are those that have a meaning for the workload, over the runs that have them, whose seeds are
+    ``metric_seeds``. ``samples`` has the single values of each metric, and ``runs`` the identities of the recordings,
+    in the order of ``seeds``.
     """
 
     settings: dict[str, str]
     workload: str
-    goodput_mbps: Interval
-    duration_s: Interval
-    retransmitted_percent: Interval | None
+    metrics: Mapping[str, Interval]
     mptcp: str
     counts: tuple[MptcpCounts, ...]
     shares: dict[str, float]
@@ -75,22 +75,31 @@ class ResultRow:
     warnings: tuple[str, ...]
     samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
-    figures: Mapping[str, Interval] = field(default_factory=dict)
-    figure_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    metric_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     hz: int | None = None
 
     @property
+    def goodput_mbps(self) -> Interval:
+        """The goodput, which every run has."""
+        return self.metrics["goodput_mbps"]
+
+    @property
+    def n(self) -> int:
+        """The number of runs."""
+        return self.goodput_mbps.n
+
+    @property
     def kernel_name(self) -> str:
-        """The release with the frequency of its timers, as people read it."""
+        """The kernel's release with its timer frequency, for readers."""
         return kernel_text(self.kernel, self.hz)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data with units in the names."""
+        """Return JSON data with units in the names."""
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._figure(name, getattr(self, name)) for name in METRICS},
-            "figures": {name: self._figure(name, interval) for name, interval in self.figures.items()},
+            **{name: self._named(name) for name in BASIC},
+            "metrics": {name: self._named(name) for name in self.metrics if name not in BASIC},
             "mptcp": self.mptcp,
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
@@ -103,24 +112,20 @@ class ResultRow:
             "warnings": list(self.warnings),
         }
 
-    def interval_of(self, metric: str) -> Interval | None:
-        """One of METRICS or of FIGURES; None if no run has it."""
-        found: Interval | None = getattr(self, metric) if metric in METRICS else self.figures.get(metric)
-        return found
-
     def seeds_of(self, metric: str) -> tuple[int, ...]:
-        """The seeds of the runs that have one of METRICS or of FIGURES, in the order of their ``samples``."""
-        return self.figure_seeds.get(metric, self.seeds if metric in METRICS else ())
+        """Return the seeds of the runs that have a metric, in the order of its ``samples``."""
+        return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
 
-    def _figure(self, name: str, interval: Interval | None) -> dict[str, Any]:
-        """With the seeds of the runs that have it, which may not be all."""
-        seeds = {"seeds": list(self.seeds_of(name))} if name in self.figure_seeds or name not in METRICS else {}
-        return {**self._metric(name, interval), **seeds}
+    def _named(self, name: str) -> dict[str, Any]:
+        """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it."""
+        seeds = self.seeds_of(name)
+        described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
+        return {**self._metric(name, self.metrics.get(name)), **described}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
             return {"mean": None, "ci95_half_width": None, "n": 0, "values": []}
-        document: dict[str, Any] = {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
+        document = interval.to_json()
         values = self.samples.get(name)
         if values:
             median = median_interval(values)
@@ -131,30 +136,26 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class FairnessRow:
-    """Jain's index over the workloads of one point that ran at the same time, and its mean over seeds."""
+    """Jain's index, mean over seeds, of the workloads of one point that ran at the same time."""
 
     settings: dict[str, str]
     jain: Interval
     jain_1s: Interval | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        document: dict[str, Any] = {"settings": self.settings, "jain_index": _interval_json(self.jain)}
-        return document | ({"jain_index_1s": _interval_json(self.jain_1s)} if self.jain_1s is not None else {})
-
-
-def _interval_json(interval: Interval) -> dict[str, Any]:
-    return {"mean": interval.mean, "ci95_half_width": interval.half_width, "n": interval.n}
+        """Return JSON data."""
+        document: dict[str, Any] = {"settings": self.settings, "jain_index": self.jain.to_json()}
+        return document | ({"jain_index_1s": self.jain_1s.to_json()} if self.jain_1s is not None else {})
 
 
 def run_result(recording: Recording, settings: Settings | None = None) -> RunResult:
-    """Measure one run. ``settings`` None means those that its manifest names.
+    """Measure one run. ``settings`` default to those in its manifest.
 
-    :raises LabError: when the recording is damaged, or a program's output is broken.
+    :raises LabError: if the recording is damaged, or a program's output is invalid.
     """
     message = f"the recording {recording.folder} is damaged"
     try:
-        with damage_told(message, hint=REPEATED):
+        with reporting_damage(message, hint=REPEATED):
             return _run_result(recording, settings)
     except OSError as error:
         raise LabError(message, hint=f"{REPEATED} ({error.strerror}: {error.filename})") from error
@@ -162,8 +163,9 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     manifest = recording.manifest
-    measured = tuple(measure(recording))
-    together = _together(manifest, measured)
+    network = network_counters(recording)
+    measured = tuple(measure(recording, network))
+    together = common_span_s(recording)
     own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
     return RunResult(
         settings=own if settings is None else settings,
@@ -171,64 +173,63 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         identity=_is(str, manifest.get("identity", recording.folder.name)),
         kernel=_is(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
+        network=network,
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
-        jain_1s=mean_jain_over_time(recording) if together else None,
+        jain_1s=mean_jain_over_time(recording, *together) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
     )
 
 
 def _is(kind: type[_T], value: Any) -> _T:
-    """``value``, which names or sorts runs. :raises TypeError: when it is something else."""
+    """Return ``value``. :raises TypeError: if it is not of the type ``kind``."""
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
     return value
 
 
-def _together(manifest: dict[str, Any], measured: Sequence[Measured]) -> bool:
-    """Whether there are several workloads, and an instant at which all of them ran."""
-    clients = {f"{one.workload}.client" for one in measured}
-    spans = [(run["start_ns"], run["end_ns"]) for run in manifest.get("programs", ()) if run["name"] in clients]
-    return len(spans) > 1 and max(start for start, _ in spans) < min(end for _, end in spans)
-
-
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:
-    """One row per point and workload, in the order in which the points first appear."""
+    """Return one row per point and workload, in the order in which the points first appear."""
     return rows_of(run_result(recording) for recording in recordings)
 
 
 def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
-    """One row per point and workload, in the order in which the points first appear."""
-    return [reduce(members) for members in group(results).values()]
+    """Return one row per point and workload, in the order in which the points first appear."""
+    return [reduce(members) for members in group(_with_benefits_over_tcp(list(results))).values()]
 
 
-def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, Measured]]]:
-    """Runs by point and workload. Nothing is computed here."""
-    groups: dict[tuple[Settings, str], list[tuple[RunResult, Measured]]] = {}
+def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
+    """Return ``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
+    alone = [one for one in results if len(one.measured) == 1]
+    benefits = benefits_over_tcp([(one.settings, one.seed, one.measured[0]) for one in alone])
+    return [_with_benefit_over_tcp(one, next(benefits)) if len(one.measured) == 1 else one for one in results]
+
+
+def _with_benefit_over_tcp(result: RunResult, benefit: float | None) -> RunResult:
+    if benefit is None:
+        return result
+    (measured,) = result.measured
+    return replace(result, measured=(replace(measured, metrics={**measured.metrics, OVER_TCP.name: benefit}),))
+
+
+def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]]:
+    """Group runs by point and workload."""
+    groups: dict[tuple[Settings, str], list[tuple[RunResult, WorkloadMeasurement]]] = {}
     for result in results:
         for measured in result.measured:
             groups.setdefault((result.settings, measured.workload), []).append((result, measured))
     return groups
 
 
-def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
-    """One row from all runs of one point and one workload."""
+def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
+    """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
-    again = {run.seed: share for run, one in members if (share := one.sockets.retransmitted_percent) is not None}
-    samples = {
-        "goodput_mbps": tuple(measured.goodput_bps / 1e6 for measured in all_measured),
-        "duration_s": tuple(measured.duration_s for measured in all_measured),
-        "retransmitted_percent": tuple(again.values()),
-    }
-    figures = {
-        name: tuple(measured.figures[name] for measured in all_measured if name in measured.figures)
-        for name in columns((measured.figures for measured in all_measured), hidden=True)
-    }
+    shown = [*BASIC, *columns((measured.metrics for measured in all_measured), hidden=True)]
+    having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
+    samples = {name: tuple(value for _, value in found) for name, found in having.items()}
     return ResultRow(
         settings=dict(first.settings),
         workload=all_measured[0].workload,
-        goodput_mbps=mean_interval(samples["goodput_mbps"]),
-        duration_s=mean_interval(samples["duration_s"]),
-        retransmitted_percent=mean_interval(samples["retransmitted_percent"]) if again else None,
+        metrics={name: mean_interval(values) for name, values in samples.items() if values},
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         shares=_mean_shares(all_measured),
@@ -237,19 +238,15 @@ def reduce(members: Sequence[tuple[RunResult, Measured]]) -> ResultRow:
         kernel=first.kernel,
         hz=first.hz,
         seeds=tuple(result.seed for result, _ in members),
-        warnings=tuple(_told_once(warning for measured in all_measured for warning in measured.warnings)),
-        samples=samples | figures,
-        figures={name: mean_interval(values) for name, values in figures.items()},
-        figure_seeds={
-            **({"retransmitted_percent": tuple(again)} if len(again) < len(members) else {}),
-            **{name: tuple(run.seed for run, one in members if name in one.figures) for name in figures},
-        },
+        warnings=tuple(_without_repeats(warning for measured in all_measured for warning in measured.warnings)),
+        samples=samples,
+        metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
     )
 
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
-    """One row per point whose workloads ran at the same time."""
+    """Return one row per point whose workloads ran at the same time."""
     found: dict[Settings, list[RunResult]] = {}
     for result in results:
         if result.jain is not None:
@@ -266,18 +263,18 @@ def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
 
 
-def _told_once(warnings: Iterable[str]) -> Iterable[str]:
-    """Every warning once; of those that differ in numbers only, as from seed to seed, the first."""
+def _without_repeats(warnings: Iterable[str]) -> Iterable[str]:
+    """Yield every warning once; of warnings that differ only in numbers, as between seeds, the first."""
     alike: dict[str, dict[str, None]] = {}
     for warning in warnings:
         alike.setdefault(_NUMBER.sub("", warning), {})[warning] = None
     for texts in alike.values():
         first, *others = texts
-        yield f"{first} (the same with other numbers in other runs)" if others else first
+        yield f"{first} (with other numbers in other runs)" if others else first
 
 
-def _mean_shares(group: list[Measured]) -> dict[str, float]:
-    """Over the runs whose shares are known. In one of these, a path that is not named has carried nothing."""
+def _mean_shares(group: list[WorkloadMeasurement]) -> dict[str, float]:
+    """Return mean shares over the runs in which they are known; a path that such a run does not name has none."""
     known = [measured.sockets.shares for measured in group if measured.sockets.shares]
     names = sorted({name for shares in known for name in shares})
     return {name: sum(shares.get(name, 0.0) for shares in known) / len(known) for name in names}

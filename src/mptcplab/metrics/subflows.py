@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the sockets of one workload say: who carried how much, and whether MPTCP was really in use."""
+"""The sockets of one workload: the payload of each subflow, and whether MPTCP was really in use."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 import polars as pl
 
 Row = dict[str, Any]
-#: A connection with less than this share of a workload's bytes is its control connection (iperf3 has one).
+#: A connection with less than this share of the largest connection's bytes is a control connection (iperf3 has one).
 CONTROL_SHARE = 0.01
-#: Below this share a subflow is said to have carried next to nothing.
+#: A subflow with less than this share is reported as idle.
 _IDLE_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class MptcpUse:
-    """What was found on the sockets, not what was asked for.
+    """The use of MPTCP as found on the sockets, not as requested.
 
-    ``connections`` carried data; of these ``with_mptcp`` spoke MPTCP to the end and ``fell_back`` had asked for it
-    and ended as TCP. ``subflows`` is the smallest number of subflows per connection, ``carrying`` of those that
-    carried payload.
+    ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
+    and ended as TCP. ``subflows`` is the smallest number of subflows per connection, ``carrying`` the smallest number
+    that carried payload.
     """
 
     connections: int
@@ -33,7 +33,7 @@ class MptcpUse:
 
     @property
     def text(self) -> str:
-        """For a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``."""
+        """The text for a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``."""
         if self.fell_back:
             return "fell back" if self.fell_back == self.connections else "partly fell back"
         if self.with_mptcp == 0:
@@ -50,9 +50,9 @@ class MptcpUse:
 
 @dataclass(frozen=True)
 class Sockets:
-    """One workload's sockets at the end: payload received by path, retransmissions of the sending side.
+    """One workload's sockets at the end: payload received by path, and retransmissions of the sending side.
 
-    Bytes are None where the sockets do not tell, or none were seen.
+    Byte counts are None if the sockets do not report them, or no socket was seen.
     """
 
     use: MptcpUse
@@ -63,20 +63,20 @@ class Sockets:
 
     @property
     def retransmitted_percent(self) -> float | None:
-        """Of all bytes that subflows sent, those that they sent again; None if that is not known, or nothing was."""
+        """Bytes retransmitted, of all bytes that subflows sent; None if that is unknown, or nothing was sent."""
         if self.retransmitted_bytes is None or not self.sent_bytes:
             return None
         return 100 * self.retransmitted_bytes / self.sent_bytes
 
 
 def known_sum(rows: Iterable[Row], column: str) -> int | None:
-    """Return the sum of a column; None when no row has it, since what is not known is not zero."""
+    """Return the sum of a column; None if no row has it, because an unknown count is not zero."""
     known = [row[column] for row in rows if row.get(column) is not None]
     return sum(known) if known else None
 
 
 def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
-    """The last sample of each subflow of ``node``: its totals. ``program`` None means rows of the socket sampler."""
+    """Return the last sample of each subflow of ``node``; without a ``program``, those of the socket sampler."""
     if not subflows.height:
         return []
     columns = set(subflows.columns)
@@ -85,7 +85,7 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
         of_program = pl.col("program").is_null() if program is None else pl.col("program") == program
         rows = rows.filter(of_program)
     elif program is not None:
-        return []  # all samples are of the sampler: none is of a program that has reported its own, like udp
+        return []  # all samples are the sampler's; this program reports none, like udp
     last: dict[tuple[Any, ...], Row] = {}
     for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
         last[row.get("conn"), row["local"], row["remote"]] = row
@@ -93,7 +93,7 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
 
 
 def of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
-    """The subflows of connections to a server's ``ports``; those to an announced port count with their connection."""
+    """Return the subflows of connections to a server's ``ports``, including those to an announced port."""
     connections = group(rows).values()
     return [row for some in connections if any(_is_at(row, ports) for row in some) for row in some]
 
@@ -103,7 +103,7 @@ def _is_at(row: Row, ports: Collection[int]) -> bool:
 
 
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
-    """The subflow's way by the links of its two addresses, the sampled node's last: ``access1>line1``."""
+    """Return the subflow's path by the links of its two addresses, the sampled node's last: ``access1>link1``."""
     links = [addresses.get(_host(row[key]), {}).get("link", _host(row[key])) for key in ("remote", "local")]
     return links[0] if links[0] == links[1] else ">".join(links)
 
@@ -113,7 +113,7 @@ def _host(address: str) -> str:
 
 
 def group(rows: Iterable[Row]) -> dict[Any, list[Row]]:
-    """Subflows by connection: by the number that ``flow`` gives, by the token of MPTCP, else each for itself."""
+    """Group subflows by connection: by ``flow``'s number, else by MPTCP's token, else each alone."""
     connections: dict[Any, list[Row]] = {}
     for row in rows:
         key = ("conn", row["conn"]) if row.get("conn") is not None else _token(row)
@@ -125,20 +125,20 @@ def _token(row: Row) -> tuple[Any, ...]:
     return ("token", row["token"]) if row.get("token") else ("socket", row["local"], row["remote"])
 
 
-def data_connections(rows: Iterable[Row], column: str, *, least_share: float = CONTROL_SHARE) -> list[list[Row]]:
-    """Connections that carried payload by ``column`` (bytes_received, bytes_acked), control connections left out.
+def data_connections(rows: Iterable[Row], column: str, *, min_share: float = CONTROL_SHARE) -> list[list[Row]]:
+    """Return connections that carried payload by ``column`` (bytes_received, bytes_acked), without control connections.
 
-    These have less than ``least_share`` of the largest connection's bytes; 0 for workloads that have none.
+    These have less than ``min_share`` of the largest connection's bytes; 0 if the workload has none.
     """
     connections = list(group(rows).values())
     totals = [known_sum(connection, column) for connection in connections]
-    least = least_share * max((total for total in totals if total is not None), default=0)
+    bound = min_share * max((total for total in totals if total is not None), default=0)
     pairs = zip(connections, totals, strict=True)
-    return [connection for connection, total in pairs if total is not None and total > least]
+    return [connection for connection, total in pairs if total is not None and total > bound]
 
 
 def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
-    """Each path's part of all payload that subflows received, duplicates by reinjection included. Sums to 1."""
+    """Return each path's share of the payload that subflows received, duplicates by reinjection included. Sums to 1."""
     by_path: dict[str, int] = {}
     for connection in connections:
         for row in connection:
@@ -150,5 +150,5 @@ def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str
 
 
 def idle_paths(of: Mapping[str, float]) -> list[str]:
-    """Paths that are there and carried next to nothing."""
+    """Return paths with a subflow that carried next to nothing."""
     return [name for name, share in of.items() if share < _IDLE_SHARE]

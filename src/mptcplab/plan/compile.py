@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from mptcplab import workload
+from mptcplab.node.transport import Transport
+from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
 from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
@@ -16,44 +17,30 @@ from mptcplab.plan.links import (
     table_commands,
     wire_commands,
 )
-from mptcplab.plan.middlebox import middlebox_commands
-from mptcplab.plan.model import Command, Counter, Needs, Plan, Program
-from mptcplab.plan.path_manager import path_managers
+from mptcplab.plan.model import Needs, Plan
 from mptcplab.plan.phases import Phases, phases_of
-from mptcplab.plan.routes import route_commands
-from mptcplab.plan.transport import mptcp_commands, sysctl_command
+from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.weights import weighs
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
-from mptcplab.workload.context import FIRST_PORT, FLOW, Context
-
-#: Read back at the end: what was in force, not what was asked for.
-_TRANSPORT_SETTINGS = (
-    "net.mptcp.scheduler",
-    "net.mptcp.scheduler_weights",
-    "net.mptcp.pm_type",
-    "net.mptcp.checksum_enabled",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-)
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FIRST_PORT, Context
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
-    """The plan of ``scenario``. Pure: the same scenario and seed give the same plan."""
+    """Compile ``scenario``. Pure: the same scenario and seed give the same plan."""
     phases = phases_of(scenario, seed)
     network = Network(scenario, phases.delays_ns)
+    workloads = scenario.workloads.values()
     return Plan(
-        nodes=(*scenario.hosts, *scenario.routers),
+        nodes=tuple(scenario.nodes),
         setup=tuple(_setup(network)),
-        programs=(*capture_programs(network), *path_managers(network), *_programs(network, seed, phases)),
+        programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
-        sampled=tuple(_sampled(scenario)),
-        sample_interval_ns=int(scenario.record.interval),
-        tools=(FLOW,),
-        watched=tuple(_talking(scenario)),
+        sampled=_hosts(one for one in workloads if not one.samples_itself),
+        sample_interval_ns=sample_interval_ns(scenario),
+        watched=_hosts(workloads),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
@@ -61,7 +48,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
 
 
 def ports(scenario: Scenario) -> dict[str, int]:
-    """The port that each workload's server listens on."""
+    """Return the port on which each workload's server listens."""
     return {name: FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
 
 
@@ -71,77 +58,76 @@ def _setup(network: Network) -> Iterator[Command]:
     shaping: dict[str | None, list[Command]] = {}
     for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
         shaping.setdefault(command.node, []).append(command)
-    for node in (*network.scenario.hosts, *network.scenario.routers):
-        yield sysctl_command(network, node)
-        yield Command(node, ("ip", "link", "set", "dev", "lo", "up"))
-        yield from interface_commands(network, node)
-        yield from route_commands(network, node)
-        yield from mptcp_commands(network, node)
-        yield from offload_commands(network, node)
-        yield from shaping.get(node, ())
-        yield from middlebox_commands(network, node)
+    for name, node in network.nodes.items():
+        context = network.context_of(name)
+        settings = tuple(node.settings(context))
+        if settings:
+            yield Command(name, ("sysctl", "-qw", *settings))
+        yield Command(name, ("ip", "link", "set", "dev", "lo", "up"))
+        yield from interface_commands(network, name)
+        yield from node.routes(context)
+        yield from node.endpoints(context)
+        yield from offload_commands(network, name)
+        yield from shaping.get(name, ())
+        yield from node.commands(context)
+
+
+def _servers(network: Network) -> Iterator[Program]:
+    """Yield the programs that nodes run throughout, in the order of the nodes."""
+    for name, node in network.nodes.items():
+        yield from node.programs(network.context_of(name))
 
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
     scenario = network.scenario
-    port = ports(scenario)
+    port, transports = ports(scenario), scenario.transports
     for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"
         context = Context(
             address=target.ip,
             port=port[name],
-            client_protocol=scenario.hosts[described.sender].transport.protocol,
-            server_protocol=scenario.hosts[described.receiver].transport.protocol,
-            interval_ns=int(scenario.record.interval),
+            client_protocol=transports[described.sender].protocol,
+            server_protocol=transports[described.receiver].protocol,
+            interval_ns=sample_interval_ns(scenario),
             seed=seed,
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
-        yield from workload.programs(name, described.model_copy(update={"start": start}), context)
+        yield from described.model_copy(update={"start": start}).programs(name, context)
 
 
-def _sampled(scenario: Scenario) -> list[str]:
-    """Hosts whose programs do not sample their own sockets."""
-    others = (one for one in scenario.workloads.values() if not workload.samples_itself(one))
-    return list(dict.fromkeys(host for one in others for host in (one.sender, one.receiver)))
-
-
-def _talking(scenario: Scenario) -> list[str]:
-    """Hosts that workloads run on."""
-    return list(dict.fromkeys(host for one in scenario.workloads.values() for host in (one.sender, one.receiver)))
+def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:
+    """Return the hosts of ``workloads``."""
+    return tuple(dict.fromkeys(host for one in workloads for host in (one.sender, one.receiver)))
 
 
 def _needs(network: Network) -> Needs:
-    """The names that the scenario asks for, wherever it does."""
+    """Return the names of algorithms anywhere in the scenario that the kernel must have."""
     scenario = network.scenario
-    transports = [host.transport for host in scenario.hosts.values()]
-    own = [one for one in scenario.workloads.values() if _speaks_mptcp(scenario, one)]
-    controls = [*(each.congestion_control for each in (*transports, *scenario.workloads.values()))]
-    schedulers = [*(each.scheduler for each in (*transports, *own))]
+    transports = scenario.transports
+    own = [one for one in scenario.workloads.values() if _uses_mptcp(transports, one)]
+    congestion_controls = [each.congestion_control for each in transports.values()]
+    congestion_controls += [each.congestion_control for each in scenario.workloads.values()]
+    schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in own)]
     return Needs(
-        congestion_controls=tuple(dict.fromkeys(name for name in controls if name is not None)),
+        congestion_controls=tuple(dict.fromkeys(name for name in congestion_controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
         scheduler_per_socket=any(one.scheduler is not None for one in own),
-        weights=any(host.transport.weights and weighs(scenario, name) for name, host in scenario.hosts.items()),
+        weights=any(one.weights and uses_weights(network.context_of(name), one) for name, one in transports.items()),
     )
 
 
-def _speaks_mptcp(scenario: Scenario, described: WorkloadBase) -> bool:
+def _uses_mptcp(transports: Mapping[str, Transport], described: WorkloadBase) -> bool:
     own = getattr(described, "protocol", None)
     if own is not None:
         return bool(own == "mptcp")
-    return any(scenario.hosts[host].transport.protocol == "mptcp" for host in (described.sender, described.receiver))
+    return any(transports[host].protocol == "mptcp" for host in (described.sender, described.receiver))
 
 
 def _counters(network: Network) -> Iterator[Counter]:
-    for node in (*network.scenario.hosts, *network.scenario.routers):
-        yield Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
-        yield Counter(node, "link.json", ("ip", "-s", "-j", "link", "show"))
-    for router in network.scenario.routers:
-        if any(middlebox_commands(network, router)):
-            yield Counter(router, "nft.json", ("nft", "-j", "list", "ruleset"))
-    for host in network.scenario.hosts:
-        yield Counter(host, "sysctl.txt", ("sysctl", "-e", *_TRANSPORT_SETTINGS))
-        yield Counter(host, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
-        yield Counter(host, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
-        yield Counter(host, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
+    for name in network.nodes:
+        yield Counter(name, "tc.json", ("tc", "-s", "-j", "qdisc", "show"))
+        yield Counter(name, "link.json", ("ip", "-s", "-j", "link", "show"))
+    # Nodes that forward are read first.
+    for name, node in sorted(network.nodes.items(), key=lambda named: not named[1].forwards):
+        yield from node.counters(network.context_of(name))

@@ -1,96 +1,132 @@
 # SPDX-License-Identifier: MIT
-"""Roughly how long a run will take. The figures were measured on one slow core; :mod:`mptcplab.plan.forecast` corrects
-them by what runs really take."""
+"""Estimate the cost of a run; :mod:`mptcplab.plan.forecast` corrects estimates by the cost of finished runs.
+
+The cost of a transfer is that of its packets, and their number depends on what limits it: the rate of its paths, loss,
+or a window per round-trip time.
+"""
 
 from __future__ import annotations
 
-from mptcplab.scenario.links import Direction
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.graph import Port
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.traffic import Paced, Requests, Stream, Udp, Voip, Web
-from mptcplab.scenario.workloads import Flow, Iperf3, WorkloadBase
+from mptcplab.units import Size
+from mptcplab.workload.base import WorkloadBase
 
-_OVERHEAD_SECONDS = 0.5
-_PAYLOAD = 1448
-#: Seconds of CPU per packet of payload: when the receiver reads now and then, when it wakes up for every packet, and
-#: when it asks for the time with each.
-_PER_QUIET_PACKET = 2.8e-6
-_PER_WAKEUP = 13.5e-6
-_PER_IPERF3_PACKET = 25e-6
-#: Seconds of CPU per response beside its packets, and roughly how long one takes to come.
-_PER_ANSWER = 150e-6
-_ROUND_TRIP_NS = 50e6
-#: What TCP reaches where nothing but delay limits it: a window of some MB per round trip.
+_OVERHEAD_SECONDS = 0.6
+#: The rate of TCP if only delay limits it.
 _UNSHAPED_BPS = 1e9
+_PACKET_BITS = 8 * 1448
+#: The kernel's largest receive buffer, of which about half is payload.
+_BUFFER_BYTES = Size(6 * 2**20)
+#: The minimum round-trip time after a loss: a tick, and delayed acknowledgements.
+_MIN_RTT_S = 0.002
+#: On paths with a shorter round-trip time, windows are so small that packets arrive singly, which costs more by this
+#: factor.
+_QUICK_RTT_S = 0.005
+_QUICK = 2.0
+
+
+@dataclass(frozen=True)
+class _Path:
+    """A path: its bottleneck link, and its rate, round-trip time and loss."""
+
+    narrowest: str
+    rate_bps: float
+    rtt_s: float
+    loss: float
+
+    def carried_bps(self, buffer: Size) -> float:
+        """Return the rate of one TCP flow.
+
+        Loss limits its window to the mean of Reno (Mathis et al. 1997) or CUBIC (RFC 9438, 5.2), whichever is larger.
+        """
+        reno = sqrt(1.5 / self.loss) if self.loss else inf
+        cubic = 1.054 * (self.rtt_s / self.loss) ** 0.75 if self.loss else inf
+        packets = min(max(reno, cubic, 1.0), float(buffer) / 2 * 8 / _PACKET_BITS)
+        return min(self.rate_bps, packets * _PACKET_BITS / self.rtt_s)
 
 
 def estimate_seconds(scenario: Scenario) -> float:
-    """Wall seconds of one run on one CPU, good to a factor of two or so."""
+    """Return the wall seconds of one run on one CPU, accurate to a factor of three."""
     network = Network(scenario)
-    return _OVERHEAD_SECONDS + sum(_cost(network, workload) for workload in scenario.workloads.values())
+    return _OVERHEAD_SECONDS + sum(_cpu_seconds(network, one) for one in scenario.workloads.values())
 
 
-def _cost(network: Network, workload: WorkloadBase) -> float:
-    if isinstance(workload, Paced | Udp):
-        return 2 * _PER_WAKEUP * _messages(workload)
-    if isinstance(workload, Requests | Web):
-        return _cost_of_answers(workload)
-    return _cost_of_bulk(network, workload)
+def expected_seconds(scenario: Scenario) -> float:
+    """Return the virtual seconds until the last workload ends, with the same accuracy."""
+    network = Network(scenario)
+    workloads = scenario.workloads.values()
+    return max(one.start.seconds + one.expected_seconds(_goodput_bps(network, one)) for one in workloads)
 
 
-def _messages(workload: Paced | Udp) -> float:
-    """How many are sent, each of which wakes its sender and its receiver up."""
-    if isinstance(workload, Udp):
-        on, off = float(workload.on or 1), float(workload.off or 0)
-        return float(workload.duration) / workload.interval_ns * on / (on + off)
-    return float(workload.duration) / float(workload.interval) if isinstance(workload, Stream | Voip) else 0.0
+def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
+    quick = any(path.rtt_s < _QUICK_RTT_S for path in _paths_of(network, workload))
+    return workload.cpu_seconds(_goodput_bps(network, workload)) * (_QUICK if quick else 1.0)
 
 
-def _cost_of_answers(workload: Requests | Web) -> float:
-    if isinstance(workload, Web):
-        count = float(workload.duration) / float(workload.interval)
-    elif workload.count is not None:
-        count = float(workload.count * workload.connections)
-    else:
-        duration = float(workload.duration or 0)
-        count = workload.connections * duration / (float(workload.think) + _ROUND_TRIP_NS)
-    return count * (_PER_ANSWER + float(workload.response) / _PAYLOAD * _PER_WAKEUP)
+def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
+    """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
+    connections = getattr(workload, "connections", 1)
+    transports = network.scenario.transports
+    sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
+    buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
+    bulk = [_paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
+    found = 0.0
+    for path in _paths_of(network, workload):
+        # Simultaneous transfers share a bottleneck.
+        beside = sum(any(path.narrowest == other.narrowest for other in others) for others in bulk)
+        share = path.rate_bps / max(1, beside if workload.is_bulk else 1)
+        found += min(share, connections * path.carried_bps(buffer))
+    return found or _UNSHAPED_BPS
 
 
-def _cost_of_bulk(network: Network, workload: WorkloadBase) -> float:
-    size, duration = getattr(workload, "size", None), getattr(workload, "duration", None)
-    if size:
-        payload = float(size) * getattr(workload, "connections", 1)
-    else:
-        payload = _capacity(network, workload) / 8 * (duration.seconds if duration else 0.0)
-    return payload / _PAYLOAD * _per_packet(workload)
-
-
-def _per_packet(workload: WorkloadBase) -> float:
-    if isinstance(workload, Iperf3):
-        return _PER_IPERF3_PACKET
-    quiet = isinstance(workload, Flow) and workload.read_quantum > 0
-    return _PER_QUIET_PACKET if quiet else _PER_WAKEUP
-
-
-def _capacity(network: Network, workload: WorkloadBase) -> float:
-    """Bits per second between the two hosts: of one path for TCP, of all that do not share a bottleneck for MPTCP."""
-    hosts = network.scenario.hosts
-    ends = (workload.sender, workload.receiver)
+def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
+    """Return the paths that a workload can use, one for each bottleneck."""
+    transports = network.scenario.transports
     target = network.target(workload)
-    if target is not None and any(hosts[node].transport.protocol == "tcp" for node in ends):
-        return min((_rate(network, link) for link in network.way(workload.sender, target)), default=_UNSHAPED_BPS)
-    return max(_sum_of_ways(network, *ends), _sum_of_ways(network, *reversed(ends)))
+    if target is not None and any(transports[node].protocol == "tcp" for node in (workload.sender, workload.receiver)):
+        return list(_paths(network, workload, target))
+    there = [path for port in network.ports_of(workload.receiver) for path in _paths(network, workload, port)]
+    back = [path for port in network.ports_of(workload.sender) for path in _paths(network, workload, port, back=True)]
+    return max(([*{path.narrowest: path for path in paths}.values()] for paths in (there, back)), key=len)
 
 
-def _sum_of_ways(network: Network, start: str, end: str) -> float:
-    """Over all links of ``end`` the bottlenecks on the shortest paths to them, each counted once."""
-    ways = (network.way(start, port) for port in network.ports_of(end))
-    bottlenecks = {min(way, key=lambda link: _rate(network, link)) for way in ways if way}
-    return sum(_rate(network, link) for link in bottlenecks)
+def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:
+    """Yield the shortest path to a port, if any; with ``back``, that from the host ``to`` to a port of ``from``."""
+    start = workload.receiver if back else workload.sender
+    steps = list(_steps(network, start, target))
+    if not steps:
+        return
+    downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
+    along = [(link, one, other) if downloads == back else (link, other, one) for link, one, other in steps]
+    narrowest, with_data, _ = min(along, key=lambda step: _rate(step[1]))
+    lost = 1.0
+    for _, data, _ in along:
+        lost *= 1 - _loss(data)
+    rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
+    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost)
 
 
-def _rate(network: Network, link: str) -> float:
-    described = network.scenario.links[link]
-    directions: tuple[Direction, Direction] = (described.forward, described.backward)
-    return min((float(direction.rate) for direction in directions if direction.rate), default=_UNSHAPED_BPS)
+def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, DirectionSettings, DirectionSettings]]:
+    """Yield the links from a node to a port, each with its direction on the path and the reverse direction."""
+    node = start
+    for name in network.path_between(start, target):
+        link = network.scenario.links[name]
+        is_forward = link.between[0] == node
+        yield (name, link.forward, link.backward) if is_forward else (name, link.backward, link.forward)
+        node = link.between[is_forward]
+
+
+def _rate(settings: DirectionSettings) -> float:
+    return float(settings.rate) if settings.rate else _UNSHAPED_BPS
+
+
+def _loss(settings: DirectionSettings) -> float:
+    return min(0.5, float(sum(one.loss_rate(settings) for one in BEHAVIOURS)))

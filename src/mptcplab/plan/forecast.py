@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How long a sweep will still take. Pure: nothing here looks at a clock.
+"""Forecast the remaining time of a sweep. Pure: nothing here reads a clock.
 
-Runs differ a thousandfold in what they cost, so a share of runs says little about a share of time. Every run counts
-with what it is likely to cost: what runs of its point have cost, and before there are any, what is estimated, corrected
-by how wrong the estimates of other points have been.
+The costs of runs differ by a factor of up to a thousand, so a share of runs says little about a share of time. Every
+run counts with its expected cost: that of finished runs of its point or, before there are any, its estimate, corrected
+by the error of the estimates of other points.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass
 class _Kind:
-    """Runs that cost about the same: those of one point."""
+    """The runs of one point, which cost about the same."""
 
     guess: float
     left: int = 0
@@ -23,18 +23,18 @@ class _Kind:
 
 
 class Forecast:
-    """Wall seconds of a sweep, with ``jobs`` runs side by side. ``guesses`` are seconds of one run, by kind."""
+    """A forecast of wall seconds, with ``jobs`` parallel runs. ``guesses`` are estimated seconds per run, by kind."""
 
     def __init__(self, guesses: Mapping[int, float], *, jobs: int) -> None:
         self._kinds = {kind: _Kind(guess) for kind, guess in guesses.items()}
         self._jobs = jobs
 
     def add(self, kind: int, runs: int = 1) -> None:
-        """More runs are to come."""
+        """Add ``runs`` of one kind to the runs that are left."""
         self._kinds[kind].left += runs
 
     def done(self, kind: int, seconds: float | None) -> None:
-        """A run has ended. ``seconds`` None means that it was recorded already, and so says nothing of the cost."""
+        """Count a run as done. ``seconds`` is None for a run that was recorded before, whose cost is unknown."""
         found = self._kinds[kind]
         found.left -= 1
         if seconds is not None:
@@ -43,9 +43,9 @@ class Forecast:
 
     @property
     def remaining_seconds(self) -> float:
-        """From now to the end of the last run. Those under way count as not begun.
+        """The time from now to the end of the last run. Unfinished runs count as not begun.
 
-        Work cannot be spread over more jobs than runs are left, and no run is split.
+        At most one job works on each remaining run.
         """
         scale = self._scale()
         costs = {name: self._cost(kind, scale) for name, kind in self._kinds.items() if kind.left > 0}
@@ -57,14 +57,14 @@ class Forecast:
 
     @property
     def share_done(self) -> float:
-        """Of the cost of all runs, recorded ones left out; 1 when nothing is left."""
+        """The share of the cost of all runs, except recorded ones, that is done; 1 if no run is left."""
         scale = self._scale()
         left = sum(self._cost(kind, scale) * kind.left for kind in self._kinds.values())
         spent = sum(kind.spent for kind in self._kinds.values())
         return spent / (spent + left) if left > 0 else 1.0
 
     def _scale(self) -> float:
-        """What finished runs cost by what was guessed."""
+        """Return the ratio of the cost of finished runs to their estimates."""
         guessed = sum(kind.guess * kind.done for kind in self._kinds.values())
         spent = sum(kind.spent for kind in self._kinds.values())
         return spent / guessed if guessed > 0 and spent > 0 else 1.0
@@ -75,7 +75,7 @@ class Forecast:
 
 
 def duration_text(seconds: float) -> str:
-    """For people: ``40 s``, ``12 min``, ``3.5 h``."""
+    """Return a rounded text like ``40 s``, ``12 min`` or ``3.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

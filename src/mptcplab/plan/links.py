@@ -1,42 +1,52 @@
 # SPDX-License-Identifier: MIT
-"""Links as ``ip`` and ``tc`` commands: veth pairs, offloads off, and what each direction does to packets.
+"""Compile links to ``ip`` and ``tc`` commands: veth pairs without offloads, and the shaping of each direction.
 
-Shaping stands where it cannot push back on a sender's TCP: on the egress of a router, or, when a host sends, on the
-far end of the wire (an IFB that the receiving end's ingress is redirected to). With ``shape = "sender"`` a host's own
-egress is shaped instead, as a host with a slow network card would be.
+Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a host sends, at the
+far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape = "sender"`` a host's own
+egress is shaped instead, like that of a host with a slow network card.
 
-Which queueing disciplines a direction is made of, :mod:`mptcplab.plan.disciplines` says. To change a direction while
-packets pass, compile the plan with its name in ``changing`` (see :func:`shaping_commands`), and let
-:func:`change_commands` give the commands.
+:mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
+packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
+:func:`shaping_commands`), and get the commands from :func:`change_commands` and :func:`action_changes`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
+from typing import Any
 
-from mptcplab.plan.disciplines import Words, disciplines
-from mptcplab.plan.model import Command, Queue
-from mptcplab.plan.tables import spread_of, table_command, table_name
-from mptcplab.scenario.links import Direction, Link
-from mptcplab.scenario.network import Network, Port
+from mptcplab.network.behaviour import Behaviour, Words
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import IN_PACKET_ORDER
+from mptcplab.network.tables import table_name
+from mptcplab.node.graph import Port
+from mptcplab.plan.disciplines import NETEM, disciplines
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.network import Network
+from mptcplab.steps import Command, Queue
 from mptcplab.units import Duration
 
-DEFAULT_MTU = 1500
-WAYS = ("forward", "backward")
+#: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
+#: last, since it is added without a preference and so gets a high one.
+_FIRST_ACTION = 2
+#: The behaviours that may have a filter, with its preference.
+_WITH_ACTIONS: tuple[tuple[int, Behaviour[Any]], ...] = tuple(
+    enumerate((one for one in IN_PACKET_ORDER if type(one).actions is not Behaviour.actions), start=_FIRST_ACTION)
+)
 
 
 def wire_commands(network: Network) -> Iterator[Command]:
-    """Create every link between its two nodes; the interfaces bear the link's name."""
+    """Yield the commands that create every link between its two nodes; both interfaces have the link's name."""
     for name, link in network.scenario.links.items():
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
-        # Without a word of its own the peer has the usual MTU.
-        peer = ("peer", "name", name, *(mtu if link.mtu != DEFAULT_MTU else ()), "netns", second)
+        # Without an option of its own, the peer has the default MTU.
+        peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
         yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
 
 
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
-    """Addresses, used at once (no duplicate address detection), and links up."""
+    """Yield the commands that set addresses, without duplicate address detection, and set links up."""
     for port in network.ports_of(node):
         address = ("ip", "address", "add", str(port.address), "dev", port.link)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
@@ -44,73 +54,112 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Offloads off, so that what a queue holds and drops is packets and not bundles of 64 KB."""
+    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB.
+
+    TCP uses generic segmentation whatever the device offers (``sk_setup_caps`` in net/core/sock.c), and the kernel
+    divides such an aggregate after the queue of its own interface. Where that queue is shaped, no aggregate may form.
+    """
     for port in network.ports_of(node):
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
+        if _shapes_own_egress(network, node, port.link):
+            yield Command(node, ("ip", "link", "set", "dev", port.link, "gso_max_segs", "1"))
 
 
 def table_commands(network: Network) -> Iterator[Command]:
-    """Files that the shaping commands read."""
+    """Yield the commands that write the files which shaping commands read."""
     for name, link in network.scenario.links.items():
-        for way in WAYS:
-            spread = spread_of(getattr(link, way))
-            if spread is not None:
-                yield table_command(name, way, spread)
+        for direction in DIRECTIONS:
+            for one in IN_PACKET_ORDER:
+                yield from one.files(getattr(link, direction), name, direction)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
-    """What each direction of every link does to packets.
+    """Yield the commands that shape each direction of every link.
 
-    ``changing`` are the directions (link, "forward" or "backward") that get other values later.
+    ``changing`` has the directions (link, "forward" or "backward") whose values change later.
     """
-    for name in network.scenario.links:
-        for way in WAYS:
-            yield from _direction(network, name, way, changeable=(name, way) in changing)
+    directions = [(name, direction) for name in network.scenario.links for direction in DIRECTIONS]
+    for name, direction in directions:
+        yield from _shape(network, name, direction, changeable=(name, direction) in changing)
+    for name, direction in directions:
+        yield from _actions(network, name, direction)
 
 
-def change_commands(network: Network, name: str, way: str, direction: Direction) -> Iterator[Command]:
-    """Give one ``way`` of link ``name``, set up as one of the ``changing``, the values of ``direction``.
+def change_commands(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Command]:
+    """Yield the commands that give a ``direction`` of link ``name``, one of the ``changing``, new ``settings``.
 
-    Packets that wait stay where they are. Only values may differ from those that it was set up with: rate, delay,
-    jitter, loss, queue, burst, overhead and the discipline's parameters; a direction with a rate keeps one, and a
-    table of delays stays as it is.
+    Queued packets stay queued. Only values may differ from those at set-up: a direction with a rate keeps one, and a
+    table of delays cannot change.
     """
-    link = network.scenario.links[name]
-    node, device = _place(network, link, *_ends(network, name, way))
-    yield from _attach(node, device, _disciplines(network, name, way, direction, changeable=True), "change")
+    found = _disciplines(network, name, direction, settings, changeable=True)
+    yield from _attach(*_shaping_point(network, name, direction), found, "change")
 
 
-def _ends(network: Network, name: str, way: str) -> tuple[Port, Port]:
-    """Where a direction begins and where it ends."""
-    first, second = (network.ports[end, name] for end in network.scenario.links[name].between)
-    return (first, second) if way == "forward" else (second, first)
+def action_changes(
+    network: Network, name: str, direction: str, settings: DirectionSettings, before: DirectionSettings | None
+) -> Iterator[Command]:
+    """Yield the commands that give the filters of a ``direction`` new ``settings``, if they differ from ``before``.
+
+    If ``before`` is None, all filters are set again. No action is added or removed.
+    """
+    node, device, side = _filter_point(network, name, direction)
+    for pref, one in _WITH_ACTIONS:
+        words = one.actions(settings)
+        if words and (before is None or words != one.actions(before)):
+            # A matchall filter cannot be changed.
+            yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
+            yield _filter(node, device, side, pref, words)
 
 
-def _disciplines(network: Network, name: str, way: str, direction: Direction, *, changeable: bool) -> list[Words]:
+def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
+    node, device, side = _filter_point(network, name, direction)
+    settings = getattr(network.scenario.links[name], direction)
+    found = [(pref, words) for pref, one in _WITH_ACTIONS if (words := one.actions(settings))]
+    if found:
+        yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
+    for pref, words in found:
+        yield _filter(node, device, side, pref, words)
+
+
+def _filter(node: str, device: str, side: str, pref: int, words: Words) -> Command:
+    argv = ("tc", "filter", "add", "dev", device, side, "pref", str(pref), "matchall", "action", *words)
+    return Command(node, argv, features=words[:1])
+
+
+def _filter_point(network: Network, name: str, direction: str) -> tuple[str, str, str]:
+    """Return node, interface and side that packets of a direction pass before its queueing disciplines."""
+    source, target = network.ends(name, direction)
+    node, device = _shaping_point(network, name, direction)
+    return (node, device, "egress") if node == source.node else (node, target.link, "ingress")
+
+
+def _disciplines(
+    network: Network, name: str, direction: str, settings: DirectionSettings, *, changeable: bool
+) -> list[Words]:
     mtu = int(network.scenario.links[name].mtu)
-    shifted = _shifted(direction, network.shifts_ns.get((name, way), 0))
-    return disciplines(shifted, mtu=mtu, table=table_name(name, way), changeable=changeable)
+    shifted = _shifted(settings, network.shifts_ns.get((name, direction), 0))
+    return disciplines(shifted, mtu=mtu, table=table_name(name, direction), changeable=changeable)
 
 
-def _shifted(direction: Direction, shift_ns: int) -> Direction:
-    """The direction with the delay that it has in this run; one that an event made short stays at least its jitter."""
+def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
+    """Return the settings with the delay of this run; the delay stays at least the jitter, even if an event cuts it."""
     if not shift_ns:
-        return direction
-    delay = max(int(direction.jitter), int(direction.delay) + shift_ns)
-    return direction.model_copy(update={"delay": Duration(delay)})
+        return settings
+    delay = max(int(settings.jitter), int(settings.delay) + shift_ns)
+    return settings.model_copy(update={"delay": Duration(delay)})
 
 
-def _direction(network: Network, name: str, way: str, *, changeable: bool) -> Iterator[Command]:
-    link = network.scenario.links[name]
-    source, target = _ends(network, name, way)
-    found = _disciplines(network, name, way, getattr(link, way), changeable=changeable)
+def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
+    found = _disciplines(
+        network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
+    )
     if not found:
         return
-    node, device = _place(network, link, source, target)
+    source, target = network.ends(name, direction)
+    node, ifb = _shaping_point(network, name, direction)
     if node == source.node:
-        yield from _attach(node, device, found)
+        yield from _attach(node, source.link, found)
         return
-    ifb = device
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
     yield from _attach(target.node, ifb, found)
@@ -120,29 +169,42 @@ def _direction(network: Network, name: str, way: str, *, changeable: bool) -> It
     yield Command(target.node, ingress)
 
 
-def _place(network: Network, link: Link, source: Port, target: Port) -> tuple[str, str]:
-    """Node and device on which a direction is shaped."""
-    if not network.is_host(source.node) or link.shape == "sender":
+def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, str]:
+    """Return node and device on which a direction is shaped."""
+    source, target = network.ends(name, direction)
+    if network.nodes[source.node].shapes or _shapes_own_egress(network, source.node, name):
         return source.node, source.link
     return target.node, ifb_name(network, target)
 
 
+def _shapes_own_egress(network: Network, node: str, name: str) -> bool:
+    """Return whether ``node`` is a host that shapes what it sends itself into link ``name``."""
+    return network.scenario.links[name].shape == "sender" and not network.nodes[node].shapes
+
+
+def shaper_of(
+    network: Network, name: str, direction: str, changing: Container[tuple[str, str]] = ()
+) -> tuple[str, str] | None:
+    """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
+    settings = getattr(network.scenario.links[name], direction)
+    found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
+    return _shaping_point(network, name, direction) if found else None
+
+
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
-    """The queue of every direction that has a rate."""
+    """Yield the queue of every direction with a rate; its samples include the disciplines below it."""
     for name, link in network.scenario.links.items():
-        for way in WAYS:
-            found = _disciplines(network, name, way, getattr(link, way), changeable=(name, way) in changing)
-            for handle, words in enumerate(found, start=1):
-                if words[0] in _SHAPERS:
-                    yield Queue(*_place(network, link, *_ends(network, name, way)), handle, name, way)
-
-
-#: What a queue's samples are taken of: it counts what waits in the disciplines below it as well.
-_SHAPERS = ("tbf", "cake")
+        for direction in DIRECTIONS:
+            found = _disciplines(
+                network, name, direction, getattr(link, direction), changeable=(name, direction) in changing
+            )
+            shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
+            if shapers:
+                yield Queue(*_shaping_point(network, name, direction), shapers[0], name, direction)
 
 
 def ifb_name(network: Network, port: Port) -> str:
-    """The IFB behind the ingress of ``port``, named after the number of its link: unique and short."""
+    """Return the name of the IFB behind the ingress of ``port``: the number of its link makes it unique and short."""
     return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 
@@ -150,5 +212,6 @@ def _attach(node: str, device: str, found: list[Words], verb: str = "add") -> It
     parent: Words = ("root",)
     for number, discipline in enumerate(found, start=1):
         handle = f"{number}:"
-        yield Command(node, ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline))
+        argv = ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline)
+        yield Command(node, argv, features=discipline[:1])
         parent = ("parent", f"{number}:1")

@@ -1,54 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""What a plan is: ordinary commands per node, programs on a timeline, and what to read at the end.
+"""The model of a plan: ordinary commands per node, programs on a timeline, and counters to read at the end.
 
-A plan is data. An engine executes it without knowing what the commands are for; printed as a script it does the same
-in the namespaces of any machine. Times count from the moment at which the network is set up and every server waits.
+A plan is data. An engine executes it without knowing the purpose of its commands; printed as a script, it does the same
+in network namespaces of any machine.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Literal
 
-
-@dataclass(frozen=True)
-class Command:
-    """One command that must succeed. ``node`` is where it runs; None is outside of all nodes."""
-
-    node: str | None
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program of a workload. Its standard output and error are kept as ``NAME.out`` and ``NAME.err``.
-
-    A ``server`` is started before time zero and ended when all clients are done, if it has not ended itself; a
-    ``client`` starts at ``start_ns`` and must end by itself before ``deadline_ns``.
-    """
-
-    name: str
-    node: str
-    role: Literal["server", "client"]
-    argv: tuple[str, ...]
-    start_ns: int = 0
-    deadline_ns: int = 0
-
-
-@dataclass(frozen=True)
-class Counter:
-    """A command whose output is kept when the workloads are done, as ``counters/NODE/NAME``."""
-
-    node: str
-    name: str
-    argv: tuple[str, ...]
+from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What the kernel has to have, asked before anything is set up. By name, and whether MPTCP sockets can be given a
-    scheduler of their own."""
+    """Requirements on the kernel, checked before the set-up: algorithms by name, schedulers per MPTCP socket, weights
+    of paths."""
 
     congestion_controls: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
@@ -56,43 +25,18 @@ class Needs:
     weights: bool = False
 
 
-@dataclass(frozen=True)
-class Queue:
-    """The queue of one direction of a link: the discipline ``handle`` of ``device`` on ``node``."""
-
-    node: str
-    device: str
-    handle: int
-    link: str
-    direction: str
-
-
-@dataclass(frozen=True)
-class Event:
-    """Commands that change the network at ``at_ns`` from time zero, and, when ``every_ns`` is not 0, again and again.
-
-    ``kind``, ``link``, ``direction`` and ``value`` say in the recording what happened. ``kind`` is ``down``, ``up``,
-    ``change``, ``trace``, ``address-removed`` or ``address-added``; ``direction`` is ``forward``, ``backward`` or
-    ``both``.
-    """
-
-    at_ns: int
-    kind: str
-    link: str
-    direction: str
-    value: str
-    commands: tuple[Command, ...]
-    every_ns: int = 0
+def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
+    """Return the names of the programs that these steps run, sorted and without duplicates."""
+    return tuple(sorted({name for step in steps for name in step.uses}))
 
 
 @dataclass(frozen=True)
 class Plan:
     """Everything an engine needs.
 
-    ``sampled`` are the nodes whose TCP sockets are sampled every ``sample_interval_ns``, and ``queues`` what is sampled
-    beside them; ``tools`` the names of our own programs that ``argv`` may begin with and that the engine replaces by
-    their paths. ``watched`` are the nodes on whose sockets congestion control and scheduler are looked up meanwhile.
-    ``events`` happen while the workloads run, in order; those that are due later than the last client are left out.
+    ``sampled`` has the nodes whose TCP sockets are sampled every ``sample_interval_ns``; ``queues`` are sampled as
+    well. ``watched`` has the nodes whose sockets are checked for their congestion control and scheduler during the run.
+    ``events`` happen in order while the workloads run; those due after the end of the last client are skipped.
     """
 
     nodes: tuple[str, ...]
@@ -101,7 +45,6 @@ class Plan:
     counters: tuple[Counter, ...]
     sampled: tuple[str, ...]
     sample_interval_ns: int
-    tools: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     needs: Needs = Needs()
     queues: tuple[Queue, ...] = ()
@@ -109,15 +52,29 @@ class Plan:
 
     @property
     def deadline_ns(self) -> int:
-        """When the last client must have ended."""
+        """The time at which the last client must have ended."""
         return max(program.deadline_ns for program in self.programs)
 
     @property
-    def commands(self) -> list[tuple[str, ...]]:
+    def steps(self) -> tuple[Step, ...]:
         """Every command line of the plan."""
-        during = [command.argv for event in self.events for command in event.commands]
-        return [step.argv for steps in (self.setup, self.programs, self.counters) for step in steps] + during
+        return (*self.commands, *self.programs, *self.counters)
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The commands that change the network, before the workloads and while they run."""
+        return (*self.setup, *(command for event in self.events for command in event.commands))
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The names of all programs that run, the machine's and ours."""
+        return used_by(self.steps)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The kernel's packet processing features, sorted; see :class:`mptcplab.steps.Command`."""
+        return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def to_json(self) -> str:
-        """The plan as the guest reads it; equal plans give equal text."""
+        """Return the plan as JSON for the guest; equal plans give equal text."""
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))

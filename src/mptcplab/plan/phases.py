@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Offsets that a seed gives to workloads and links, so that runs of different seeds differ in what a scenario leaves
-open: the phase of one packet sequence against another (docs/decisions/0011-phases.md).
+"""Offsets of workloads and links that a seed determines, so that runs with different seeds differ in the phase between
+packet sequences, which a scenario leaves open (docs/decisions/0011-phases.md).
 
-Two kinds, both in whole nanoseconds and constant during a run:
+There are two kinds, both in whole nanoseconds and constant during a run:
 
 - The start of a workload is delayed, by less than one round trip of a full packet on the idle path.
-- Each direction of a link that has a rate gets another delay. The values that it can take span exactly one packet's
-  time at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
-  packets a full drop-tail queue drops; this is what they call the phase.
+- The delay of each direction of a link with a rate is shifted. The possible values span exactly the transmission time
+  of one packet at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
+  packets a full drop-tail queue drops; they call this the phase.
 
-An offset is a function of the seed and of the name of what it moves, and of nothing else that is random. So it stays
+An offset is a function of the seed and of the name of the workload or direction, and of nothing else. So it stays
 the same when another workload or link is added, and points of a sweep that share a seed share its phases.
 """
 
@@ -19,11 +19,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mptcplab.plan.disciplines import full_frame
-from mptcplab.scenario.links import Direction, Link
+from mptcplab.network.frames import full_frame
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings, Link
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.workload.base import WorkloadBase
 
 _SECOND_NS = 10**9
 #: One tick of the lab kernel's timers at HZ=1000. Retransmission and delayed-ACK timers expire on ticks, so a start
@@ -56,18 +56,20 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
     }
     delays = {}
     for name, link in scenario.links.items():
-        for way, sender in zip(("forward", "backward"), link.between, strict=True):
-            low_ns, span_ns = delay_span_ns(link, getattr(link, way), from_host=network.is_host(sender))
+        for direction, sender in zip(DIRECTIONS, link.between, strict=True):
+            low_ns, span_ns = delay_span_ns(link, getattr(link, direction), from_host=not network.nodes[sender].shapes)
             if span_ns:
-                delays[name, way] = low_ns + _draw(seed, f"link {name} {way}", span_ns)
+                delays[name, direction] = low_ns + _draw(seed, f"link {name} {direction}", span_ns)
     return Phases(starts, delays)
 
 
 def phase_notes(phases: Phases) -> list[str]:
-    """Return the offsets as lines for a person; none where nothing is moved."""
+    """Return the offsets as lines of text; none without offsets."""
     starts = [f"start of {name}: {_signed(offset)}" for name, offset in phases.starts_ns.items()]
-    delays = [f"delay of {name} {way}: {_signed(offset)}" for (name, way), offset in phases.delays_ns.items()]
-    head = 'Phases of this seed, in what follows already (phases = "fixed" leaves them out):'
+    delays = [
+        f"delay of {name} {direction}: {_signed(offset)}" for (name, direction), offset in phases.delays_ns.items()
+    ]
+    head = 'Phases of this seed, included in the commands below (phases = "fixed" removes them):'
     return [head, *(f"  {line}" for line in (*starts, *delays))] if starts or delays else []
 
 
@@ -76,43 +78,43 @@ def _signed(offset_ns: int) -> str:
 
 
 def start_span_ns(network: Network, workload: WorkloadBase) -> int:
-    """Return the time below which the offset of the workload's start stays.
+    """Return the exclusive upper bound of the offset of the workload's start.
 
     It is the round trip of a full packet on the idle path of its first connection, at least a tick of the kernel and a
     ``read_quantum``, and at most a second.
     """
     target = network.target(workload)
-    links = network.way(workload.sender, target) if target is not None else []
+    links = network.path_between(workload.sender, target) if target is not None else []
     round_trip = 0
     for link in (network.scenario.links[name] for name in links):
-        for direction in (link.forward, link.backward):
-            round_trip += int(direction.delay) + packet_ns(link, direction)
+        for settings in (link.forward, link.backward):
+            round_trip += int(settings.delay) + packet_ns(link, settings)
     quantum = int(getattr(workload, "read_quantum", 0))
     return min(_MAX_START_NS, max(round_trip, _TICK_NS, quantum))
 
 
-def delay_span_ns(link: Link, direction: Direction, *, from_host: bool) -> tuple[int, int]:
+def delay_span_ns(link: Link, settings: DirectionSettings, *, from_host: bool) -> tuple[int, int]:
     """Return the lowest offset of the direction's delay, and how many ns the offsets span; ``(0, 0)`` for none.
 
-    They are centred on zero where the delay allows it, so that the mean over seeds is the delay of the scenario. No
-    offset makes a delay shorter than its jitter or than nothing.
+    The offsets are centred on zero if the delay allows it, so that the mean over seeds is the delay of the scenario.
+    No offset makes a delay shorter than its jitter, or negative.
 
-    A host that shapes its own egress and has no delay gets no offset: netem takes packets from their socket's account,
+    A host that shapes its own egress without a delay gets no offset: netem would orphan its packets from their socket,
     and TCP would no longer see its own queue (``skb_orphan_partial`` in net/sched/sch_netem.c).
     """
-    span = packet_ns(link, direction)
-    if from_host and link.shape == "sender" and not (direction.delay or direction.extra_delay):
+    span = packet_ns(link, settings)
+    if from_host and link.shape == "sender" and not (settings.delay or settings.extra_delay):
         return 0, 0
-    room = int(direction.delay) - int(direction.jitter)
+    room = int(settings.delay) - int(settings.jitter)
     return -min(room, span // 2), span
 
 
-def packet_ns(link: Link, direction: Direction) -> int:
-    """Return the time that a full packet takes at the direction's rate, in ns; 0 without a rate."""
-    if direction.rate is None:
+def packet_ns(link: Link, settings: DirectionSettings) -> int:
+    """Return the transmission time of a full packet at the direction's rate, in ns; 0 without a rate."""
+    if settings.rate is None:
         return 0
-    octets = full_frame(int(link.mtu)) + int(direction.overhead)
-    return octets * 8 * _SECOND_NS // int(direction.rate)
+    octets = full_frame(int(link.mtu)) + int(settings.overhead)
+    return octets * 8 * _SECOND_NS // int(settings.rate)
 
 
 def _draw(seed: int, name: str, span: int) -> int:

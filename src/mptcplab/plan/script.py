@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A plan as a shell script that a person can read, and run as root on any machine (there in real time)."""
+"""Print a plan as a readable shell script, which runs as root on any machine, in real time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.plan.capture import PREFIX
-from mptcplab.plan.model import Command, Event, Plan, Program
+from mptcplab.plan.model import Plan
+from mptcplab.steps import Command, Event, Program
 from mptcplab.units import Duration
 
 
 def script(plan: Plan, *, title: str, notes: Sequence[str] = ()) -> str:
-    """The same commands and times as an engine would execute, in network namespaces.
+    """Return a script with the commands and times of ``plan``, in network namespaces.
 
-    ``notes`` are lines of comment that stand above the commands.
+    ``notes`` are comment lines above the commands.
     """
     return "\n".join(_lines(plan, title, notes)) + "\n"
 
@@ -36,26 +36,25 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield from ("", "# -- servers, waiting")
     servers = [program for program in plan.programs if program.role == "server"]
     yield from (f"{_run(program)} & s{number}=$!" for number, program in enumerate(servers, start=1))
-    yield from ("sleep 1  # in real time nothing says that a server is ready; an engine does not need this", "")
-    what = "clients and events" if plan.events else "clients"
-    yield f"# -- {what}, by their time{'' if plan.events else ' of start'}"
+    yield from ("sleep 1  # in real time nothing reports that a server is ready; an engine does not need this", "")
+    yield "# -- clients and events, by time" if plan.events else "# -- clients, by start time"
     yield from _clients(plan)
-    yield from _end_of_captures(servers)
-    yield from ("", "# -- what the kernel counted")
+    yield from _end_of_lasting(servers)
+    yield from ("", "# -- the kernel's counters")
     for counter in plan.counters:
         yield f"echo '== {counter.node} {counter.name}'; {_inside(Command(counter.node, counter.argv))}"
 
 
-def _end_of_captures(servers: list[Program]) -> Iterator[str]:
-    """Every other server ends when its clients have."""
-    captures = [number for number, program in enumerate(servers, start=1) if program.name.startswith(PREFIX)]
-    if captures:
-        yield from ("", "# -- captures, which have to be told to end", "sleep 1")
-        yield from (f"kill $s{number}; wait $s{number} || true" for number in captures)
+def _end_of_lasting(servers: list[Program]) -> Iterator[str]:
+    """Yield the commands that end captures and the programs of nodes; servers of workloads end with their clients."""
+    lasting = [number for number, program in enumerate(servers, start=1) if not program.name.endswith(".server")]
+    if lasting:
+        yield from ("", "# -- end the programs that run throughout", "sleep 1")
+        yield from (f"kill $s{number}; wait $s{number} || true" for number in lasting)
 
 
 def _clients(plan: Plan) -> Iterator[str]:
-    """Clients and what happens to the network, by their time; events that return have a loop of their own."""
+    """Yield clients and events by time; periodic events have a loop of their own."""
     periods = sorted({event.every_ns for event in plan.events if event.every_ns})
     for period_ns in periods:
         yield from _loop([event for event in plan.events if event.every_ns == period_ns], period_ns)
@@ -76,12 +75,12 @@ def _clients(plan: Plan) -> Iterator[str]:
 
 
 def _event(event: Event) -> str:
-    said = f"{event.kind} {event.link} {event.direction} {event.value}".rstrip()
-    return "\n".join([f"# {said}", *(_inside(command) for command in event.commands)])
+    text = f"{event.kind} {event.link} {event.direction} {event.value}".rstrip()
+    return "\n".join([f"# {text}", *(_inside(command) for command in event.commands)])
 
 
 def _loop(events: list[Event], period_ns: int) -> Iterator[str]:
-    """Events that return, beside everything else."""
+    """Yield a background loop of events with the same period."""
     events = sorted(events, key=lambda event: event.at_ns)
     first_ns = events[0].at_ns
     yield f"(sleep {_seconds(first_ns)}; while :; do"

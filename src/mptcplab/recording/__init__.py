@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
 """The on-disk form of a run, and its reader.
 
-    RUN/manifest.json         who, what, with what: everything needed to repeat and to judge it; written last
-        plan.json             what was executed
+    RUN/manifest.json         identity and description: everything needed to repeat and judge the run; written last
+        plan.json             the plan that was executed
         subflows.parquet      TCP_INFO of every subflow (or TCP connection) over time
         connections.parquet   payload and MPTCP_INFO of every connection over time
-        events.parquet            what changed in the network while the workloads ran, and when
-        out/NAME.out, .err    what each program wrote, as it wrote it
-        captures/NODE-LINK.pcap   packets, where the scenario asks for them
-        counters/NODE/        what the kernel counted: nstat, tc -s, ip -s link, ip mptcp
-        machine.json          what all hosts share: TCP's memory and its limits, softirq rounds that were given time
-        console.txt           what the lab kernel printed
+        events.parquet            changes of the network while the workloads ran, with their instants
+        out/NAME.out, .err    the output of each program, unchanged
+        captures/NODE-LINK.pcap   packets, if the scenario requests captures
+        counters/NODE/        the kernel's counters: nstat, tc -s, ip -s link, ip mptcp
+        machine.json          state that all hosts share: TCP's memory and its limits, delayed softirq rounds
+        console.txt           the lab kernel's console output
 
-A failed run leaves as much of that as there was, in another place and without a manifest, and ``error.txt``.
+The files of a failed run are kept in another folder, without a manifest and with ``error.txt``.
 
-Nothing in it depends on when, where or how fast the run was executed: equal identity, equal bytes.
+Nothing in a recording depends on when, where or how fast the run was executed: equal identities give equal bytes.
 """

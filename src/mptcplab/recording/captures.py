@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``tcpdump`` left becomes files of a recording, if nothing was lost."""
+"""Moves the output of ``tcpdump`` to the captures of a recording, if no packets were lost."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mptcplab.errors import LabError
-from mptcplab.plan.capture import PREFIX
 
-_SAID = re.compile(r"^(\d+) packets? (captured|dropped by kernel)$", re.MULTILINE)
+#: The prefix of the names of programs whose output is a capture; the file's name follows.
+PREFIX = "capture."
+_COUNT = re.compile(r"^(\d+) packets? (captured|dropped by kernel)$", re.MULTILINE)
 
 
 def collect(folder: Path, programs: Iterable[str]) -> None:
     """Move the captures among the outputs of ``programs`` to ``captures/``.
 
-    :raises LabError: when the kernel dropped packets, since a capture with holes says wrong things about TCP.
+    :raises LabError: if the kernel dropped packets, since an incomplete capture misrepresents TCP.
     """
     for name in programs:
         if not name.startswith(PREFIX):
@@ -26,7 +27,7 @@ def collect(folder: Path, programs: Iterable[str]) -> None:
 
 
 def collect_unchecked(folder: Path) -> None:
-    """Move whatever captures are among the outputs in ``folder``; the last packets of a failed run may be missing."""
+    """Move all captures among the outputs in ``folder``. Those of a failed run may lack the last packets."""
     for file in sorted((folder / "out").glob(f"{PREFIX}*.out")):
         _move(file, folder)
 
@@ -37,13 +38,13 @@ def _move(file: Path, folder: Path) -> None:
     file.rename(target)
 
 
-def _check(name: str, said: str) -> None:
-    counts = {what: int(count) for count, what in _SAID.findall(said)}
+def _check(name: str, messages: str) -> None:
+    counts = {kind: int(count) for count, kind in _COUNT.findall(messages)}
     if "captured" not in counts or "dropped by kernel" not in counts:
-        words = said.strip()
-        hint = f"tcpdump said: {words}" if words else "see console.txt: tcpdump itself said nothing"
-        raise LabError(f"the capture {name} did not end as it should", hint=hint)
-    # More packets "received" than captured are no loss: they passed when the capture had ended.
+        text = messages.strip()
+        hint = f"tcpdump printed: {text}" if text else "see console.txt: tcpdump itself printed nothing"
+        raise LabError(f"the capture {name} did not end properly", hint=hint)
+    # More packets "received" than captured are not lost: they passed after the end of the capture.
     lost = counts["dropped by kernel"]
     if lost:
         hint = "keep less of every packet (snaplen) or fewer packets (filter)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that are not what they should be: a flipped bit, half a line, another program's output."""
+"""Errors of damaged files: a flipped bit, an incomplete line, another program's output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from mptcplab.errors import LabError
 
-#: What readers of JSON, text and Parquet raise when the content is wrong. polars panics over some broken Parquet.
+#: The errors that readers of JSON, text and Parquet raise for wrong content. polars panics on some broken Parquet.
 DAMAGE: tuple[type[BaseException], ...] = (
     ValueError,
     LookupError,
@@ -26,15 +26,15 @@ DAMAGE: tuple[type[BaseException], ...] = (
 
 
 @contextmanager
-def damage_told(message: str, *, hint: str) -> Iterator[None]:
-    """Tell damage that shows inside as ``message``. :raises LabError: with what was found in the hint."""
+def reporting_damage(message: str, *, hint: str) -> Iterator[None]:
+    """Report damage that is found inside as ``message``. :raises LabError: with the cause in the hint."""
     try:
         yield
     except DAMAGE as error:
-        raise LabError(message, hint=f"{hint} ({_in_short(error)})") from error
+        raise LabError(message, hint=f"{hint} ({_summary(error)})") from error
 
 
-def _in_short(error: BaseException) -> str:
-    """The first line, shortened: some libraries quote all that they could not read."""
+def _summary(error: BaseException) -> str:
+    """Return the error in one shortened line, since some libraries quote the whole input."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__

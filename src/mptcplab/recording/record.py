@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Write and read the folder of one run."""
+"""Writes and reads the folder of one run."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ import polars as pl
 
 from mptcplab.errors import LabError
 from mptcplab.recording import captures, samples
-from mptcplab.recording.damage import damage_told
+from mptcplab.recording.damage import reporting_damage
 
-#: What to do about a damaged recording.
+#: The format of the manifest. Recordings of other formats are not read.
+FORMAT = 3
+#: The hint for a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
 _SCRATCH = ("init", "uml", "guest.json")
-#: Becomes tables of samples and events. Of a failed run it stays as it is: there is not all that tables need.
+#: Files that become tables of samples and events. Those of a failed run stay, since they may be incomplete.
 _RAW = ("sockets.jsonl", "queues.jsonl", "events.jsonl")
 
 
 def finish(folder: Path, *, manifest: dict[str, Any], zero_ns: int) -> None:
-    """Turn what an engine left in ``folder`` into a recording; the manifest comes last and makes it one.
+    """Turn an engine's files in ``folder`` into a recording; writing the manifest completes it.
 
-    :raises LabError: when a program wrote something else than its format.
+    :raises LabError: if a program's output does not have its format.
     """
-    with damage_told("what the run left cannot be read", hint="a program wrote something else than its format"):
+    with reporting_damage("the run's output cannot be read", hint="a program's output does not have its format"):
         _write_samples(folder, manifest["programs"], zero_ns)
     captures.collect(folder, [program["name"] for program in manifest["programs"]])
     _remove(folder, (*_SCRATCH, *_RAW))
-    _write_manifest(folder, manifest)
+    _write_manifest(folder, {"format": FORMAT, **manifest})
 
 
 def finish_failed(folder: Path, message: str) -> None:
-    """Turn what a failed run left into something to look at; without a manifest it never counts as a recording."""
+    """Prepare the files of a failed run for inspection; without a manifest they are not a recording."""
     (folder / "error.txt").write_text(f"{message}\n")
     captures.collect_unchecked(folder)
     _remove(folder, _SCRATCH)
@@ -83,39 +85,45 @@ def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Recording:
-    """A finished run on disk. Everything is read when it is asked for."""
+    """A finished run on disk. All data is read on demand."""
 
     folder: Path
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """Identity and provenance. :raises LabError: when the folder is no recording."""
+        """Identity and description of the run. :raises LabError: if the folder is not a recording."""
         try:
             manifest = json.loads((self.folder / "manifest.json").read_text())
         except (OSError, ValueError) as error:
             raise LabError(f"the manifest of {self.folder} cannot be read", hint=REPEATED) from error
         if not isinstance(manifest, dict):
-            raise LabError(f"the manifest of {self.folder} is not one", hint=REPEATED)
+            raise LabError(f"the manifest of {self.folder} is not a JSON object", hint=REPEATED)
+        if manifest.get("format") != FORMAT:
+            found = f"format {manifest['format']}" if "format" in manifest else "no format number"
+            message = (
+                f"the recording {self.folder} has {found}, and this version of mptcplab reads only format {FORMAT}"
+            )
+            raise LabError(message, hint=REPEATED)
         return manifest
 
     @cached_property
     def subflows(self) -> pl.DataFrame:
-        """Samples of subflows, see :mod:`mptcplab.recording.samples`; no rows when nothing was sampled."""
+        """Samples of subflows, see :mod:`mptcplab.recording.samples`; empty if nothing was sampled."""
         return self._table("subflows")
 
     @cached_property
     def connections(self) -> pl.DataFrame:
-        """Samples of connections; no rows when no program reports them."""
+        """Samples of connections; empty if no program reports them."""
         return self._table("connections")
 
     @cached_property
     def queues(self) -> pl.DataFrame:
-        """Samples of the queues of all directions with a rate: bytes and packets that wait, and drops so far."""
+        """Samples of the queues of all directions with a rate: waiting bytes and packets, and drops so far."""
         return self._table("queues")
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        """What changed in the network: instant_ns, kind, link, direction, value; see docs/events.md."""
+        """Changes of the network: instant_ns, kind, link, direction, value; see docs/events.md."""
         return self._table("events", time="instant_ns")
 
     def _table(self, name: str, *, time: str = "time_ns") -> pl.DataFrame:
@@ -123,11 +131,11 @@ class Recording:
         return pl.read_parquet(file) if file.exists() else pl.DataFrame({time: []}, schema={time: pl.Int64})
 
     def output(self, program: str, kind: str = "out") -> str:
-        """What ``program`` wrote to its standard output (``out``) or error (``err``)."""
+        """Return the standard output (``out``) or standard error (``err``) of ``program``."""
         return (self.folder / "out" / f"{program}.{kind}").read_text(errors="replace")
 
     def counter(self, node: str, name: str) -> Any:
-        """A counter file of ``node``: parsed when it is JSON."""
+        """Return a counter file of ``node``, parsed if it is JSON."""
         text = (self.folder / "counters" / node / name).read_text()
         return json.loads(text or "null") if name.endswith(".json") else text
 
@@ -140,16 +148,16 @@ class Recording:
 
     @property
     def captures(self) -> dict[str, Path]:
-        """The captures of the run by ``NODE-LINK``, as files that any tool reads."""
+        """The capture files of the run by ``NODE-LINK``."""
         return {file.stem: file for file in sorted((self.folder / "captures").glob("*.pcap"))}
 
     def program(self, name: str) -> dict[str, Any]:
-        """Start, end (ns from time zero) and exit status of one program."""
+        """Return start, end (ns from time zero) and exit status of one program."""
         return next(program for program in self.manifest["programs"] if program["name"] == name)
 
 
 def relabelled(recording: Recording, labels: dict[str, Any]) -> Recording:
-    """The same recording with ``labels`` in its manifest, as the experiment that uses it now names it."""
+    """Write ``labels``, the names in the current experiment, to the manifest and return the recording."""
     manifest = recording.manifest
     if all(manifest.get(key) == value for key, value in labels.items()):
         return recording
@@ -158,5 +166,5 @@ def relabelled(recording: Recording, labels: dict[str, Any]) -> Recording:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether ``folder`` holds a finished run."""
+    """Return whether ``folder`` contains a finished run."""
     return (folder / "manifest.json").is_file()

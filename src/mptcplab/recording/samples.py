@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Samples as tables: one row per subflow or connection and instant, whoever took them.
+"""Samples as tables: one row per subflow or connection and instant, from `flow` or from the guest's sampler.
 
-Times count from the plan's time zero, in ns. Columns beyond the fixed ones are the kernel's own names of TCP_INFO and
-MPTCP_INFO, in its units, and empty where a source does not tell.
+Times count from the plan's time zero, in ns. Columns beyond the fixed ones have the kernel's names and units of
+TCP_INFO and MPTCP_INFO. They are empty if a source lacks the value.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _TEXT = (
     *("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error"),
     *("device", "link", "kind", "value"),
 )
-_TRUTH = ("final", "fallback", "remote_key_received")
+_BOOLEAN = ("final", "fallback", "remote_key_received")
 #: The kernel's numbers of TCP states, include/net/tcp_states.h.
 _STATES = {
     1: "established", 2: "syn-sent", 3: "syn-recv", 4: "fin-wait-1", 5: "fin-wait-2", 6: "time-wait",
     7: "close", 8: "close-wait", 9: "last-ack", 10: "listen", 11: "closing",
 }  # fmt: skip
-#: 64 bits in full: data sequence numbers, and rates for which ~0 stands for "not limited".
+#: Columns that use all 64 bits: data sequence numbers, and rates for which ~0 means "not limited".
 _UNSIGNED = ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate")
 _LEADING = (
     "time_ns",
@@ -46,7 +46,7 @@ _LEADING = (
 
 
 def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list[Row], list[Row]]:
-    """Rows for subflows and for connections from the JSON lines of ``flow``."""
+    """Return rows for subflows and for connections from the JSON lines of ``flow``."""
     subflows: list[Row] = []
     connections: list[Row] = []
     for event in map(json.loads, text.splitlines()):
@@ -64,7 +64,7 @@ def from_flow(text: str, *, node: str, program: str, zero_ns: int) -> tuple[list
 
 
 def _join(connections: list[Row], row: Row) -> None:
-    """MPTCP_INFO belongs to the interval of the same instant and connection, which was written just before."""
+    """Add MPTCP_INFO to the interval of the same instant and connection, which was written just before."""
     for candidate in reversed(connections):
         if candidate["conn"] == row["conn"] and candidate["time_ns"] == row["time_ns"]:
             candidate.update(row)
@@ -73,14 +73,14 @@ def _join(connections: list[Row], row: Row) -> None:
 
 
 def from_sampler(text: str) -> Iterator[Row]:
-    """Rows for subflows from the guest's socket sampler."""
+    """Yield rows for subflows from the guest's socket sampler."""
     for row in map(json.loads, text.splitlines()):
         row["state"] = _STATES.get(row["state"], str(row["state"]))
         yield row
 
 
 def write(rows: Iterable[Row], file: Path) -> None:
-    """Write Parquet whose bytes depend on ``rows`` only. Writes nothing when there are none."""
+    """Write Parquet whose bytes depend only on ``rows``. Writes nothing if there are none."""
     rows = list(rows)
     if not rows:
         return
@@ -89,7 +89,7 @@ def write(rows: Iterable[Row], file: Path) -> None:
     schema = {name: _type_of(name) for name in names}
     columns = {name: [row.get(name) for row in rows] for name in names}
     frame = pl.DataFrame(columns, schema=schema)
-    # By way of memory, because polars takes a full disk for a fault of the format.
+    # Encoded in memory first, because polars reports a full disk as an error of the format.
     encoded = io.BytesIO()
     frame.write_parquet(encoded, compression="zstd", compression_level=3, statistics=False)
     file.write_bytes(encoded.getvalue())
@@ -98,7 +98,7 @@ def write(rows: Iterable[Row], file: Path) -> None:
 def _type_of(name: str) -> type[pl.DataType]:
     if name in _TEXT or name == "role":
         return pl.String
-    if name in _TRUTH:
+    if name in _BOOLEAN:
         return pl.Boolean
     if name in _UNSIGNED:
         return pl.UInt64

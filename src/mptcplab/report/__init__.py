@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures from result rows. Nothing here measures."""
+"""Tables, figures and HTML pages from results. Nothing here measures."""

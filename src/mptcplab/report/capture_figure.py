@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Data sequence over time, coloured by subflow, with reinjections marked. As large as thinned points are, at most."""
+"""The figure of a capture: data sequence over time, coloured by subflow, with reinjections marked."""
 
 from __future__ import annotations
 
@@ -8,39 +8,34 @@ from typing import TYPE_CHECKING
 
 from mptcplab.capture.connection import Connection
 from mptcplab.capture.summary import ConnectionSummary
-from mptcplab.report.figure import COLOURS
+from mptcplab.report.figure import COLOURS, plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _NAMED = 10
-#: More points than these are one picture inside of an SVG: thousands of shapes make it slow to open.
-_MOST_SHAPES = 1500
+#: More points than this become one bitmap inside the SVG: thousands of shapes make it slow to open.
+_MAX_SHAPES = 1500
 
 Points = list[tuple[int, int, int]]
 
 
 def save_data_sequence(connection: Connection, summary: ConnectionSummary, start_ns: int, file: Path) -> None:
-    """Draw ``connection`` into ``file``, whose suffix says how; equal captures give equal bytes.
+    """Draw ``connection`` into ``file``, whose suffix selects the format; equal captures give equal bytes.
 
     Times count from ``start_ns``. A direction without data is left out.
     """
-    import matplotlib as mpl  # imported late: it costs more than most captures
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    ways = [way for way in (0, 1) if connection.spaces[way].total] or [0]
+    senders = [side for side in (0, 1) if connection.spaces[side].total] or [0]
     ends = min(summary.subflows, key=lambda subflow: subflow.number).ends
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+    with plotting() as plt:
         drawing, panels = plt.subplots(
-            len(ways), 1, figsize=(8.0, 3.8 * len(ways)), sharex=True, squeeze=False, layout="constrained"
+            len(senders), 1, figsize=(8.0, 3.8 * len(senders)), sharex=True, squeeze=False, layout="constrained"
         )
-        for axes, way in zip(panels[:, 0], ways, strict=True):
-            _draw(axes, connection, summary, way, start_ns)
+        for axes, sender in zip(panels[:, 0], senders, strict=True):
+            _draw(axes, connection, summary, sender, start_ns)
             axes.set_title(
-                f"Connection {summary.number}: data from {ends[way]} to {ends[1 - way]}",
+                f"Connection {summary.number}: data from {ends[sender]} to {ends[1 - sender]}",
                 loc="left",
                 fontsize=11,
                 fontweight="bold",
@@ -51,35 +46,35 @@ def save_data_sequence(connection: Connection, summary: ConnectionSummary, start
         plt.close(drawing)
 
 
-def _draw(axes: Axes, connection: Connection, summary: ConnectionSummary, way: int, start_ns: int) -> None:
+def _draw(axes: Axes, connection: Connection, summary: ConnectionSummary, sender: int, start_ns: int) -> None:
     names = _names(connection, summary)
-    space = connection.spaces[way]
-    unit, word = next(((unit, word) for unit, word in _UNITS if space.last >= unit), (1, "B"))
+    space = connection.spaces[sender]
+    unit, symbol = next(((unit, symbol) for unit, symbol in _UNITS if space.last >= unit), (1, "B"))
     points: dict[bool, Points] = {False: [], True: []}
-    for (flow, is_again), thinned in space.points.items():
-        points[is_again] += [(x - start_ns, y, names[flow][0]) for x, y in thinned.points]
-    for is_again, found in points.items():
-        # In the order of time, so that no subflow hides another one.
+    for (flow, is_reinjected), thinned in space.points.items():
+        points[is_reinjected] += [(x - start_ns, y, names[flow][0]) for x, y in thinned.points]
+    for is_reinjected, found in points.items():
+        # In time order, so that no subflow hides another.
         found.sort()
         axes.scatter(
             [x / 1e9 for x, _, _ in found],
             [y / unit for _, y, _ in found],
             c=[COLOURS[number % len(COLOURS)] for _, _, number in found],
-            marker="x" if is_again else "o",
-            s=36 if is_again else 3,
-            linewidths=1.4 if is_again else 0,
-            zorder=3 if is_again else 2,
-            rasterized=len(found) > _MOST_SHAPES,
+            marker="x" if is_reinjected else "o",
+            s=36 if is_reinjected else 3,
+            linewidths=1.4 if is_reinjected else 0,
+            zorder=3 if is_reinjected else 2,
+            rasterized=len(found) > _MAX_SHAPES,
         )
-    _legend(axes, sorted(names.values()), summary, way, has_reinjections=bool(points[True]))
-    axes.set_ylabel(f"data sequence ({word})")
+    _legend(axes, sorted(names.values()), summary, sender, has_reinjections=bool(points[True]))
+    axes.set_ylabel(f"data sequence ({symbol})")
     axes.grid(color="0.88", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def _names(connection: Connection, summary: ConnectionSummary) -> dict[int, tuple[int, str]]:
-    """By the analysis's number of a flow: the place of its colour and its name."""
+    """Return the index of the colour and the name of each flow, by its number in the analysis."""
     members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
     return {
         flow.number: (number, f"{subflow.number}: {_host(subflow.ends[0])} > {_host(subflow.ends[1])}")
@@ -92,15 +87,15 @@ def _host(end: str) -> str:
 
 
 def _legend(
-    axes: Axes, names: list[tuple[int, str]], summary: ConnectionSummary, way: int, *, has_reinjections: bool
+    axes: Axes, names: list[tuple[int, str]], summary: ConnectionSummary, sender: int, *, has_reinjections: bool
 ) -> None:
     for number, name in names[:_NAMED]:
-        share = summary.subflows[number].directions[way].share
+        share = summary.subflows[number].directions[sender].share
         label = f"subflow {name}" if share is None else f"subflow {name}, {share:.1%}"
         axes.plot([], [], linestyle="none", marker="o", markersize=5, color=COLOURS[number % len(COLOURS)], label=label)
     if len(names) > _NAMED:
         axes.plot([], [], linestyle="none", label=f"and {len(names) - _NAMED} more")
     if has_reinjections:
-        again = f"reinjected ({summary.reinjected_bytes[way]:,} B)"
-        axes.plot([], [], linestyle="none", marker="x", markersize=6, color="0.3", label=again)
+        reinjected = f"reinjected ({summary.reinjected_bytes[sender]:,} B)"
+        axes.plot([], [], linestyle="none", marker="x", markersize=6, color="0.3", label=reinjected)
     axes.legend(frameon=False, fontsize=9, loc="upper left")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A comparison of two results as a table."""
+"""The table of a comparison of two results."""
 
 from __future__ import annotations
 
@@ -7,46 +7,45 @@ import math
 from collections.abc import Iterator
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import Table, number, short_names
 from mptcplab.stats import POWER
 
-_UNITS = {"goodput_mbps": "goodput Mbit/s", "duration_s": "duration s", "retransmitted_percent": "retransmitted %"}
-_MOST_NAMED = 10
-_LEAST_P = 0.0001
+_MAX_NAMED = 10
+_MIN_P = 0.0001
 _SHOWN_AS_ZERO = 0.005
-#: What the last digits of a sum may come to.
+#: A bound of rounding errors of sums.
 _ROUNDING = 1e-9
 
 
 def comparison_table(a: str, b: str, comparison: Comparison, *, at_least_percent: float = 0.0) -> Table:
-    """One line per row that both have; what only one has, and how it was tested, below.
+    """Return a line per row that both results have; notes name rows in only one, and the tests.
 
-    A difference below ``at_least_percent`` of A is shown as what it is, and not as one that counts.
+    A difference below ``at_least_percent`` of A is printed, but not highlighted.
     """
     matches = comparison.matches
     names = short_names(list(matches[0].settings)) if matches else {}
     several = len({match.workload for match in matches}) > 1
     columns = (*names.values(), *(["workload"] if several else []), "A", "B", "B - A", "%", "p (Holm)", "test", "n")
     columns = (*columns, "detectable %")
-    rows = tuple((*_cells(match, several), _verdict(match, at_least_percent)) for match in matches)
+    metric = METRICS[comparison.metric]
+    rows = tuple((*_cells(match, several, metric.digits), _verdict(match, at_least_percent)) for match in matches)
     numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)", "detectable %"})
     styles = tuple(
         (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.differs(at_least_percent)
     )
-    measured = _UNITS.get(comparison.metric) or FIGURES[comparison.metric].title
-    title = f"{measured}: A = {a}, B = {b}"
+    title = f"{metric.title}: A = {a}, B = {b}"
     return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
 
 
-def _cells(match: Match, several: bool) -> tuple[str, ...]:
+def _cells(match: Match, several: bool, digits: int | None) -> tuple[str, ...]:
     difference = match.difference
     width = f" ± {_fine(difference.half_width)}" if difference.half_width is not None else ""
     return (
         *match.settings.values(),
         *([match.workload] if several else []),
-        number(match.means[0]),
-        number(match.means[1]),
+        number(match.means[0], digits),
+        number(match.means[1], digits),
         f"{_sign(difference.mean)}{_fine(difference.mean)}{width}",
         _percent(match),
         "" if match.adjusted is None else _p_text(match.adjusted),
@@ -57,7 +56,7 @@ def _cells(match: Match, several: bool) -> tuple[str, ...]:
 
 
 def _verdict(match: Match, at_least_percent: float) -> str:
-    """The verdict; a difference with its size, which says whether it matters."""
+    """Return the verdict; for a difference with its size, by which readers judge whether it matters."""
     if match.verdict != "differ":
         return match.verdict
     if match.percent is None:
@@ -67,7 +66,7 @@ def _verdict(match: Match, at_least_percent: float) -> str:
 
 
 def _fine(value: float) -> str:
-    """As number(), with as many digits as show that it is not zero: in virtual time a difference of 1 us is certain."""
+    """Return the value as number() does, with more digits if it is small: in virtual time, 1 us can be significant."""
     if not _ROUNDING < abs(value) < _SHOWN_AS_ZERO:
         return number(value)
     return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
@@ -85,13 +84,13 @@ def _percent(match: Match) -> str:
 
 
 def _p_text(p: float) -> str:
-    return f"< {_LEAST_P}" if p < _LEAST_P else f"{p:.4f}"
+    return f"< {_MIN_P}" if p < _MIN_P else f"{p:.4f}"
 
 
 def _family(tests: int, here: int) -> str:
-    """All tests that the correction is for, of which some are in other tables."""
-    number_of = f"{tests} test{'s' if tests > 1 else ''}"
-    return number_of if tests == here else f"{number_of}, {here} of them in this table"
+    """Return the number of tests in the corrected family, some of which may be in other tables."""
+    text = f"{tests} test{'s' if tests > 1 else ''}"
+    return text if tests == here else f"{text}, {here} of them in this table"
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -99,26 +98,26 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     tested = sum(match.adjusted is not None for match in matches)
     if not matches:
         yield (
-            "[!] Nothing is in both: no row has the same settings and workload. "
+            "[!] The results have no row in common: no settings and workload are in both. "
             "With --by, keys that are swept together with that key differ, too."
         )
     if tested:
         yield "B - A with its 95 % confidence interval. Paired t: Student's t on runs with the same seed."
         if any(match.difference.test == "Welch's t" for match in matches):
-            yield "Welch's t: on independent runs whose variances may differ."
+            yield "Welch's t: for independent runs, whose variances may differ."
         yield f"p after Holm's correction for {_family(comparison.tests, tested)}; differ: p < {SIGNIFICANCE}."
     if any(match.detectable is not None for match in matches):
         yield (
-            "Detectable: the smallest true difference that so many runs with this spread show in "
+            "Detectable: the smallest true difference that this number of runs, with this spread, shows in "
             f"{100 * POWER:.0f} of 100 repetitions."
         )
     if any(match.verdict == "same runs" for match in matches):
-        yield "Same runs: both have the same recordings."
+        yield "Same runs: both results are from the same recordings."
     if any(match.verdict == "identical" for match in matches):
-        yield "Identical: different runs, equal values with every seed."
+        yield "Identical: different runs with equal values for every seed."
     if any(match.verdict == "too few runs" for match in matches):
-        yield "Too few runs: a test needs two runs of each. Use --repeats."
+        yield "Too few runs: a test needs at least two runs on each side. Use --repeats."
     for side, names in (("A", comparison.only_a), ("B", comparison.only_b)):
         if names:
-            more = f"; and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            yield f"Only in {side}: {'; '.join(names[:_MOST_NAMED])}{more}."
+            more = f"; and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            yield f"Only in {side}: {'; '.join(names[:_MAX_NAMED])}{more}."

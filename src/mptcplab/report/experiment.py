@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The result of one experiment as a document and as figures."""
+"""The result of one experiment as JSON data and as figures."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from functools import partial
 from typing import Any
 
 import mptcplab
-from mptcplab.metrics.figures import FIGURES, MAIN
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure, Series
-from mptcplab.report.table import short_names
+from mptcplab.report.table import short_names, swept_values
 from mptcplab.scenario.load import Experiment
 from mptcplab.stats import Interval
 
-_MOST_LINES = 6
+_MAX_LINES = 6
 
 
 def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> dict[str, Any]:
-    """Everything that the table says, in full precision."""
+    """Return the rows of the table in full precision, as JSON data."""
     return {
         "title": experiment.title,
         "question": experiment.question,
@@ -31,24 +31,25 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
 
 
 def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Iterator[tuple[str, Figure]]:
-    """Names and figures over the sweep's longest axis, one line per combination of the others: goodput, and what counts
-    most for workloads that do not send as much as they can."""
+    """Yield names and figures over the sweep's longest axis, with a line per combination of the others.
+
+    They show goodput, and the main metrics of workloads that do not send as much as they can.
+    """
     yield from _figures(experiment, rows, "figure", "goodput, Mbit/s", lambda row: row.goodput_mbps)
-    for name in MAIN:
-        own = [row for row in rows if name in row.figures]
+    for name, metric in METRICS.items():
+        own = [row for row in rows if name in row.metrics] if metric.is_main else []
         if own:
-            title = FIGURES[name].title
-            yield from _figures(experiment, own, f"figure-{name}", title, partial(_own, name))
+            yield from _figures(experiment, own, f"figure-{name}", metric.title, partial(_own, name))
 
 
 def _own(name: str, row: ResultRow) -> Interval:
-    return row.figures[name]
+    return row.metrics[name]
 
 
 def _figures(
     experiment: Experiment, rows: Sequence[ResultRow], name: str, y_label: str, value: Callable[[ResultRow], Interval]
 ) -> Iterator[tuple[str, Figure]]:
-    axes = _axes(rows)
+    axes = swept_values(rows)
     if not axes:
         return
     along = max(axes, key=lambda key: (len(axes[key]), key != "transport.protocol"))
@@ -63,24 +64,16 @@ def _figures(
             ", ".join(label) or y_label.partition(",")[0],
             tuple(value(line[at]) if at in line else None for at in positions),
         )
-        for label, line in list(lines.items())[:_MOST_LINES]
+        for label, line in list(lines.items())[:_MAX_LINES]
     )
-    left_out = f" Shown: {_MOST_LINES} of {len(lines)} lines." if len(lines) > _MOST_LINES else ""
+    left_out = f" Shown: {_MAX_LINES} of {len(lines)} lines." if len(lines) > _MAX_LINES else ""
     note = _note(rows) + left_out
     x_label = short_names(list(axes))[along]
     yield name, Figure(experiment.title, x_label, y_label, positions, series, note, named=along in NAMES)
 
 
-def _axes(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    axes: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for key, value in row.settings.items():
-            axes.setdefault(key, {})[value] = None
-    return {key: list(values) for key, values in axes.items()}
-
-
 def _note(rows: Sequence[ResultRow]) -> str:
-    counts = sorted({row.goodput_mbps.n for row in rows})
+    counts = sorted({row.n for row in rows})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run each"
+    bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run per point"
     return f"{bars}; kernel {rows[0].kernel_name}; virtual time"

@@ -8,11 +8,13 @@ import importlib.metadata
 import math
 import re
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mptcplab.stats import Interval
 
@@ -26,20 +28,20 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
-#: Characters of a title in one line, points that a mark is high, and which part of the axis its bar takes at least.
+#: Characters of a title in one line, the height of a mark in points, and the axis length in shortest bars of a mark.
 _TITLE_WIDTH = 58
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
-#: More letters than these below the axis would run into each other.
+#: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
-#: Where an SVG says what it was drawn from.
+#: Characters at the beginning of an SVG that have the digest of its inputs.
 _HEAD_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
 class Series:
-    """One line: a value for each position of the horizontal axis, and published values where there are some."""
+    """One line: a value for each position of the horizontal axis, and the published values, if any."""
 
     name: str
     measured: tuple[Interval | None, ...]
@@ -48,7 +50,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Mark:
-    """What somebody says of the positions from ``first`` to ``last``, and our verdict; red if it is ``wrong``."""
+    """A claim about the positions from ``first`` to ``last``, and our verdict; red if it is ``wrong``."""
 
     first: str
     last: str
@@ -59,9 +61,9 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is drawn. ``positions`` are labels; they are spaced by their numbers when all have one of the same unit.
+    """The contents of a figure. ``positions`` are labels, spaced by their numbers if all have one with the same unit.
 
-    ``lowest`` is where the vertical axis begins. With ``named``, positions are names even if they look like numbers, as
+    The vertical axis begins at ``lowest``. With ``named``, positions are names even if they look like numbers, as
     versions do.
     """
 
@@ -74,12 +76,11 @@ class Figure:
     lowest: float = 0.0
     marks: tuple[Mark, ...] = ()
     named: bool = False
-    _size: tuple[float, float] = field(default=(6.4, 4.0))
 
 
 @dataclass(frozen=True)
-class _Look:
-    """Of one series: colour, marker, and matplotlib's name of the line between points."""
+class _SeriesStyle:
+    """The style of one series: colour, marker, and matplotlib's name of the line between points."""
 
     colour: str
     marker: str
@@ -87,41 +88,52 @@ class _Look:
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write NAME.svg and NAME.png; equal figures give equal bytes, and are not drawn again."""
+    """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
+    note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
+    return save_drawing(folder, name, repr(figure).encode(), (6.4, 4.0), note, partial(_draw, figure))
+
+
+def save_drawing(
+    folder: Path, name: str, key: bytes, size: tuple[float, float], note: str, draw: Callable[[MplFigure, Axes], None]
+) -> list[Path]:
+    """Write NAME.svg and NAME.png with the function ``draw`` and ``note`` below, unless they are up to date.
+
+    ``key`` identifies everything beside this module that determines the figure; ``size`` is in inches.
+    """
     files = [folder / f"{name}.svg", folder / f"{name}.png"]
-    key = _key(figure)
-    if is_drawn(files, key):
+    parts = (key, Path(__file__).read_bytes(), importlib.metadata.version("matplotlib").encode())
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    if _is_drawn(files, digest):
         return files
-    import matplotlib as mpl  # imported late: it costs more than all the rest of the command
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
-        drawing, axes = plt.subplots(figsize=figure._size, layout="constrained")
-        _draw(figure, drawing, axes)
-        note = f"{figure.note}; above: what the study says, and our verdict" if figure.marks else figure.note
+    with plotting() as plt:
+        drawing, axes = plt.subplots(figsize=size, layout="constrained")
+        draw(drawing, axes)
         if note:
             drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
-        files[1].unlink(missing_ok=True)  # it is written last, so that it says that both are whole
-        drawing.savefig(files[0], metadata={"Date": None, "Identifier": key})
+        files[1].unlink(missing_ok=True)  # it is written last: if it exists, both are complete
+        drawing.savefig(files[0], metadata={"Date": None, "Identifier": digest})
         drawing.savefig(files[1], dpi=160, metadata={"Software": None})
         plt.close(drawing)
     return files
 
 
-def _key(figure: Figure) -> str:
-    """Of all that decides what is drawn: the figure, and how we draw."""
-    version = importlib.metadata.version("matplotlib")
-    parts = (repr(figure).encode(), Path(__file__).read_bytes(), version.encode())
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+@contextmanager
+def plotting() -> Iterator[Any]:
+    """Yield pyplot, configured so that equal figures give equal bytes and text stays text."""
+    import matplotlib as mpl  # imported late: it takes longer than the rest of the command
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+        yield pyplot
 
 
-def is_drawn(files: Sequence[Path], key: str) -> bool:
-    """Return whether the SVG and the PNG are there and were drawn from what ``key`` stands for."""
+def _is_drawn(files: Sequence[Path], digest: str) -> bool:
+    """Return whether the SVG and the PNG exist and were drawn from the inputs with this digest."""
     try:
         with files[0].open(encoding="utf-8", errors="replace") as svg:
-            return files[1].stat().st_size > 0 and key in svg.read(_HEAD_CHARACTERS)
+            return files[1].stat().st_size > 0 and digest in svg.read(_HEAD_CHARACTERS)
     except OSError:
         return False
 
@@ -134,7 +146,7 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
         colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
-        _draw_measured(axes, places, series, _Look(colour, marker, line), " measured" if has_published else "")
+        _draw_measured(axes, places, series, _SeriesStyle(colour, marker, line), " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
             axes.scatter(
@@ -158,6 +170,11 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
+    tidy(axes)
+
+
+def tidy(axes: Axes) -> None:
+    """Draw the grid below the curves and the legend beside them, without a box."""
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
@@ -165,13 +182,13 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:
-    """A bar per mark above the plot, over its positions, with its text; a position alone gets a short bar."""
+    """Draw a bar per mark above the plot, over its positions, with its text; a single position gets a short bar."""
     from matplotlib.transforms import ScaledTranslation
 
-    least = (max(places) - min(places)) / _SHORTEST_BAR
+    shortest = (max(places) - min(places)) / _SHORTEST_BAR
     for level, mark in enumerate(reversed(figure.marks)):
         first, last = (places[figure.positions.index(end)] for end in (mark.first, mark.last))
-        spare = max(0.0, least - (last - first)) / 2
+        spare = max(0.0, shortest - (last - first)) / 2
         up = ScaledTranslation(0, (6 + _MARK_POINTS * level) / _POINTS_PER_INCH, drawing.dpi_scale_trans)
         place, colour = axes.get_xaxis_transform() + up, "#B00020" if mark.wrong else "0.3"
         axes.plot([first - spare, last + spare], [1, 1], "|-", color=colour, transform=place, clip_on=False)
@@ -179,22 +196,22 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
         axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
 
 
-def _draw_measured(axes: Axes, places: Sequence[float], series: Series, look: _Look, suffix: str) -> None:
+def _draw_measured(axes: Axes, places: Sequence[float], series: Series, style: _SeriesStyle, suffix: str) -> None:
     points = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
     if not points:
         return
     xs = [x for x, _ in points]
     means = [value.mean for _, value in points]
-    # matplotlib draws no bar for a value that is not a number; one of no length would say that the value is certain.
+    # matplotlib draws no bar for NaN; a bar of length zero would mean that the value is certain.
     errors = [math.nan if value.half_width is None else value.half_width for _, value in points]
     axes.errorbar(
         xs,
         means,
         yerr=errors if any(error > 0 for error in errors) else None,
-        color=look.colour,
-        marker=look.marker,
+        color=style.colour,
+        marker=style.marker,
         markersize=4,
-        linestyle=look.line,
+        linestyle=style.line,
         linewidth=1.4,
         capsize=3,
         label=f"{series.name}{suffix}",
@@ -208,15 +225,15 @@ def _largest(figure: Figure) -> float:
 
 
 def _numbers(positions: Sequence[str]) -> list[float]:
-    """The numbers that positions begin with, if all have one of the same unit; else none."""
+    """Return the numbers at the beginning of positions, if all have one with the same unit; else none."""
     matches = [_LEADING_NUMBER.match(position) for position in positions]
     units = {match[2] for match in matches if match}
     return [] if None in matches or len(units) != 1 else [float(match[1]) for match in matches if match]
 
 
 def _places(numbers: Sequence[float], count: int) -> list[float]:
-    """Positions by number when they are evenly enough spread to be read, else one after the other."""
+    """Return places by number if these are spread evenly enough to be readable, else 0, 1, 2, ..."""
     gaps = [abs(right - left) for left, right in pairwise(numbers)]
-    # Closer together, labels would overlap.
+    # Labels that are closer would overlap.
     is_even = bool(gaps) and min(gaps) * 14 >= max(numbers) - min(numbers)
     return list(numbers) if is_even else [float(number) for number in range(count)]

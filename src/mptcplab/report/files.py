@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a command leaves in its results folder besides the recordings."""
+"""Write the files of a results folder other than recordings."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from mptcplab.report.table import Table
 
 
 def write_text(file: Path, text: str) -> None:
-    """Replace ``file`` whole, or leave the old one."""
+    """Replace ``file`` atomically."""
     part = file.with_name(f".{file.name}.{os.getpid()}")
     part.write_text(text)
     part.rename(file)
 
 
 def write_table(table: Table, folder: Path, name: str) -> None:
-    """NAME.md and NAME.csv."""
+    """Write NAME.md and NAME.csv."""
     write_text(folder / f"{name}.md", table.to_markdown())
     write_text(folder / f"{name}.csv", table.to_csv())
 
 
 def write_json(document: Any, file: Path) -> None:
-    """Readable JSON."""
+    """Write readable JSON."""
     write_text(file, json.dumps(document, indent=1) + "\n")

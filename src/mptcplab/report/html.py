@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""One self-contained HTML file from a results folder: it opens without a network, and asks for nothing.
+"""Render a :class:`~mptcplab.report.html_model.Report` as one self-contained HTML file, which loads nothing.
 
-recordings -> :class:`~mptcplab.report.html_model.Report` -> HTML. The figures are drawn by plotly.js when they come
-into view; until then it and their data are inert text, so that a page with thousands of numbers opens at once. The
-page's own content security policy names the hashes of our two scripts: nothing else in it can run or load.
+plotly.js draws a figure when it comes into view. Until then the library and the data are inert text, so that a page
+with thousands of numbers opens at once. The page's content security policy has the hashes of its two scripts: nothing
+else can run or load.
 """
 
 from __future__ import annotations
@@ -12,69 +12,43 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 import mptcplab
-from mptcplab.metrics.rows import RunResult
-from mptcplab.recording.damage import damage_told
-from mptcplab.report.files import write_text
-from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report
-from mptcplab.report.html_scoreboard import scoreboard_report, study_folders
-from mptcplab.report.html_study import study_report
 from mptcplab.report.table import Table
-from mptcplab.results import DAMAGED_RESULTS, open_every
 
 #: The beginning of docs/limitations.md, shortened.
 LIMITATIONS = (
-    ("CPU cost", "Computing takes no virtual time: nothing here says how many cycles MPTCP needs."),
+    ("CPU cost", "Computation takes no virtual time, so the results do not include the CPU cost of MPTCP."),
     ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
     ("Network cards", "TSO, GSO and GRO are off; there are no driver queues and no byte queue limits."),
-    ("Radios", "A link called lte or wifi is a line with rate, delay, jitter and loss."),
+    ("Radios", "A link called lte or wifi is a cable with rate, delay, jitter and loss."),
     ("Other traffic", "Only the workloads of the scenario use the network."),
     ("Middleboxes", "Routers only forward, unless the scenario gives them a NAT or a middlebox."),
-    ("Loss comes before the bottleneck", "At random or in bursts; drops by the queue come on top."),
+    ("Loss comes before the bottleneck", "It is random or in bursts; drops by the queue are additional."),
     (
         "Nothing is irregular by itself",
-        "Without jitter or loss, senders at a full queue can fall into step, and the phase decides who loses.",
+        "Without jitter or loss, senders at a full queue can synchronise, and their phase decides whose packets drop.",
     ),
     (
         "Coupled congestion controls are the lab's own",
-        "LIA, OLIA, BALIA and wVegas are not in mainline Linux; their names, and those of schedulers other than "
-        "default, mean the lab's implementations.",
+        "LIA, OLIA, BALIA and wVegas are not in mainline Linux. These names, and those of schedulers other than "
+        "default, refer to the lab's implementations.",
     ),
 )
 #: Colours of a table's cells on a terminal, as classes of the style sheet.
 _CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
-#: In ``line2.delay``, ``congestion_control`` and ``access1>line1``, before the last word.
+#: In ``link2.delay``, ``congestion_control`` and ``access1>link1``, before the last word.
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 
 
-def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """What there is to say of a results folder. ``known`` are runs that were measured already, by identity.
-
-    :raises InputError: when it has no recordings. :raises LabError: when something in it is damaged.
-    """
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
-        if study_folders(folder):
-            return scoreboard_report(folder, known=known)
-        page = study_report(folder, known=known)
-        if page is not None:
-            return page
-    results = open_every(folder)
-    with damage_told(f"there can be no report of {folder}", hint=DAMAGED_RESULTS):
-        one = experiment(results.of_experiment())
-        return Report(one.title, (one,))
-
-
 def to_html(report: Report) -> str:
-    """The page."""
+    """Return the page."""
     import jinja2  # late: only a report needs it
 
     loader = jinja2.PackageLoader("mptcplab.report")
@@ -97,15 +71,8 @@ def to_html(report: Report) -> str:
     )
 
 
-def write_report(folder: Path, file: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
-    """Build the report of ``folder`` and write it to ``file``."""
-    report = build_report(folder, known=known)
-    write_text(file, to_html(report))
-    return report
-
-
 def _inert_json(data: Any) -> str:
-    """JSON that cannot end the script element that it stands in."""
+    """Return JSON that cannot end the script element around it."""
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
@@ -114,7 +81,7 @@ def _own(name: str) -> str:
 
 
 def _breakable(text: str) -> Markup:
-    """Text whose long names may be broken over lines where their parts end."""
+    """Return text whose long names may be broken over lines between their parts."""
     return Markup("<wbr>").join(_PART_END.split(text))
 
 
@@ -128,7 +95,7 @@ def _links_of(table: Table) -> dict[tuple[int, int], str]:
 
 @cache
 def _plotly() -> str:
-    """plotly.js, as a script element can hold it."""
+    """Return plotly.js, escaped for a script element."""
     text = (resources.files("plotly") / "package_data" / "plotly.min.js").read_text("utf-8")
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From results to what a report says. Pure: nothing is run, and only what the folder holds is read."""
+"""Build the sections of a report from results. Nothing is run, and only files of the folder are read."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
-from mptcplab.report.html_series import MOST_LINES, marks, timelines
+from mptcplab.report.html_series import MAX_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
+from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.table import Table, number, result_table, short_names
+from mptcplab.report.table import Table, number, point_text, result_table
 from mptcplab.report.topology import networks
 from mptcplab.results import RecordedRun, Results
 
-#: Numbers that time series may take in one page, and bounds of what one curve gets of it.
+#: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000
-_LEAST, _MOST = 24, 500
-_MOST_POINTS = 1000
-_MOST_RUN_LINES = 1000
+_MIN_VALUES, _MAX_VALUES = 24, 500
+_MAX_POINTS = 1000
+_MAX_RUN_LINES = 1000
 
-#: When there are figures over time: always, or only if something happens to the network; then on a page with many
-#: sections, so that each may take less of it.
+#: When a section has figures over time: always, or only if events happen. The latter is for pages with many sections,
+#: each of which gets a smaller part of the numbers.
 OverTime = Literal["all", "events"]
 _SHARE_OF_MANY = 4
 
 
 def experiment(results: Results) -> Experiment:
-    """The section of a folder that ``mptcplab run`` wrote."""
+    """Return the section of a folder that ``mptcplab run`` wrote."""
     rows = results.rows
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
@@ -67,7 +68,7 @@ def section(
     whole: tuple[Command, ...],
     over_time: OverTime = "all",
 ) -> Experiment:
-    """A section with everything that does not depend on where its tables come from."""
+    """Return a section, with everything that does not depend on the source of its tables."""
     firsts = _first_of_each_point(results.recorded)
     scenarios = [scenario_of(run.recording) for run in firsts]
     wanted = over_time == "all" or any(marks(run.recording) for run in firsts)
@@ -80,17 +81,24 @@ def section(
         notices=notices(results, rows, command),
         pictures=tuple(networks(scenarios)),
         workloads=tuple(
-            _workload(name, load) for name, load in (scenarios[0]["workloads"] if scenarios else {}).items()
+            _workload(described) for described in (firsts[0].recording.manifest["workloads"] if firsts else ())
         ),
         tables=tables,
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),
         provenance=tuple(_provenance(results)),
+        network=_network(results, firsts),
     )
 
 
+def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:
+    """Return the tables of the network's counters; the first run of each point has the configured values."""
+    words = words_of((run.result, run.recording.manifest) for run in firsts)
+    return network_tables([run.result for run in results.recorded], words)
+
+
 def run_command(results: Results) -> list[str]:
-    """``mptcplab run FILE --set ...`` as it was called; empty when the folder does not tell."""
+    """Return ``mptcplab run FILE --set ...`` as it was called; empty if the folder does not name the file."""
     file = results.document.get("file")
     if not file:
         return []
@@ -102,7 +110,7 @@ def run_command(results: Results) -> list[str]:
 
 
 def _repeats(results: Results) -> list[str]:
-    """Seeds as the command line takes them; where points differ in their number, the scenario says how many."""
+    """Return seeds as options of the command; if points differ in their number, the scenario determines it."""
     failed = [(run["settings"], run["seed"]) for run in results.document.get("failed", [])]
     tried = [{*row.seeds, *(seed for at, seed in failed if at == row.settings)} for row in results.rows]
     seeds = set().union(*tried)
@@ -123,15 +131,15 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
     return list(first.values())
 
 
-def _workload(name: str, load: dict[str, Any]) -> str:
+def _workload(load: dict[str, Any]) -> str:
     goal = " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
-    arrow = "←" if load.get("direction") == "download" else "→"
+    arrow = "→" if load["ends"]["sender"] == load["from"] else "←"
     several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
-    return f"{name}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
+    return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
 
 
 def _typical(results: Results) -> list[RecordedRun]:
-    """Of every point the run whose goodput, over all workloads, is closest to the point's median."""
+    """Return the run of every point whose goodput, summed over workloads, is closest to the point's median."""
     points: dict[Settings, list[tuple[float, RecordedRun]]] = {}
     for run in results.recorded:
         goodput = sum(one.goodput_bps for one in run.result.measured)
@@ -144,15 +152,15 @@ def _typical(results: Results) -> list[RecordedRun]:
 
 
 def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Drawing, ...]:
-    """One run per point, with a selector for every axis, in so many numbers. Nothing when no run was sampled."""
+    """Return figures of one run per point, with a selector per axis, in ``numbers`` values; none without samples."""
     typical = [run for run in _typical(results) if run.recording.subflows.height]
-    shown = typical[:_MOST_POINTS]
+    shown = typical[:_MAX_POINTS]
     if not shown:
         return ()
     # About two paths with goodput, RTT and window for every workload, each curve with times of its own.
     curves = sum(10 * len(run.result.measured) for run in shown)
-    most = max(_LEAST, min(_MOST, numbers // curves))
-    lines = [timelines(run.recording, most=most) for run in shown]
+    max_values = max(_MIN_VALUES, min(_MAX_VALUES, numbers // curves))
+    lines = [timelines(run.recording, max_values=max_values) for run in shown]
     points = [
         {
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
@@ -166,7 +174,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     caption = _caption(
         points=len(typical),
         shown=len(shown),
-        thinned=most if any(line.samples > most for of_one in lines for line in of_one) else 0,
+        thinned=max_values if any(line.samples > max_values for of_one in lines for line in of_one) else 0,
         left_out=max((line.left_out for of_one in lines for line in of_one), default=0),
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
@@ -180,27 +188,30 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
 
 
 def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool) -> str:
-    parts = ["Time counts from the moment at which the network is set up."]
+    parts = ["Time counts from time zero, at which the network is up."]
     if several:
-        parts.append("Of every point, the run whose goodput is closest to the median of its seeds.")
+        parts.append("Each point is shown by the run whose goodput is closest to the median of its seeds.")
     if marked:
-        parts.append("Dotted: when something happened to the network; the first figure says what.")
-    parts.append("Goodput: payload that subflows received, data that was sent again on another subflow included.")
-    parts.append("TCP counts data when it is in order: a loss makes a dip and then a peak, also above a line's rate.")
+        parts.append("Dotted lines mark events of the network, which the first figure names.")
+    parts.append("Goodput: payload that subflows received, including data reinjected on another subflow.")
+    parts.append(
+        "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "
+        "link."
+    )
     if thinned:
         parts.append(
-            f"At most {thinned} values per curve: goodput is averaged over longer stretches, the other figures keep "
-            "the least and the largest sample of every stretch."
+            f"Curves have at most {thinned} values: goodput is averaged over longer intervals, the other curves keep "
+            "the minimum and the maximum of each interval."
         )
     if left_out:
-        parts.append(f"RTT and congestion window: {MOST_LINES} subflows are shown, up to {left_out} more are left out.")
+        parts.append(f"RTT and congestion window: {MAX_LINES} subflows are shown, up to {left_out} more are left out.")
     if shown < points:
-        parts.append(f"The first {shown} of {points} points.")
+        parts.append(f"The first {shown} of {points} points are shown.")
     return " ".join(parts)
 
 
 def _repeat(results: Results, title: str, command: Sequence[str], whole: tuple[Command, ...]) -> Repeat:
-    shown = results.recorded[:_MOST_RUN_LINES]
+    shown = results.recorded[:_MAX_RUN_LINES]
     lines = tuple(
         RunLine(
             label=", ".join(run.settings.values()) or "run",
@@ -221,16 +232,15 @@ def _seeds(results: Results) -> str:
 
 
 def _files(results: Results, title: str) -> Iterable[tuple[str, str]]:
-    """The first point as a scenario file of its own."""
+    """Yield the first point as a separate scenario file."""
     for run in results.recorded[:1]:
-        names = short_names(list(run.settings))
-        label = ", ".join(f"{names[key]} {value}" for key, value in run.settings.items())
+        label = point_text(run.settings)
         name = f"The resolved scenario{f' of the first point ({label})' if label else ''}"
         yield name, to_toml(run.recording, title=title)
 
 
 def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
-    """Everything that the results depend on; several values where runs differ."""
+    """Yield everything that the results depend on; several values if runs differ."""
     facts = [recording.manifest["facts"] for recording in results.recordings]
     identities = {recording.manifest["identity"] for recording in results.recordings}
     log = [line for line in results.log if line.get("run") in identities]

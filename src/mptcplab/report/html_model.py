@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a report says, before it is a page: plain data, made from results and turned into HTML elsewhere."""
+"""The contents of a report as plain data, made from results and rendered as HTML elsewhere."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from mptcplab.report.topology import Picture
 
 @dataclass(frozen=True)
 class Notice:
-    """Something that a reader has to know before the numbers.
+    """A message above the results.
 
-    A ``warning`` may invalidate a result, a ``note`` limits what it says. ``where`` names the rows or runs that it is
-    about, ``command`` what mends it.
+    A ``warning`` may invalidate a result, a ``note`` limits what it shows. ``where`` names the rows or runs that it is
+    about; ``command`` may fix it.
     """
 
     level: Literal["warning", "note"]
@@ -26,9 +26,9 @@ class Notice:
 
 @dataclass(frozen=True)
 class Axis:
-    """A swept key. ``numbers`` are places of its values on the axis, when all are quantities of one kind.
+    """A swept key. ``numbers`` are the positions of its values on the axis, if all are quantities of one kind.
 
-    ``scale`` "even" means that the values are too unevenly spread for either scale: their places are 0, 1, 2, ...
+    ``scale`` "even" means that the values are too unevenly spread for either scale: their positions are 0, 1, 2, ...
     """
 
     key: str
@@ -38,15 +38,15 @@ class Axis:
     scale: Literal["linear", "log", "even"] = "linear"
 
     def to_json(self) -> dict[str, Any]:
-        """For the page's script."""
+        """Return JSON data for the page's script."""
         return {"name": self.name, "labels": self.labels, "numbers": self.numbers, "scale": self.scale}
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One interactive figure: its heading, what it shows, and the data that the page's script draws it from.
+    """One interactive figure: its heading, its caption, and the data from which the page's script draws it.
 
-    ``choices`` are selectors above it: a name, and the options.
+    ``choices`` are the selectors above it: a name and the options.
     """
 
     kind: Literal["sweep", "lines", "timeline", "agreement"]
@@ -59,7 +59,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Command:
-    """A command line and what it does."""
+    """A command line, and the thing that it runs."""
 
     about: str
     line: str
@@ -67,7 +67,7 @@ class Command:
 
 @dataclass(frozen=True)
 class RunLine:
-    """One run in the list of all."""
+    """One run in the list of all runs."""
 
     label: str
     seed: int
@@ -78,7 +78,7 @@ class RunLine:
 
 @dataclass(frozen=True)
 class Repeat:
-    """How to measure everything again. ``files`` are names and texts of what is needed."""
+    """Commands and files that repeat the measurements. ``files`` are names and texts."""
 
     commands: tuple[Command, ...]
     seeds: str
@@ -89,7 +89,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a sheet. ``link`` is the anchor that it leads to, ``items`` are listed below its text."""
+    """One entry of a sheet. ``link`` is the anchor of its target, ``items`` are listed below its text."""
 
     name: str
     text: str
@@ -99,7 +99,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that there is to say of one published value or one claim."""
+    """All facts about one published value or one claim."""
 
     anchor: str
     title: str
@@ -108,7 +108,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a report."""
+    """One experiment of a report. ``network`` has the tables of the counters of its links and hosts."""
 
     anchor: str
     title: str
@@ -121,20 +121,21 @@ class Experiment:
     repeat: Repeat
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
     sheets: tuple[Sheet, ...] = ()
+    network: tuple[Table, ...] = ()
 
     @property
     def swept(self) -> bool:
-        """Whether a link's values differ from point to point."""
+        """True if a link's values differ between points."""
         return any(picture.swept for picture in self.pictures)
 
 
 @dataclass(frozen=True)
-class Board:
+class ScoreboardView:
     """The scoreboard of several studies, by study and by table.
 
-    Counts in ``totals`` and ``table`` lead to ``values``, which lists every value and every claim by class and leads to
-    their sheets; names of tables lead to their sections. ``about`` says what each study is and what it measured on,
-    ``left_out`` what is not on the page, and ``commands`` what shows it.
+    Counts in ``totals`` and ``table`` link to ``values``, which lists every value and every claim by class and links to
+    their sheets; names of tables link to their sections. ``about`` describes each study and its test bed; ``left_out``
+    says what is not on the page, and ``commands`` show it.
     """
 
     totals: Table
@@ -152,6 +153,6 @@ class Report:
 
     title: str
     experiments: tuple[Experiment, ...]
-    board: Board | None = None
+    board: ScoreboardView | None = None
     pictures: tuple[Drawing, ...] = ()
     parameters: tuple[Table, ...] = ()

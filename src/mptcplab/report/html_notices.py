@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a reader has to know before the numbers: warnings, and what the numbers cannot say."""
+"""Notices above the results: warnings, and limits of what the results show."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_model import Notice
-from mptcplab.report.table import short_names
+from mptcplab.report.table import point_text
 from mptcplab.results import Results
 
-_FEW = 5
-_LISTED = 12
+_MIN_SEEDS = 5
+_MAX_LISTED = 12
 
 
 def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
-    """Everything to be said of an experiment; ``command`` runs it, and is extended to run a part of it."""
-    # A folder that does not say which runs failed is asked for gaps instead.
+    """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
+    # If the folder does not list failed runs, missing seeds are reported instead.
     lost = _failed(results, command) if "failed" in results.document else _missing(rows, command)
     found = [*_of_rows(rows), *lost, *_of_folder(results), *_spread(rows)]
     return tuple(sorted(found, key=lambda notice: notice.level != "warning"))
 
 
 def row_name(row: ResultRow, *, with_workload: bool) -> str:
-    """A row's settings in one line."""
-    names = short_names(list(row.settings))
-    parts = [f"{names[key]} {value}" for key, value in row.settings.items()]
+    """Return a row's settings as one line."""
+    parts = [point_text(row.settings)] if row.settings else []
     return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
 
 
 def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> str:
-    """The command that repeats one run alone."""
+    """Return the command that repeats a single run."""
     words = [*command, "--seed", str(seed), "--repeats", "1"]
     for key, value in settings.items():
         words += ["--set", f"{key}={value}"]
@@ -39,7 +38,7 @@ def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> s
 
 
 def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
-    """MPTCP that was not what was asked for: each sentence once, with the rows that it is about."""
+    """Yield each warning of the rows once, with the rows that have it, and a warning about different kernels."""
     several = len({row.workload for row in rows}) > 1
     where: dict[str, list[str]] = {}
     for row in rows:
@@ -47,28 +46,28 @@ def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
             where.setdefault(warning, []).append(row_name(row, with_workload=several))
     for warning, names in where.items():
         yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
-    if len({row.kernel_name for row in rows}) > 1 and not any("kernel" in row.settings for row in rows):
-        yield Notice("warning", f"The rows were measured on different kernels: {'; '.join(_kernels(rows))}.")
+    kernels = sorted({row.kernel_name for row in rows})
+    if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
+        yield Notice("warning", f"Rows were measured on different kernels: {'; '.join(kernels)}.")
 
 
 def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
-    """Runs that ended in an error, with what it was."""
+    """Yield a warning about runs that failed, with their errors."""
     failed = [run for run in results.document["failed"] if isinstance(run, dict)]
     if not failed:
         return
     names = []
     for run in failed:
-        short = short_names(list(run["settings"]))
-        point = "".join(f"{short[key]} {value}, " for key, value in run["settings"].items())
-        names.append(f"{point}seed {run['seed']}: {run['error']}")
-    first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the others."
+        point = point_text(run["settings"])
+        names.append(f"{point}{', ' if point else ''}seed {run['seed']}: {run['error']}")
+    first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the other runs."
     yield Notice(
         "warning", text, _shortened(names), single_run(command, first["settings"], first["seed"]) if command else ""
     )
 
 
 def _missing(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
-    """Points with fewer seeds than others: runs that failed, or that an interrupted sweep did not reach."""
+    """Yield a warning about points with fewer seeds than others: their runs failed, or the sweep was interrupted."""
     seeds = sorted({seed for row in rows for seed in row.seeds})
     gaps = {tuple(row.settings.items()): (row, [seed for seed in seeds if seed not in row.seeds]) for row in rows}
     lines = [(row, seed) for row, absent in gaps.values() for seed in absent]
@@ -77,7 +76,7 @@ def _missing(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Noti
     row, seed = lines[0]
     names = [f"{row_name(row, with_workload=False)}, seed {seed}" for row, seed in lines]
     runs = "run is" if len(lines) == 1 else "runs are"
-    text = f"{len(lines)} {runs} missing: failed, or not executed yet. Means of these rows are over fewer seeds."
+    text = f"{len(lines)} {runs} missing: failed, or not yet executed. Means of these rows are over fewer seeds."
     yield Notice("warning", text, _shortened(names), single_run(command, row.settings, seed) if command else "")
 
 
@@ -85,46 +84,41 @@ def _of_folder(results: Results) -> Iterator[Notice]:
     if results.damaged:
         count = len(results.damaged)
         noun = "recordings" if count > 1 else "recording"
-        text = f"{count} {noun} could not be read, and nothing here is about {'them' if count > 1 else 'it'}."
+        text = f"{count} {noun} could not be read and {'are' if count > 1 else 'is'} not included."
         yield Notice("warning", text, _shortened(results.damaged))
     if results.absent > len(results.damaged):
-        text = f"{results.absent} recordings that the results name are not in the folder: the rows are over fewer runs."
+        text = f"{results.absent} recordings listed in the results are not in the folder: rows are over fewer runs."
         yield Notice("warning", text)
     if not results.document:
-        text = "The folder has no results.json: the experiment did not end, and its title and question are not known."
+        text = "The folder has no results.json: the experiment did not finish, and its title and question are unknown."
         yield Notice("warning", text)
     if results.older:
         text = (
-            f"{results.older} recordings have the same settings and seed as others here, made with another kernel, "
-            "other programs or other keys. Of each, the one executed last is shown."
+            f"{results.older} recordings have the settings and seed of others here, but were made with another kernel, "
+            "other programs or other keys. The report uses the one executed last."
         )
         yield Notice("warning", text)
     if results.others:
-        yield Notice("note", f"{results.others} other recordings in this folder belong to other experiments.")
+        yield Notice("note", f"{results.others} recordings in this folder belong to other experiments.")
 
 
 def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
-    counts = [row.goodput_mbps.n for row in rows]
+    counts = [row.n for row in rows]
     if not counts:
         return
-    least = min(counts)
+    fewest = min(counts)
     if max(counts) == 1:
-        yield Notice(
-            "note", "One run only of every point, so there is no interval: nothing says how much a result varies."
-        )
-    elif least == 1:
-        yield Notice("note", f"{counts.count(1)} rows have one run only, and so no interval.")
-    elif least < _FEW:
-        text = f"Intervals of n = {least} are wide by construction (Student's t). Use at least {_FEW} seeds to compare."
+        text = "Every point has a single run, so there are no intervals: the variation of the results is unknown."
+        yield Notice("note", text)
+    elif fewest == 1:
+        yield Notice("note", f"{counts.count(1)} rows have a single run, and so no interval.")
+    elif fewest < _MIN_SEEDS:
+        text = f"Intervals for n = {fewest} are wide (Student's t). Use at least {_MIN_SEEDS} seeds for comparisons."
         yield Notice("note", text)
 
 
-def _kernels(rows: Sequence[ResultRow]) -> list[str]:
-    return sorted({row.kernel_name for row in rows})
-
-
 def _shortened(names: Sequence[str]) -> tuple[str, ...]:
-    """A reader looks at some; the table marks all."""
-    if len(names) <= _LISTED:
+    """Return the first names, and the number of the others; the table marks all."""
+    if len(names) <= _MAX_LISTED:
         return tuple(names)
-    return (*names[: _LISTED - 1], f"and {len(names) - _LISTED + 1} more")
+    return (*names[: _MAX_LISTED - 1], f"and {len(names) - _MAX_LISTED + 1} more")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sweep curves: every row by its place on the axes, for a figure whose horizontal axis the reader chooses."""
+"""Sweep curves: every row by its position on the axes, for a figure whose horizontal axis the reader chooses."""
 
 from __future__ import annotations
 
@@ -9,24 +9,18 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from mptcplab.metrics.figures import FIGURES, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
-from mptcplab.report.table import short_names
+from mptcplab.report.table import short_names, swept_values
 from mptcplab.stats import Interval
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
-#: Labels closer than this part of an axis would overlap.
+#: Labels closer than one part in this many of an axis would overlap.
 _CLOSEST = 14
 _DIGITS = 6
-#: What can be drawn: name, unit, and where it stands in a row.
-_MEASURES = (
-    ("goodput", "Mbit/s", "goodput_mbps"),
-    ("duration", "s", "duration_s"),
-    ("retransmitted", "%", "retransmitted_percent"),
-)
-#: Quantities by the factor from their smallest unit to a readable one.
+#: Readers of quantities, each in a readable unit.
 _READERS: tuple[Callable[[str], float], ...] = (
     lambda text: Rate.parse(text) / 1e6,
     lambda text: Duration.parse(text) / 1e6,
@@ -37,11 +31,8 @@ _READERS: tuple[Callable[[str], float], ...] = (
 
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
-    """The swept keys that have more than one value, in the order of the sweep."""
-    labels: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for key, value in row.settings.items():
-            labels.setdefault(key, {})[value] = None
+    """Return the axes of swept keys that have more than one value, in the order of the sweep."""
+    labels = swept_values(rows)
     names = short_names(list(labels))
     return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
 
@@ -59,7 +50,7 @@ def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
 
 
 def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
-    """The labels as quantities of one kind, or None when they are words."""
+    """Return the labels as quantities of one kind, or None if they are words."""
     for read in _READERS:
         with contextlib.suppress(UnitError, ValueError):
             return tuple(read(label) for label in labels)
@@ -67,47 +58,40 @@ def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
 
 
 def _readable(numbers: Sequence[float]) -> bool:
-    """Whether all labels have room on a linear axis."""
+    """Return whether all labels have room on a linear axis."""
     ordered = sorted(numbers)
     closest = min((right - left for left, right in pairwise(ordered)), default=math.inf)
     return closest * _CLOSEST >= ordered[-1] - ordered[0]
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
-    """Goodput and all other figures along any axis, a line per combination of the others."""
+    """Return the figure of goodput and all other metrics along any axis, with a line per combination of the others."""
     workloads = list(dict.fromkeys(row.workload for row in rows))
-    # A curve needs numbers; among these, and else, the longest axis shows most.
+    # A curve needs an axis of numbers. Among several of these, or none, the longest shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
-    own = columns(row.figures for row in rows)
-    measures = [*((name, unit) for name, unit, _ in _MEASURES), *(_parts(FIGURES[name].title) for name in own)]
+    shown = [*BASIC, *columns(row.metrics for row in rows)]
+    measures = [(METRICS[name].noun, METRICS[name].unit) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
         "along": along,
         "workloads": workloads,
         "measures": [{"name": name, "unit": unit} for name, unit in measures],
-        "rows": [_row(row, axes, workloads, own) for row in rows],
+        "rows": [_row(row, axes, workloads, shown) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
-    choices.append(("Value", tuple(", ".join(part for part in measure if part) for measure in measures)))
+    choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
     return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
 
 
-def _parts(title: str) -> tuple[str, str]:
-    """A figure's title as name and unit; MOS has none."""
-    name, _, unit = title.rpartition(" ")
-    return (name, unit) if name else (title, "")
-
-
-def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], own: Sequence[str]) -> list[Any]:
+def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    values = [_pair(getattr(row, field)) for _, _, field in _MEASURES]
-    values += [_pair(row.figures.get(name)) for name in own]
-    return [place, workloads.index(row.workload), values, row.goodput_mbps.n]
+    values = [_pair(row.metrics.get(name)) for name in shown]
+    return [place, workloads.index(row.workload), values, row.n]
 
 
 def _pair(interval: Interval | None) -> list[float | None]:
-    """Mean and half width of the interval, None where there is none: for one run, or several identical ones."""
+    """Return mean and half width of an interval; None without one, as for one run or several identical ones."""
     if interval is None:
         return [None, None]
     half = None if interval.is_identical else interval.half_width
@@ -115,16 +99,16 @@ def _pair(interval: Interval | None) -> list[float | None]:
 
 
 def spread_note(rows: Sequence[ResultRow]) -> str:
-    """What the bars and bands are."""
-    counts = sorted({row.goodput_mbps.n for row in rows})
+    """Return the definition of the bars and bands."""
+    counts = sorted({row.n for row in rows})
     if counts == [1]:
-        return "One run each, so no intervals."
+        return "One run per point, so there are no intervals."
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
     return f"Points are means; bars and bands are 95 % confidence intervals of the mean (Student's t, {n} seeds)."
 
 
 def published_drawing(figure: Figure) -> Drawing:
-    """Published points beside measured lines."""
+    """Return the figure of published points beside measured lines."""
     label, positions = figure.x_label, figure.positions
     numbers = Axis("", label, positions, None) if figure.named else _axis("", label, positions)
     data = {
@@ -140,10 +124,10 @@ def published_drawing(figure: Figure) -> Drawing:
         ],
     }
     has_published = any(value is not None for series in figure.series for value in series.published)
-    parts = ["Hollow marks: published."] if has_published else []
+    parts = ["Hollow marks are published values."] if has_published else []
     parts.append(f"{figure.note[:1].upper()}{figure.note[1:]}.")
     for mark in figure.marks:
         rows = mark.first if mark.first == mark.last else f"{mark.first} to {mark.last}"
-        parts.append(f"The study says of {rows}: {mark.text} ({mark.verdict}).")
+        parts.append(f"Claim of the study about {rows}: {mark.text} ({mark.verdict}).")
     title = "Published and measured" if has_published else figure.y_label[:1].upper() + figure.y_label[1:]
     return Drawing("lines", title, " ".join(parts), data, ("lines",))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where nodes and links of a network stand in its picture: from the senders on the left to the receivers on the right.
+"""Layout of the nodes and links in a network's picture: from the senders on the left to the receivers on the right.
 
-Nodes stand in even columns, the labels of links in odd ones, so that a label never lies on a node or another label. A
-link that passes a column of nodes takes a place there as if it were a node. Rows are found by moving everything
-towards the mean of its neighbours (the barycentre method of layered drawings).
+Nodes are in even columns, the labels of links in odd ones, so that a label never overlaps a node or another label. A
+link that passes a column of nodes takes a place there like a node. Rows are found by moving everything towards the mean
+of its neighbours (the barycentre method of layered drawings).
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Ends = tuple[str, str]
 
 @dataclass(frozen=True)
 class Layout:
-    """Places as (column, row). Rows are numbers with a distance of at least 1 in a column.
+    """Places as (column, row). Rows in a column are at least 1 apart.
 
-    ``ways`` has for every link the places from its left end to its right end; ``labels`` the one of them where the
-    link's label stands; ``reversed_links`` are drawn from their second end to their first.
+    ``courses`` has the places of every link from its left end to its right end; ``labels`` has the place of its label
+    among these; ``reversed_links`` are drawn from their second end to their first.
     """
 
     nodes: dict[str, tuple[int, float]]
-    ways: dict[str, tuple[tuple[int, float], ...]]
+    courses: dict[str, tuple[tuple[int, float], ...]]
     labels: dict[str, tuple[int, float]]
     reversed_links: frozenset[str]
     columns: int
 
 
 def arrange(nodes: Sequence[str], links: Mapping[str, Ends], sources: Iterable[str], sinks: Iterable[str]) -> Layout:
-    """A place for everything. Nodes that no link reaches stand on the left."""
+    """Return places for all nodes and links. Nodes without a link are on the left."""
     columns = _columns(nodes, links, list(sources), list(sinks))
     chains: dict[str, list[Item]] = {}
     column_of: dict[Item, int] = {}
@@ -51,7 +51,7 @@ def arrange(nodes: Sequence[str], links: Mapping[str, Ends], sources: Iterable[s
     labels = {name: _middle(name, chain) for name, chain in chains.items()}
     return Layout(
         nodes={name: (column_of[name], rows[name]) for name in nodes},
-        ways={name: tuple((column_of[item], rows[item]) for item in chain) for name, chain in chains.items()},
+        courses={name: tuple((column_of[item], rows[item]) for item in chain) for name, chain in chains.items()},
         labels={name: (column_of[item], rows[item]) for name, item in labels.items()},
         reversed_links=frozenset(turned),
         columns=max(column_of.values(), default=0) + 1,
@@ -61,7 +61,7 @@ def arrange(nodes: Sequence[str], links: Mapping[str, Ends], sources: Iterable[s
 def _columns(
     nodes: Sequence[str], links: Mapping[str, Ends], sources: Sequence[str], sinks: Sequence[str]
 ) -> dict[str, int]:
-    """Even columns: how far a node is on its way from the sources to the sinks."""
+    """Return even columns: the relative distance of each node between the sources and the sinks."""
     neighbours: dict[str, list[str]] = {name: [] for name in nodes}
     for first, second in links.values():
         neighbours[first].append(second)
@@ -92,7 +92,7 @@ def _distances(neighbours: Mapping[str, Sequence[str]], starts: Iterable[str]) -
 
 
 def _chain(link: str, left: str, right: str, column_of: dict[Item, int]) -> list[Item]:
-    """The items that a link passes, its ends included; places on its way are added to ``column_of``."""
+    """Return the items that a link passes, including its ends; places between these are added to ``column_of``."""
     first, last = column_of[left], column_of[right]
     # Both ends in one column: out to the labels on their right and back.
     between = range(first + 1, last) if first < last else range(first + 1, first + 2)
@@ -102,7 +102,7 @@ def _chain(link: str, left: str, right: str, column_of: dict[Item, int]) -> list
 
 
 def _middle(link: str, chain: Sequence[Item]) -> Item:
-    """The place of the label: the odd column that is nearest to the middle of the way."""
+    """Return the place of the label: the odd column nearest to the middle of the link."""
     places = [item for item in chain if isinstance(item, tuple) and item[0] == link and item[1] % 2]
     return places[len(places) // 2]
 
@@ -128,7 +128,7 @@ def _rows(column_of: Mapping[Item, int], chains: Mapping[str, Sequence[Item]]) -
 
 
 def _settle(items: list[Item], neighbours: Mapping[Item, Sequence[Item]], rows: dict[Item, float]) -> None:
-    """Move the items of one column towards their neighbours, at least 1 apart, in the order that this gives."""
+    """Move the items of one column towards their neighbours, at least 1 apart, in the resulting order."""
     wanted = {item: _mean([rows[other] for other in neighbours[item]], rows[item]) for item in items}
     ordered = sorted(items, key=lambda item: (round(wanted[item], 6), rows[item]))
     placed = _apart([wanted[item] for item in ordered])
@@ -137,13 +137,13 @@ def _settle(items: list[Item], neighbours: Mapping[Item, Sequence[Item]], rows: 
 
 
 def _snap(items: list[Item], rows: dict[Item, float]) -> None:
-    """Move the items of one column to half rows, so that what is nearly straight is straight."""
+    """Move the items of one column to half rows, so that nearly straight links become straight."""
     ordered = sorted(items, key=lambda item: rows[item])
     rows.update(zip(ordered, _apart([math.floor(2 * rows[item] + 0.5) / 2 for item in ordered]), strict=True))
 
 
 def _apart(wanted: Sequence[float]) -> list[float]:
-    """``wanted``, moved down where two would be less than one row apart."""
+    """Return ``wanted``, with rows moved down that would be less than 1 apart."""
     placed: list[float] = []
     for row in wanted:
         placed.append(max(row, placed[-1] + 1) if placed else row)

@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Paired differences in words: what stands below a table."""
+"""Paired differences as notes of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mptcplab.metrics.compare import Paired
-from mptcplab.report.table import number, short_names, spread_text
+from mptcplab.metrics.compare import PairedDifference
+from mptcplab.report.table import number, point_text, spread_text
 
 _PROTOCOL = "transport.protocol"
-_MOST_LINES = 6
+_MAX_LINES = 6
 
 
-def paired_notes(pairs: Sequence[Paired]) -> list[str]:
-    """MPTCP against TCP, one line per point; other keys are in results.json only."""
+def paired_notes(pairs: Sequence[PairedDifference]) -> list[str]:
+    """Return the differences of MPTCP and TCP, one line per point; those of other keys are in results.json only."""
     lines = [_line(pair, pairs) for pair in pairs if pair.key == _PROTOCOL]
-    if len(lines) > _MOST_LINES:
-        left_out = len(lines) - _MOST_LINES
-        lines[_MOST_LINES:] = [f"MPTCP - TCP: {left_out} more in results.json (paired)."]
+    if len(lines) > _MAX_LINES:
+        left_out = len(lines) - _MAX_LINES
+        lines[_MAX_LINES:] = [f"MPTCP - TCP: {left_out} more in results.json (paired)."]
     return lines
 
 
-def _line(pair: Paired, pairs: Sequence[Paired]) -> str:
-    names = short_names(list(pair.settings))
-    where = ", ".join(f"{names[key]} {value}" for key, value in pair.settings.items())
+def _line(pair: PairedDifference, pairs: Sequence[PairedDifference]) -> str:
+    where = point_text(pair.settings)
     if len({one.workload for one in pairs}) > 1:
         where = f"{where}, {pair.workload}" if where else pair.workload
     difference = pair.difference

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A resolved scenario written as a file that a person reads, and that runs as it stands."""
+"""Write a resolved scenario as a readable file that runs unchanged."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 from mptcplab.scenario.schema import Scenario
 
-#: A list that tomli-w has spread over lines. Line ends in text are escaped, so that these can only be its own.
+#: A list that tomli-w has spread over lines. Line ends in text are escaped, so these can only be its own.
 _SHORT_LIST = re.compile(r"= \[\n((?:    [^\n\[{ ]{1,40},\n){1,4})\]")
 
 
 def known_tables(scenario: Scenario) -> dict[str, Any]:
-    """What the scenario says, without defaults, but for the kernel: another default may come with another version."""
+    """Return the scenario's tables without defaults, except the kernel, whose default may change with the version."""
     tables = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
     return {"kernel": scenario.kernel, **tables}
 
 
 def leave_to_traces(tables: dict[str, Any], steps: Iterable[tuple[str, str, str]]) -> None:
-    """Take away what traces say, as a file must: steps of traces are link, direction and ``rate 5 Mbit/s, ...``."""
+    """Remove keys that traces set, as files require; steps are link, direction and ``rate 5 Mbit/s, ...``."""
     for link, direction, value in steps:
-        said = tables["links"].get(link, {}).get(direction, {})
+        keys = tables["links"].get(link, {}).get(direction, {})
         for words in value.split(", "):
-            said.pop(words.partition(" ")[0], None)
+            keys.pop(words.partition(" ")[0], None)
 
 
 def scenario_toml(tables: dict[str, Any], *, first: dict[str, Any]) -> str:
-    """The tables as TOML, behind ``first``, with equal directions of a link written once."""
+    """Return the tables as TOML after ``first``, with equal directions of a link written once."""
     import tomli_w  # late: few commands write TOML
 
     links = {name: _joined(link) for name, link in tables["links"].items()}

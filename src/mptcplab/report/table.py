@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""One result as a table: for the terminal, as Markdown, as CSV."""
+"""Tables of results: for the terminal, as Markdown and as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,31 +15,30 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.metrics.figures import FIGURES, OF_FAILURES, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Interval
 
-#: More columns of figures than this are one.
-_MOST_FIGURES = 7
-_ALL_FIGURES = "figures"
-#: Characters that rich puts between columns, and around the table.
+#: More columns of metrics than this are merged into one.
+_MAX_METRIC_COLUMNS = 7
+_ALL_METRICS = "metrics"
+#: Characters that rich adds between columns, and around the table.
 _BETWEEN, _FRAME = 3, 2
-#: Digits of small numbers behind the point.
+#: Decimals of small numbers.
 _DIGITS = 2
 IDENTICAL = "(identical)"
-#: Below a table with such a cell.
+#: The note of a table with such a cell.
 IDENTICAL_NOTE = (
-    "(identical): every seed gave exactly this value. Nothing random mattered to it, so n runs say no more than one, "
-    "and there is no interval."
+    "(identical): every seed gave exactly this value. Nothing random affected it, so n runs show no more than one, and "
+    "there is no interval."
 )
 
 
 @dataclass(frozen=True)
 class Table:
-    """Text in rows and columns. ``notes`` stand below it; ``styles`` colours single cells (row, column).
+    """Text in rows and columns. ``notes`` are printed below it; ``styles`` colours single cells (row, column).
 
-    On a page ``links`` lead from single cells (row, column) to an anchor, and ``anchors`` has the names of each row
-    that others lead to.
+    On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor names of each row.
     """
 
     title: str
@@ -52,33 +51,33 @@ class Table:
     anchors: tuple[tuple[str, ...], ...] = ()
 
     def to_rich(self, width: int) -> Group:
-        """For a terminal of this width. Words are broken only where whole ones do not fit."""
-        # rich would break a title where its table ends.
+        """Return the table for a terminal of this width. Words are broken only if whole ones do not fit."""
+        # rich would wrap a title at the width of its table.
         title = [Text(self.title, style="bold")] if self.title else []
         table = RichTable(box=box.SIMPLE_HEAD)
-        for column, wide in zip(self.columns, self._widths(width), strict=True):
+        for column, column_width in zip(self.columns, self._widths(width), strict=True):
             justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
-            table.add_column(column, justify=justify, overflow="fold", width=wide)
+            table.add_column(column, justify=justify, overflow="fold", width=column_width)
         styles = {(row, column): style for row, column, style in self.styles}
         for number, row in enumerate(self.rows):
             table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
         return Group(*title, table)
 
     def _widths(self, width: int) -> list[int | None]:
-        """Of columns: the widest give way first, none below its longest word. None where rich has to break words."""
+        """Return the columns' widths: the widest shrink first, to the longest word; None if rich has to break words."""
         cells = [[name, *(row[number] for row in self.rows)] for number, name in enumerate(self.columns)]
         widths = [max(map(cell_len, column)) for column in cells]
-        least = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
+        minimums = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
         spare = width - sum(widths) - _BETWEEN * len(widths) - _FRAME
         for _ in range(-spare):
-            narrower = [number for number, wide in enumerate(widths) if wide > least[number]]
-            if not narrower:
+            shrinkable = [number for number, width in enumerate(widths) if width > minimums[number]]
+            if not shrinkable:
                 return [None] * len(widths)
-            widths[max(narrower, key=lambda number: widths[number])] -= 1
+            widths[max(shrinkable, key=lambda number: widths[number])] -= 1
         return list(widths)
 
     def to_markdown(self) -> str:
-        """With the title as heading and the notes as a list."""
+        """Return the table as Markdown, with the title as heading and the notes as a list."""
         lines = [f"## {self.title}", "", _line(self.columns)]
         lines.append(_line(["---:" if column in self.numeric else "---" for column in self.columns]))
         lines += [_line(row) for row in self.rows]
@@ -86,7 +85,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def to_csv(self) -> str:
-        """Columns and rows only."""
+        """Return columns and rows as CSV."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
@@ -98,29 +97,31 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def number(value: float) -> str:
-    """Four significant digits, never an exponent."""
+def number(value: float, digits: int | None = None) -> str:
+    """Return a number with up to four significant digits, or this many decimals (``digits``); never an exponent."""
+    if digits is not None:
+        return f"{value:.{digits}f}"
     if abs(value) >= 1000:
         return f"{value:.0f}"
     return f"{value:.{1 if abs(value) >= 100 else 2}f}"
 
 
-def interval_text(interval: Interval) -> str:
-    """``95.15 ± 0.12``, or only the value when one run says nothing of the spread."""
-    return f"{number(interval.mean)}{spread_text(interval.half_width)}"
+def interval_text(interval: Interval, digits: int | None = None) -> str:
+    """Return ``95.15 ± 0.12``, or only the value of a single run."""
+    return f"{number(interval.mean, digits)}{spread_text(interval.half_width, digits)}"
 
 
 def spread_text(half_width: float | None, digits: int | None = None) -> str:
-    """Return what follows a mean: `` ± 0.12``, as :func:`number` prints it or with so many ``digits`` behind the point.
+    """Return the text after a mean: `` ± 0.12``, as :func:`number` prints it or with this many decimals (``digits``).
 
-    A half width that would be printed as zero becomes `` ± <0.01``. None of a single value is left out, and exactly
-    zero becomes `` (identical)``: several equal values have no interval.
+    A half width that would be printed as zero becomes `` ± <0.01``. Without a half width the text is empty; if it is
+    exactly zero, the text is `` (identical)``, because equal values have no interval.
     """
     if half_width is None:
         return ""
     if half_width == 0:
         return f" {IDENTICAL}"
-    text = number(half_width) if digits is None else f"{half_width:.{digits}f}"
+    text = number(half_width, digits)
     if float(text) == 0:
         shown = _DIGITS if digits is None else digits
         return f" ± <{10.0**-shown:.{shown}f}"
@@ -128,12 +129,27 @@ def spread_text(half_width: float | None, digits: int | None = None) -> str:
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Column titles for swept keys: the last part, more where two would be the same; of a link all behind ``links``."""
+    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts."""
     for length in range(1, 8):
         names = {key: _last_parts(key, length) for key in keys}
         if len(set(names.values())) == len(names):
             return names
     return {key: key for key in keys}
+
+
+def point_text(settings: Mapping[str, str]) -> str:
+    """Return the swept keys and values of a point as one line."""
+    names = short_names(list(settings))
+    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
+
+
+def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """Return the swept keys with their values in ``rows``, in the order of the sweep."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for key, value in row.settings.items():
+            found.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in found.items()}
 
 
 def _last_parts(key: str, length: int) -> str:
@@ -142,22 +158,22 @@ def _last_parts(key: str, length: int) -> str:
 
 
 def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = ()) -> Table:
-    """Every row of an experiment; warnings, and what the command line changed, below."""
+    """Return the table of an experiment, with warnings and the changes by the command line as notes."""
     names = short_names(list(rows[0].settings)) if rows else {}
     several = len({row.workload for row in rows}) > 1
-    shown = columns(row.figures for row in rows)
-    own = [FIGURES[name].title for name in shown] if _are_alike(rows, shown) else [_ALL_FIGURES]
-    titles = [*names.values(), *(["workload"] if several else []), "goodput Mbit/s", "s", "retrans %"]
-    titles += [*own, "MPTCP in use"]
+    shown = columns(row.metrics for row in rows)
+    basic = [METRICS[name].heading for name in BASIC]
+    own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_METRICS]
+    titles = [*names.values(), *(["workload"] if several else []), *basic, *own, "MPTCP in use"]
     titles += ["share by path", "CC on sockets", "scheduler", "n"]
-    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_FIGURES]) for row in rows)
+    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_METRICS]) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
     marked = tuple(
         (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
         for cell, row in zip(cells, rows, strict=True)
     )
-    numeric = frozenset({"goodput Mbit/s", "s", "retrans %", *own} - {_ALL_FIGURES})
+    numeric = frozenset({*basic, *own} - {_ALL_METRICS})
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
     return Table(title, tuple(titles), marked, numeric, (*_notes(rows, cells, marks), *changed))
 
@@ -166,39 +182,43 @@ def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) 
     return (
         *row.settings.values(),
         *([row.workload] if several else []),
-        interval_text(row.goodput_mbps),
-        number(row.duration_s.mean),
-        "" if row.retransmitted_percent is None else number(row.retransmitted_percent.mean),
-        *_figure_cells(row, shown, alike=alike),
+        *(_value_text(row, name) for name in BASIC),
+        *_metric_cells(row, shown, alike=alike),
         row.mptcp,
         ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
         row.congestion,
         row.scheduler,
-        str(row.goodput_mbps.n),
+        str(row.n),
     )
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
-    """Whether the rows' figures fit columns: those of workloads of one kind, or few."""
-    kinds = {tuple(name for name in columns([row.figures]) if name not in OF_FAILURES) for row in rows}
-    return len(kinds) == 1 or len(shown) <= _MOST_FIGURES
+    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few."""
+    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
+    return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
 
 
-def _figure_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[str]:
-    """A column each, or one for all where workloads of several kinds would have too many."""
-    texts = {name: _figure_text(row, name) for name in shown}
+def _metric_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[str]:
+    """Return a cell per metric, or one for all if workloads of several kinds would need too many columns."""
+    texts = {name: _metric_text(row, name) for name in shown}
     if alike:
         return list(texts.values())
-    return [", ".join(f"{FIGURES[name].title} {text}" for name, text in texts.items() if text)]
+    return [", ".join(f"{METRICS[name].heading} {text}" for name, text in texts.items() if text)]
 
 
-def _figure_text(row: ResultRow, name: str) -> str:
-    """Nothing where the figure means nothing; of how many runs where some have none."""
-    interval = row.figures.get(name)
+def _metric_text(row: ResultRow, name: str) -> str:
+    """Return the metric's value, with the number of runs that have it if some do not; empty without a value."""
+    text, interval = _value_text(row, name), row.metrics.get(name)
+    return text if interval is None or interval.n == row.n else f"{text} ({interval.n} of {row.n})"
+
+
+def _value_text(row: ResultRow, name: str) -> str:
+    metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None:
         return ""
-    text = interval_text(interval)
-    return text if interval.n == row.goodput_mbps.n else f"{text} ({interval.n} of {row.goodput_mbps.n})"
+    if metric.with_spread:
+        return interval_text(interval, metric.digits)
+    return number(interval.mean, metric.digits)
 
 
 def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: dict[str, str]) -> list[str]:
@@ -207,7 +227,7 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: dic
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
-    # Not every figure of a row has a column.
+    # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)
     kernels = sorted({row.kernel_name for row in rows})

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""The network of an experiment as a picture: inline SVG, nodes as boxes, links with what they do to packets.
+"""The picture of an experiment's network: inline SVG with nodes as boxes, and links with their properties.
 
 Colours come from the page's style sheet by class names, so that the picture follows light, dark and print.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from mptcplab.network.captions import several
+from mptcplab.network.words import direction_words, mtu_words
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.link_words import has_discipline, impairment_words, mtu_words, rate_words, router_words
 
 _NODE_WIDTH, _NODE_HEIGHT = 92, 40
 _CURVE = 34
@@ -21,17 +24,13 @@ _LINE = 15
 _CHARACTER = 6.5
 _NARROWEST_LABEL = 64
 _MARGIN = 10
-#: More values of a swept key than this are written as their range.
-_LISTED = 4
-_KEYS = ("rate", "delay", "jitter", "loss", "queue", "burst", "overhead")
-_NOTHING = ("0 ns", "0 ppb", "0 B")
 
 Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One network. ``text`` says the same for those who cannot see it; ``swept``: some link differs between points."""
+    """One network. ``text`` describes it for screen readers; ``swept``: some link differs between points."""
 
     svg: Markup
     text: str
@@ -40,7 +39,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class _Label:
-    """What stands at a link: its name above the line, the rest below."""
+    """The label of a link: its name above the line, the rest below."""
 
     name: str
     below: tuple[str, ...]
@@ -52,41 +51,46 @@ class _Label:
 
 
 def networks(scenarios: Sequence[Table]) -> list[Picture]:
-    """A picture of every different network among the resolved ``scenarios`` of an experiment's points.
+    """Return a picture of every distinct network among the resolved ``scenarios`` of an experiment's points.
 
-    Values that differ from point to point are all named at their link.
+    Labels of links have all values that differ between points.
     """
     alike: dict[Any, list[Table]] = {}
     for scenario in scenarios:
         ends = tuple((name, *link["between"]) for name, link in scenario["links"].items())
-        alike.setdefault((tuple(scenario["hosts"]), tuple(scenario["routers"]), ends), []).append(scenario)
+        alike.setdefault((tuple(_kinds(scenario).items()), ends), []).append(scenario)
     return [_picture(group) for group in alike.values()]
+
+
+def _kinds(scenario: Table) -> dict[str, type[NodeBase]]:
+    """Return all nodes with their kinds."""
+    return {name: kind for kind in NODE_KINDS.values() for name in scenario.get(kind.table, ())}
 
 
 def _picture(group: Sequence[Table]) -> Picture:
     first = group[0]
     links = {name: (link["between"][0], link["between"][1]) for name, link in first["links"].items()}
     workloads = list(first["workloads"].values())
-    nodes = [*first["hosts"], *first["routers"]]
+    kinds = _kinds(first)
     sources, sinks = [load["from"] for load in workloads], [load["to"] for load in workloads]
-    layout = arrange(nodes, links, sources, sinks)
+    layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    boxes = {name: _several(list(_boxes(name, group))) for name in first["routers"]}
-    text += "".join(f"; {name} {words}" for name, words in boxes.items() if words)
-    svg = _Drawing(layout, labels, set(first["hosts"]), text, boxes).svg()
+    captions = {name: several(list(_captions(name, kind, group))) for name, kind in kinds.items()}
+    text += "".join(f"; {name} {words}" for name, words in captions.items() if words)
+    svg = _Drawing(layout, labels, kinds, text, captions).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
 
 
-def _boxes(name: str, group: Sequence[Table]) -> Iterator[str]:
-    """What a router does at the points where it does more than forward, each once."""
-    words = dict.fromkeys(router_words(scenario["routers"][name]) for scenario in group)
+def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
+    """Yield the captions of a node at the points where it has one, each once."""
+    words = dict.fromkeys(kind.caption(scenario[kind.table][name]) for scenario in group)
     return (word for word in words if word)
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     found = {
-        side: _direction([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
+        side: direction_words([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
     }
     swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
     mtu = mtu_words([scenario["links"][name] for scenario in group])
@@ -97,54 +101,18 @@ def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     return _Label(name, (*lines, *mtu), swept)
 
 
-def _direction(directions: Sequence[Table]) -> tuple[str, ...]:
-    """One direction of a link in a few lines: rate and delay, what happens to packets in the queue, and what else."""
-    said = {key: _values([direction[key] for direction in directions]) for key in _KEYS}
-    said["rate"] = _values([rate_words(direction) for direction in directions])
-    if not said["rate"]:
-        # Without a rate there is no queue, whatever its length would be.
-        said |= dict.fromkeys(("queue", "burst", "overhead"), "")
-    if all(direction.get("discipline") == "cake" for direction in directions):
-        said["queue"] = ""  # CAKE sizes it by itself
-    delay = said["delay"] + (f" ± {said['jitter']}" if said["jitter"] else "")
-    above = [part for part in (said["rate"], delay) if part]
-    below = [f"{key} {said[key]}" for key in ("loss", "queue", "burst", "overhead") if said[key]]
-    lines = [" · ".join(parts) for parts in (above, below) if parts]
-    traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
-    if traces:
-        lines.append(f"means of {_several(list(traces))}")
-    rest = dict.fromkeys(impairment_words(direction) for direction in directions)
-    if list(rest) != [""]:
-        plain = "tail-drop" if any(map(has_discipline, directions)) else "none"
-        lines.append(" | ".join(words or plain for words in rest))
-    return tuple(lines) or ("no limits",)
-
-
-def _values(values: Iterable[Any]) -> str:
-    """``20 ms``; ``5, 10, 20 ms`` when points differ; empty when it does nothing at every point."""
-    texts = [str(value) if value is not None else "none" for value in dict.fromkeys(values)]
-    if texts == ["none"] or (len(texts) == 1 and texts[0] in _NOTHING):
-        return ""
-    texts = ["0" if text in _NOTHING else text for text in texts]
-    units = {text.partition(" ")[2] for text in texts if text not in ("0", "none")}
-    if len(units) == 1 and len(texts) > 1:
-        unit = units.pop()
-        texts = [text.removesuffix(f" {unit}") for text in texts]
-        return f"{_several(texts)} {unit}"
-    return _several(texts)
-
-
-def _several(texts: Sequence[str]) -> str:
-    return ", ".join(texts) if len(texts) <= _LISTED else f"{texts[0]} … {texts[-1]}"
-
-
 class _Drawing:
     """Turns rows and columns into pixels, and these into SVG."""
 
     def __init__(
-        self, layout: Layout, labels: Mapping[str, _Label], hosts: set[str], text: str, boxes: Mapping[str, str]
+        self,
+        layout: Layout,
+        labels: Mapping[str, _Label],
+        kinds: Mapping[str, type[NodeBase]],
+        text: str,
+        captions: Mapping[str, str],
     ) -> None:
-        self._layout, self._labels, self._hosts, self._text, self._boxes = layout, labels, hosts, text, boxes
+        self._layout, self._labels, self._kinds, self._text, self._captions = layout, labels, kinds, text, captions
         widths = [float(_NODE_WIDTH)] * layout.columns
         for column in range(1, layout.columns, 2):
             here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
@@ -152,12 +120,13 @@ class _Drawing:
         starts = [sum(widths[:column]) for column in range(layout.columns)]
         self._centres = [_MARGIN + start + width / 2 for start, width in zip(starts, widths, strict=True)]
         self._widths = widths
-        most = max((len(label.below) for label in labels.values()), default=1)
-        self._step = max(_NODE_HEIGHT + 22, _LINE * (most + 1) + 18)
-        rows = [row for _, row in [*layout.nodes.values(), *(place for way in layout.ways.values() for place in way)]]
+        label_lines = max((len(label.below) for label in labels.values()), default=1)
+        self._step = max(_NODE_HEIGHT + 22, _LINE * (label_lines + 1) + 18)
+        on_links = (place for course in layout.courses.values() for place in course)
+        rows = [row for _, row in [*layout.nodes.values(), *on_links]]
         self._top = min(rows)
         self.width = sum(widths) + 2 * _MARGIN
-        self._below = max(_NODE_HEIGHT / 2, _LINE * most + 6) + _MARGIN
+        self._below = max(_NODE_HEIGHT / 2, _LINE * label_lines + 6) + _MARGIN
         self.height = (max(rows) - self._top) * self._step + _NODE_HEIGHT / 2 + _MARGIN + self._below
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:
@@ -165,8 +134,8 @@ class _Drawing:
         return self._centres[column], _MARGIN + _NODE_HEIGHT / 2 + (row - self._top) * self._step
 
     def svg(self) -> Markup:
-        """The whole picture."""
-        parts = [self._link(name) for name in self._layout.ways]
+        """Return the whole picture."""
+        parts = [self._link(name) for name in self._layout.courses]
         parts += [self._text_of(name, label) for name, label in self._labels.items()]
         parts += [self._node(name, place) for name, place in self._layout.nodes.items()]
         size = Markup('viewBox="0 0 {0:.0f} {1:.0f}" style="max-width:{0:.0f}px;min-width:{2:.0f}px"')
@@ -177,47 +146,44 @@ class _Drawing:
 
     def _node(self, name: str, place: tuple[int, float]) -> Markup:
         x, y = self._at(place)
-        kind = "host" if name in self._hosts else "router"
+        kind = self._kinds[name]
         shown = name if len(name) <= 13 else f"{name[:12]}…"
-        box = self._boxes.get(name, "")
+        caption = self._captions.get(name, "")
         below = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
-            x, y + _NODE_HEIGHT / 2 + _LINE, box
+            x, y + _NODE_HEIGHT / 2 + _LINE, caption
         )
+        outline = kind.outline(x - _NODE_WIDTH / 2, y - _NODE_HEIGHT / 2, _NODE_WIDTH, _NODE_HEIGHT)
         return Markup(
             '<g class="node {kind}"><title>{kind} {name}</title>'
-            '<rect x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height}" rx="{radius}"/>'
+            "{outline}"
             '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>{below}'
         ).format(
-            below=below if box else "",
-            kind=kind,
+            below=below if caption else "",
+            kind=kind.kind,
             name=name,
-            left=x - _NODE_WIDTH / 2,
-            top=y - _NODE_HEIGHT / 2,
-            width=_NODE_WIDTH,
-            height=_NODE_HEIGHT,
-            radius=6 if kind == "host" else _NODE_HEIGHT // 2,
+            outline=Markup(outline),
             x=x,
             base=y + 4.5,
             shown=shown,
         )
 
     def _link(self, name: str) -> Markup:
-        """A line that runs straight past labels and nodes, and bends in the gaps between columns."""
-        way = self._layout.ways[name]
-        x, y = self._at(way[0])
+        """Return the line of a link: straight past labels and nodes, with bends in the gaps between columns."""
+        course = self._layout.courses[name]
+        x, y = self._at(course[0])
         x += _NODE_WIDTH / 2
         path = f"M{x:.1f} {y:.1f}"
-        turns_back = way[0][0] == way[-1][0]
-        for place in way[1:]:
+        turns_back = course[0][0] == course[-1][0]
+        for place in course[1:]:
             middle, there = self._at(place)
             half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
-            enter = middle + half if turns_back and place == way[-1] else middle - half
+            enter = middle + half if turns_back and place == course[-1] else middle - half
             bend = (x + enter) / 2
-            if turns_back:  # out to the label, whose beginning the line touches, and back
+            if turns_back:  # out to the beginning of the label, and back
                 bend = max(x, enter)
             path += f" C{bend:.1f} {y:.1f} {bend:.1f} {there:.1f} {enter:.1f} {there:.1f}"
             x, y = enter, there
-            if not turns_back and place != way[-1]:
+            if not turns_back and place != course[-1]:
                 x = middle + half
                 path += f" H{x:.1f}"
         return Markup('<path class="link" d="{}"/>').format(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What types cannot say: names that refer to nothing, hosts that cannot reach each other, addresses that clash."""
+"""Checks across keys: names that refer to nothing, hosts that cannot reach each other, addresses that conflict."""
 
 from __future__ import annotations
 
@@ -7,36 +7,43 @@ import ipaddress
 import itertools
 from collections.abc import Iterable
 
+from pydantic_core import PydanticCustomError
+
+from mptcplab.errors import Mistake
+from mptcplab.fields import conflict, invalid
+from mptcplab.network.frames import full_frame
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.graph import Interface, Subnet
+from mptcplab.node.transport import MAX_WEIGHTS
+from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
-from mptcplab.scenario.check_middlebox import check_middleboxes
-from mptcplab.scenario.check_modes import check_modes
-from mptcplab.scenario.document import Document, name_hint, nearest
-from mptcplab.scenario.links import Link
-from mptcplab.scenario.network import Interface, Network, Subnet, capture_points
+from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.document import Document, name_hint
+from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
+from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.transport import MOST_WEIGHTS
-from mptcplab.scenario.weights import ends, weighed_addresses
-from mptcplab.scenario.workloads import WorkloadBase
 
-_MOST_NODES = 250
-_MOST_LINKS = 1000
-_MOST_WORKLOADS = 1000
+_MAX_LINKS = 1000
+_MAX_WORKLOADS = 1000
 _FAMILIES = {4: "ipv4", 6: "ipv6"}
 _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
 
 def check(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: for the first thing that does not fit together."""
+    """Check ``scenario`` as a whole. :raises InputError: for the first inconsistency."""
+    check_numbers(document, scenario)
     _check_numbers(document, scenario)
     _check_links(document, scenario)
-    _check_nodes_are_linked(document, scenario)
+    check_linked(document, scenario)
     _check_addresses(document, scenario)
-    check_middleboxes(document, scenario)
+    _check_mtus(document, scenario)
+    check_named_links(document, scenario)
     _check_workloads(document, scenario)
+    check_kinds(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
-    check_modes(document, scenario)
+    _check_modes(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
     check_events(document, scenario)
@@ -45,48 +52,43 @@ def check(document: Document, scenario: Scenario) -> None:
 def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
     known = list(names)
     if name not in known:
-        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known))
+        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known), kind=Mistake.REFERENCE)
+
+
+def _check_own_link(
+    document: Document, path: KeyPath, network: Network, node: str, link: str, *, hint: str | None = None
+) -> None:
+    """Check that the link exists and that ``node`` is one of its ends."""
+    _check_known(document, path, link, network.scenario.links, "link")
+    if node not in network.scenario.links[link].between:
+        hint = hint or f"use a link of '{node}': {', '.join(network.links_of(node))}"
+        raise document.error(path, f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
-    for name in scenario.routers:
-        if name in scenario.hosts:
-            raise document.error(("routers", name), "is also a host", hint="give the two nodes different names")
-    if len(scenario.hosts) < 2:
-        hint = "a workload runs between two: use a [topology] preset, or add [hosts.NAME]"
-        raise document.error(("hosts",), "has fewer than two hosts", hint=hint)
-    if len(scenario.hosts) + len(scenario.routers) > _MOST_NODES:
-        hint = f"at most {_MOST_NODES} nodes fit one lab"
-        raise document.error(("hosts",), "are too many together with the routers", hint=hint)
-    if len(scenario.links) > _MOST_LINKS:
-        raise document.error(("links",), "are too many", hint=f"at most {_MOST_LINKS} links fit one lab")
+    if len(scenario.links) > _MAX_LINKS:
+        hint = f"use at most {_MAX_LINKS} links"
+        raise document.error(("links",), f"has {len(scenario.links)} links", hint=hint, kind=Mistake.VALUE)
     if not scenario.workloads:
         hint = 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"'
-        raise document.error(("workloads",), "is empty, so there is nothing to measure", hint=hint)
-    if len(scenario.workloads) > _MOST_WORKLOADS:
-        hint = f"at most {_MOST_WORKLOADS} workloads fit one run: use `connections`"
-        raise document.error(("workloads",), "are too many", hint=hint)
+        raise document.error(
+            ("workloads",), "is empty, so there is nothing to measure", hint=hint, kind=Mistake.MISSING
+        )
+    if len(scenario.workloads) > _MAX_WORKLOADS:
+        hint = f"use at most {_MAX_WORKLOADS} workloads; `connections` gives one several connections"
+        raise document.error(("workloads",), f"has {len(scenario.workloads)} workloads", hint=hint, kind=Mistake.VALUE)
 
 
 def _check_links(document: Document, scenario: Scenario) -> None:
-    nodes = {**scenario.hosts, **scenario.routers}
+    nodes = scenario.nodes
     for name, link in scenario.links.items():
         for index, end in enumerate(link.between):
             _check_known(document, ("links", name, "between", index), end, nodes, "node")
-        if link.shape == "sender" and not set(link.between) & set(scenario.hosts):
-            hint = "leave `shape` out: between two routers, the sending router shapes anyway"
-            raise document.error(("links", name, "shape"), "names a host, and the link has none", hint=hint)
-
-
-def _check_nodes_are_linked(document: Document, scenario: Scenario) -> None:
-    linked = {end: None for link in scenario.links.values() for end in link.between}
-    for kind, names in (("hosts", scenario.hosts), ("routers", scenario.routers)):
-        for name in names:
-            if name in linked:
-                continue
-            near = nearest(name, [other for other in linked if other in names])
-            hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
-            raise document.error((kind, name), "has no link", hint=f"did you mean `{near}`?" if near else hint)
+        if link.shape == "sender" and all(nodes[end].shapes for end in link.between):
+            hint = "remove `shape`: between two routers, the sending router always shapes"
+            raise document.error(
+                ("links", name, "shape"), "does nothing on a link without a host", hint=hint, kind=Mistake.IDLE
+            )
 
 
 def _check_addresses(document: Document, scenario: Scenario) -> None:
@@ -96,47 +98,52 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
         interfaces: list[Interface] = []
         for index, text in enumerate(link.addresses or ()):
             path: KeyPath = ("links", name, "addresses", index)
-            interface = _interface(document, path, text, version)
+            try:
+                interface = _interface(text, version)
+            except PydanticCustomError as error:
+                raise document.refusal(path, error) from error
             user = users.setdefault(str(interface.ip), name)
             if interfaces and interface.ip == interfaces[0].ip:
-                raise document.error(path, "is also the other end's address", hint="give the two ends different ones")
+                hint = "give the two ends different addresses"
+                raise document.error(path, "is also the other end's address", hint=hint)
             if user != name:
                 raise document.error(path, f"is also used by link '{user}'", hint="choose another address")
             interfaces.append(interface)
         if len({interface.network for interface in interfaces}) > 1:
             one, other = (str(interface.network) for interface in interfaces)
             message = f"are in different networks, {one} and {other}"
-            hint = "both ends of a link are in one network, like 10.1.1.1/24 and 10.1.1.2/24"
+            hint = "use two addresses of one network, like 10.1.1.1/24 and 10.1.1.2/24"
             raise document.error(("links", name, "addresses"), message, hint=hint)
     if users:
         _check_subnets(document, scenario)
 
 
-def _interface(document: Document, path: KeyPath, text: str, version: int) -> Interface:
+def _interface(text: str, version: int) -> Interface:
+    """Return ``text`` as the address of a link's end. :raises PydanticCustomError: if it cannot be one."""
     example = _ADDRESS_EXAMPLES[version]
     try:
         interface = ipaddress.ip_interface(text)
     except ValueError:
         interface = None
     if interface is None or "%" in text:
-        raise document.error(path, "is not an address", hint=f'write address and prefix length, like "{example}"')
+        raise invalid("is not an address", f'write address and prefix length, like "{example}"')
     if interface.version != version:
         family = _FAMILIES[interface.version]
         hint = f'write family = "{family}" at the top of the file, or an address like "{example}"'
-        raise document.error(path, f"is an {family} address in a scenario of {_FAMILIES[version]}", hint=hint)
+        raise conflict(f"is an {family} address in a scenario of {_FAMILIES[version]}", hint)
     if "/" not in text:
         length = example.split("/")[1]
-        raise document.error(path, "has no prefix length", hint=f'for example "{text}/{length}"')
+        raise invalid("has no prefix length", f'write "{text}/{length}"')
     network, ip = interface.network, interface.ip
     if network.num_addresses < 2:
-        raise document.error(path, "leaves no address for the other end", hint=f'use a shorter prefix: "{example}"')
+        raise invalid("leaves no address for the other end", f'use a shorter prefix: "{example}"')
     is_this_network = version == 4 and int(ip) >> 24 == 0
     if ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local or is_this_network:
-        raise document.error(path, "is not an address of one interface", hint=f'use a private address like "{example}"')
+        raise invalid("is not a usable unicast address", f'use a private address like "{example}"')
     if network.num_addresses > 2 and ip == network.network_address:
-        raise document.error(path, "is the address of the network itself", hint=f'use a host of it: "{_host(network)}"')
+        raise invalid("is the address of the network itself", f'use a host address in it, like "{_host(network)}"')
     if network.num_addresses > 2 and version == 4 and ip == network.broadcast_address:
-        raise document.error(path, "is the network's broadcast address", hint=f'use a host of it: "{_host(network)}"')
+        raise invalid("is the network's broadcast address", f'use a host address in it, like "{_host(network)}"')
     return interface
 
 
@@ -145,95 +152,119 @@ def _host(network: Subnet) -> str:
 
 
 def _check_subnets(document: Document, scenario: Scenario) -> None:
-    """Networks either nest or are apart, so sorting brings any two that overlap next to each other."""
+    """Refuse networks that overlap. Two networks either nest or are disjoint, so sorting makes overlaps adjacent."""
     subnets = {port.link: port.subnet for port in Network(scenario).ports.values()}
     ordered = sorted(subnets.items(), key=lambda item: (int(item[1].network_address), item[1].prefixlen))
     for (outer, network), (inner, below) in itertools.pairwise(ordered):
         if int(below.network_address) <= int(network.broadcast_address):
             culprit, other = (inner, outer) if scenario.links[inner].addresses else (outer, inner)
-            default = "" if scenario.links[other].addresses else " by default"
-            message = f"overlap {subnets[other]}, which link '{other}' has{default}"
-            hint = "every link is a network of its own, like 192.168.1.0/24 and 192.168.2.0/24"
+            default = "" if scenario.links[other].addresses else "default "
+            message = f"overlap {subnets[other]}, the {default}network of link '{other}'"
+            hint = "give every link a network of its own, like 192.168.1.0/24 and 192.168.2.0/24"
             raise document.error(("links", culprit, "addresses"), message, hint=hint)
 
 
+def _check_mtus(document: Document, scenario: Scenario) -> None:
+    for name, link in scenario.links.items():
+        if scenario.family == "ipv6" and link.mtu < MIN_MTU_IPV6:
+            hint = f"use at least {MIN_MTU_IPV6} B, which IPv6 needs on every link"
+            raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
+        for direction in DIRECTIONS:
+            for behaviour in BEHAVIOURS:
+                try:
+                    behaviour.check_frame(getattr(link, direction), full_frame(link.mtu))
+                except PydanticCustomError as error:
+                    raise document.refusal(("links", name, direction), error) from error
+
+
 def _check_workloads(document: Document, scenario: Scenario) -> None:
-    network = Network(scenario)
+    network, transports = Network(scenario), scenario.transports
     for name, workload in scenario.workloads.items():
         path: KeyPath = ("workloads", name)
         for key, node in (("from", workload.sender), ("to", workload.receiver)):
-            if node in scenario.routers:
-                hint = f"workloads run on hosts: {', '.join(scenario.hosts)}"
-                raise document.error((*path, key), "is a router", hint=hint)
-            _check_known(document, (*path, key), node, scenario.hosts, "host")
-        _check_via(document, (*path, "via"), network, workload)
+            if node in network.nodes and node not in transports:
+                hint = f"use a host: {', '.join(transports)}"
+                raise document.error(
+                    (*path, key), f"is {network.nodes[node].phrase()}", hint=hint, kind=Mistake.REFERENCE
+                )
+            _check_known(document, (*path, key), node, transports, "host")
+        if workload.via is not None:
+            _check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
         target = network.target(workload)
         if target is None or not network.reaches(workload.sender, target):
             where = (*path, "to" if workload.via is None else "via")
-            hint = "join their links by routers: hosts do not forward"
-            raise document.error(where, f"cannot be reached from '{workload.sender}'", hint=hint)
+            hint = "connect them through routers: hosts do not forward"
+            raise document.error(where, f"is not reachable from '{workload.sender}'", hint=hint, kind=Mistake.REFERENCE)
+
+
+def _check_modes(document: Document, scenario: Scenario) -> None:
+    """Check that modes name the host's own links, and that one link stays usable."""
+    network = Network(scenario)
+    for name, transport in scenario.transports.items():
+        own, modes = network.links_of(name), transport.modes
+        path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
+        for link in modes:
+            hint = f"modes belong to one host's own links: '{name}' has {', '.join(own)}"
+            _check_own_link(document, (*path, link), network, name, link, hint=hint)
+        if modes and all(modes.get(link) == "off" for link in own):
+            raise document.error(path, "switch every link off", hint='set one of them to "on"')
 
 
 def _check_durations(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, workload in scenario.workloads.items():
         target = network.target(workload)
-        if target is None or not getattr(workload, "duration", None) or workload.keeps_time:
+        if target is None or not getattr(workload, "duration", None) or workload.advances_time:
             continue
-        if not any(_takes_time(scenario.links[link]) for link in network.way(workload.sender, target)):
-            hint = "give a link on the way a rate or a delay, or the workload a size"
+        if not any(_takes_time(scenario.links[link]) for link in network.path_between(workload.sender, target)):
+            hint = "give a link on the path a rate or a delay, or give the workload a size"
             path: KeyPath = ("workloads", name, "duration")
-            raise document.error(path, "never passes: nothing on the way takes virtual time", hint=hint)
+            raise document.error(
+                path, "never ends: nothing on the path takes virtual time", hint=hint, kind=Mistake.IDLE
+            )
 
 
 def _takes_time(link: Link) -> bool:
     sides = (link.forward, link.backward)
-    return any(direction.rate or direction.delay or direction.extra_delay for direction in sides)
-
-
-def _check_via(document: Document, path: KeyPath, network: Network, workload: WorkloadBase) -> None:
-    if workload.via is None:
-        return
-    _check_known(document, path, workload.via, network.scenario.links, "link")
-    if workload.receiver not in network.scenario.links[workload.via].between:
-        hint = f"use a link of '{workload.receiver}': {', '.join(network.links_of(workload.receiver))}"
-        raise document.error(path, f"does not end at '{workload.receiver}'", hint=hint)
+    return any(behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS)
 
 
 def _check_endpoints(document: Document, scenario: Scenario) -> None:
-    for name, host in scenario.hosts.items():
-        wanted = host.transport.endpoints
+    network = Network(scenario)
+    for name, transport in scenario.transports.items():
+        wanted = transport.endpoints
         endpoints = wanted if isinstance(wanted, tuple) else ()
+        table = scenario.nodes[name].table
         seen = set()
         for index, endpoint in enumerate(endpoints):
-            path: KeyPath = ("hosts", name, "transport", "endpoints", index, "link")
-            _check_known(document, path, endpoint.link, scenario.links, "link")
-            if name not in scenario.links[endpoint.link].between:
-                hint = f"give every host endpoints of its own: [hosts.{name}.transport]"
-                raise document.error(path, f"does not end at '{name}'", hint=hint)
+            path: KeyPath = (table, name, "transport", "endpoints", index, "link")
+            hint = f"endpoints belong to one host: write them in [{table}.NAME.transport]"
+            _check_own_link(document, path, network, name, endpoint.link, hint=hint)
             if (endpoint.link, endpoint.port) in seen:
-                raise document.error(path, "is there twice", hint="give one endpoint all the flags")
+                raise document.error(path, "has two endpoints", hint="write one endpoint with all flags")
             seen.add((endpoint.link, endpoint.port))
 
 
 def _check_weights(document: Document, scenario: Scenario) -> None:
-    """A host's own weights have to mean something to it; those for all hosts, to one of them."""
+    """Check that a host's own weights match its subflows, and weights for all hosts those of at least one host."""
     network = Network(scenario)
-    everyone = list(scenario.hosts)
-    for name, host in scenario.hosts.items():
-        path: KeyPath = ("hosts", name, "transport", "weights")
-        for link in host.transport.weights:
+    transports = scenario.transports
+    for name, transport in transports.items():
+        table = network.nodes[name].table
+        path: KeyPath = (table, name, "transport", "weights")
+        for link in transport.weights:
             _check_known(document, (*path, link), link, scenario.links, "link")
-            is_own = (document.place((*path, link)).written or path)[0] == "hosts"
-            asked = [name] if is_own else everyone
-            if not any(ends(network, one, link) for one in asked):
-                seen = [other for other in scenario.links if any(ends(network, one, other) for one in asked)]
-                message = f"does not end at '{name}' or a host that it talks to" if is_own else "does not end at a host"
-                raise document.error((*path, link), message, hint=f"subflows are told by their ends: {', '.join(seen)}")
-        count = len(weighed_addresses(network, name))
-        if count > MOST_WEIGHTS:
-            hint = f"the kernel takes {MOST_WEIGHTS}: leave out those of weight 1"
-            raise document.error(path, f"are {count} addresses", hint=hint)
+            is_own = (document.place((*path, link)).written or path)[0] == table
+            asked = [network.context_of(one) for one in ([name] if is_own else transports)]
+            if not any(subflow_ends(one, link) for one in asked):
+                seen = [other for other in scenario.links if any(subflow_ends(one, other) for one in asked)]
+                message = f"does not end at '{name}' or one of its peers" if is_own else "does not end at a host"
+                hint = f"use a link at an end of a subflow: {', '.join(seen)}"
+                raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)
+        count = len(weights_by_address(network.context_of(name), transport))
+        if count > MAX_WEIGHTS:
+            hint = f"use at most {MAX_WEIGHTS}: weights of 1 are the default and can be removed"
+            raise document.error(path, f"resolve to {count} addresses", hint=hint, kind=Mistake.VALUE)
 
 
 def _check_captures(document: Document, scenario: Scenario) -> None:
@@ -241,16 +272,12 @@ def _check_captures(document: Document, scenario: Scenario) -> None:
     files: dict[str, int] = {}
     for index, capture in enumerate(scenario.record.captures):
         path: KeyPath = ("record", "captures", index)
-        _check_known(document, (*path, "node"), capture.node, (*scenario.hosts, *scenario.routers), "node")
-        links = network.links_of(capture.node)
+        _check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
         if capture.link is not None:
-            _check_known(document, (*path, "link"), capture.link, scenario.links, "link")
-            if capture.link not in links:
-                hint = f"use a link of '{capture.node}': {', '.join(links)}"
-                raise document.error((*path, "link"), f"does not end at '{capture.node}'", hint=hint)
+            _check_own_link(document, (*path, "link"), network, capture.node, capture.link)
         for file, _ in capture_points(network, capture):
             if file in files:
-                hint = "one file per interface: name every one once, or give one of the nodes or links another name"
+                hint = "capture each interface once, or rename a node or link if two file names coincide"
                 message = f"would write {file}, as captures[{files[file]}] does"
                 raise document.error((*path, "node"), message, hint=hint)
             files[file] = index

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether events can happen as they are written: links and nodes that exist, and an order that makes sense."""
+"""Check that events are possible: their links and nodes exist, and each fits the state that earlier events leave."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from mptcplab.errors import Mistake
+from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.events import CHANGEABLE, WAYS, Event
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.events import Event
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.schema import Scenario
 
 
 @dataclass
 class _State:
-    """What is true of the links before an event."""
+    """The state of the links before an event."""
 
-    directions: dict[tuple[str, str], Direction]
+    directions: dict[tuple[str, str], DirectionSettings]
     silent: set[tuple[str, str]] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
     without_address: set[tuple[str, str]] = field(default_factory=set)
 
 
 def check_events(document: Document, scenario: Scenario) -> None:
-    """:raises InputError: for the first event that cannot happen."""
-    directions = {(name, way): getattr(link, way) for name, link in scenario.links.items() for way in WAYS}
+    """Check all events in order of time. :raises InputError: for the first one that is impossible."""
+    directions = {
+        (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
+    }
     state = _State(directions)
     end_ns = _end_ns(scenario)
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
@@ -34,18 +38,18 @@ def check_events(document: Document, scenario: Scenario) -> None:
         path: KeyPath = ("events", index)
         _check_place(document, path, scenario, event)
         if end_ns is not None and event.at >= end_ns:
-            hint = "every workload has ended by then: use an earlier instant, or a longer duration"
-            raise document.error((*path, "at"), "comes too late to do anything", hint=hint)
-        if event.what == "change":
+            hint = "use an earlier time, or a longer duration: all workloads have ended by then"
+            raise document.error((*path, "at"), "is too late to have an effect", hint=hint, kind=Mistake.IDLE)
+        if event.type == "change":
             _check_change(document, path, state, event)
-        elif event.what in ("down", "up"):
+        elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)
         else:
             _check_address(document, path, scenario, state, event)
 
 
 def _end_ns(scenario: Scenario) -> int | None:
-    """When the last workload ends; None when the time that one takes is not known."""
+    """Return when the last workload ends; None if a workload has no duration."""
     ends = []
     for workload in scenario.workloads.values():
         duration = getattr(workload, "duration", None)
@@ -58,82 +62,83 @@ def _end_ns(scenario: Scenario) -> int | None:
 def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: Event) -> None:
     if event.link not in scenario.links:
         hint = name_hint(event.link, scenario.links)
-        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint)
+        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint, kind=Mistake.REFERENCE)
     ends = scenario.links[event.link].between
     if event.node is not None and event.node not in ends:
-        hint = f"the link joins {ends[0]} and {ends[1]}"
-        raise document.error((*path, "node"), f"is not at link '{event.link}'", hint=hint)
-    hosts = [node for node in ends if node in scenario.hosts]
+        hint = f"use an end of the link: {ends[0]} or {ends[1]}"
+        message = f"is not an end of link '{event.link}'"
+        raise document.error((*path, "node"), message, hint=hint, kind=Mistake.REFERENCE)
+    hosts = [node for node in ends if not scenario.nodes[node].forwards]
     if event.needs_node and event.node is None and len(hosts) != 1:
         hint = f'name one end: node = "{ends[0]}" or node = "{ends[1]}"'
-        many = "two hosts" if hosts else "no host"
-        raise document.error((*path, "what"), f"does not say which end is meant, and the link has {many}", hint=hint)
+        many = "two hosts" if hosts else "no hosts"
+        message = f"needs one end of the link, which joins {many}"
+        raise document.error((*path, "type"), message, hint=hint, kind=Mistake.MISSING)
 
 
 def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    for way in event.ways:
-        before = state.directions[event.link, way]
+    for direction in event.directions:
+        before = state.directions[event.link, direction]
         measured = before.traced.read.keys if before.traced is not None else ()
-        for key in CHANGEABLE:
-            if getattr(event, key) is not None and key in measured:
-                hint = "put the change into the trace, or take the trace away"
-                raise document.error((*path, key), f"is what the trace of '{event.link}' decides", hint=hint)
-        if event.rate is not None and before.rate is None:
-            hint = f"give links.{event.link} a rate to begin with"
-            raise document.error((*path, "rate"), "cannot be given to a direction without a rate", hint=hint)
+        for key in event.new:
+            if key in measured:
+                hint = f"put the change into the trace, or remove the trace or its {key}"
+                raise document.error((*path, key), f"is already set by the trace of '{event.link}'", hint=hint)
+            if VARIABLE_KEYS[key].needs_value and getattr(before, key) is None:
+                hint = f"give links.{event.link} an initial {key}"
+                raise document.error((*path, key), f"cannot change a direction without a {key}", hint=hint)
         try:
             changed = event.changed(before)
         except ValidationError as error:
             raise _impossible(document, path, event, error) from error
         if changed == before:
-            new = next(key for key in CHANGEABLE if getattr(event, key) is not None)
-            message, hint = "changes nothing", f"the {way} direction has these values then already"
-            raise document.error((*path, new), message, hint=hint)
-        state.directions[event.link, way] = changed
+            new = next(iter(event.new))
+            message = "changes nothing"
+            hint = f"use another value, or remove the event: the {direction} direction has these values already"
+            raise document.error((*path, new), message, hint=hint, kind=Mistake.IDLE)
+        state.directions[event.link, direction] = changed
 
 
 def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
-    """What the changed direction would be wrong in, said of the event that makes it so."""
+    """Return the error of the changed direction, reported at the event that causes it."""
     details = error.errors()[0]
     context = details.get("ctx", {})
     named = str(context.get("key", ("",))[0]) if context.get("key") else ""
-    key = (
-        named
-        if getattr(event, named, None) is not None
-        else next(name for name in CHANGEABLE if getattr(event, name) is not None)
-    )
+    key = named if named in event.new else next(iter(event.new))
     text = str(context.get("text", details["msg"]))
-    message = text if key == named else f"leaves a {named} that {text}"
-    return document.error((*path, key), message, hint=str(context.get("hint", "use another value")))
+    message = text if key == named else f"results in a {named} that {text}"
+    hint, kind = str(context.get("hint", "use another value")), context.get("kind", Mistake.VALUE)
+    return document.error((*path, key), message, hint=hint, kind=kind)
 
 
 def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:
-    ways = {(event.link, way) for way in event.ways}
-    if event.what == "up":
+    directions = {(event.link, direction) for direction in event.directions}
+    if event.type == "up":
         if event.link in state.down and event.direction != "both":
-            hint = "leave `direction` out: the interface is down for both"
-            raise document.error((*path, "direction"), "is not of one direction", hint=hint)
-        if event.link not in state.down and not ways & state.silent:
-            hint = 'an event with what = "down" comes before it'
-            raise document.error((*path, "what"), f"restores link '{event.link}', which is not down then", hint=hint)
-        state.silent -= ways
+            hint = "remove `direction`: the interface is down in both"
+            raise document.error((*path, "direction"), "cannot restore one direction only", hint=hint)
+        if event.link not in state.down and not directions & state.silent:
+            hint = 'add an earlier event with type = "down"'
+            raise document.error((*path, "type"), f"restores link '{event.link}', which is not down", hint=hint)
+        state.silent -= directions
         state.down.discard(event.link)
         return
-    if event.link in state.down or ways & state.silent:
-        hint = 'restore it before by an event with what = "up"'
-        raise document.error((*path, "what"), f"takes link '{event.link}' down, which is down then already", hint=hint)
-    if event.kind_of_failure == "silent":
-        state.silent |= ways
+    if event.link in state.down or directions & state.silent:
+        hint = 'restore it first by an event with type = "up"'
+        raise document.error((*path, "type"), f"takes link '{event.link}' down, which is down already", hint=hint)
+    if event.failure_mode == "silent":
+        state.silent |= directions
     else:
         state.down.add(event.link)
 
 
 def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
     ends = scenario.links[event.link].between
-    node = event.node or next(node for node in ends if node in scenario.hosts)
+    node = event.node or next(node for node in ends if not scenario.nodes[node].forwards)
     port = (node, event.link)
-    if (event.what == "address-removed") == (port in state.without_address):
-        there = "does not have" if event.what == "address-removed" else "has"
-        hint = "addresses are there at the beginning, and each goes before it comes back"
-        raise document.error((*path, "what"), f"is of an address that '{node}' {there} then", hint=hint)
+    if (event.type == "address-removed") == (port in state.without_address):
+        removed = event.type == "address-removed"
+        message = f"removes an address that '{node}' does not have" if removed else f"adds an address that '{node}' has"
+        hint = "remove an address before you add it again: all addresses exist at the start"
+        raise document.error((*path, "type"), message, hint=hint)
     state.without_address ^= {port}

@@ -1,88 +1,101 @@
 # SPDX-License-Identifier: MIT
-"""What happens to the network while workloads run: links that fail, return and change, addresses that go and come."""
+"""Events: links that fail, recover and change, addresses that are removed and added, while workloads run."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from mptcplab.scenario.links import Direction
-from mptcplab.scenario.types import LinkName, NodeName, Part, Time, fault
-from mptcplab.units import Duration, Probability, Rate
+from mptcplab.errors import Mistake
+from mptcplab.fields import LinkName, NodeName, Part, Time, conflict, idle, invalid
+from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
+from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 
-#: What `change` may set.
-CHANGEABLE = ("rate", "delay", "jitter", "loss")
-WAYS = ("forward", "backward")
-What = Literal["down", "up", "change", "address-removed", "address-added"]
-How = Literal["silent", "carrier", "interface"]
+EventType = Literal["down", "up", "change", "address-removed", "address-added"]
+FailureMode = Literal["silent", "carrier", "interface"]
 
 
-class Event(Part):
-    """One change of a link or of an address, at one instant."""
+class _Event(Part):
+    """One change of a link or an address at one instant."""
 
-    at: Time = Field(description="after the lab is set up", examples=["30 s"])
-    what: What = Field(description="what happens", examples=["down"])
-    link: LinkName = Field(description="the link that it happens to", examples=["line1"])
+    at: Time = Field(description="instant, from time zero", examples=["30 s"])
+    type: EventType = Field(description="the type of change", examples=["down"])
+    link: LinkName = Field(description="the link concerned", examples=["link1"])
     direction: Literal["forward", "backward", "both"] = Field(
-        default="both", description="of a change, or of a silent failure and its end"
+        default="both", description="the direction that a change, or a silent failure and its end, applies to"
     )
-    how: How | None = Field(
+    mode: FailureMode | None = Field(
         default=None,
-        description="of down: silent (packets vanish, no host sees anything; the default), carrier (the interface of "
-        "`node` loses its carrier), interface (it is set down)",
+        description="for down: silent (packets are dropped and no host notices; the default), carrier (the interface "
+        "of `node` loses its carrier), interface (the interface of `node` is set down)",
         examples=["carrier"],
     )
     node: NodeName | None = Field(
         default=None,
-        description="whose end of the link loses its carrier, is set down, or loses or gets its address; default the "
-        "only host at the link",
+        description="the end of the link that loses its carrier, is set down, or loses or gets its address; default: "
+        "the only host at the link",
         examples=["client"],
     )
-    rate: Rate | None = Field(default=None, description="new rate")
-    delay: Duration | None = Field(default=None, description="new delay")
-    jitter: Duration | None = Field(default=None, description="new jitter")
-    loss: Probability | None = Field(default=None, description="new loss; 100 % is a silent failure: use down")
 
     @model_validator(mode="after")
-    def _sensible(self) -> Event:
-        new = [key for key in CHANGEABLE if getattr(self, key) is not None]
-        if self.what == "change" and not new:
-            raise fault("is a change of nothing", f"add {', '.join(CHANGEABLE[:-1])} or {CHANGEABLE[-1]}", "what")
-        if self.what != "change" and new:
-            raise fault(f"does nothing with what = {_quoted(self.what)}", 'use what = "change"', new[0])
-        if self.how is not None and self.what != "down":
-            raise fault(f"does nothing with what = {_quoted(self.what)}", "leave it out: `up` undoes `down`", "how")
+    def _check(self) -> _Event:
+        if self.type == "change" and not self.new:
+            raise idle("has no value to change", f"add {VARIABLE_KEY_NAMES}", "type")
+        if self.type != "change" and self.new:
+            raise idle(f"does nothing with type = {_quoted(self.type)}", 'use type = "change"', next(iter(self.new)))
+        if self.mode is not None and self.type != "down":
+            hint = "remove it: `up` undoes every kind of `down`"
+            raise idle(f"does nothing with type = {_quoted(self.type)}", hint, "mode")
         self._check_place()
         return self
 
     def _check_place(self) -> None:
-        """Only some events concern one direction or one end."""
+        """Refuse a direction or a node for events that have none."""
         if self.direction != "both" and self.needs_node:
-            raise fault("is not of one direction", "leave `direction` out: both ends of a wire see it", "direction")
+            hint = "remove `direction`: the event affects both"
+            raise conflict("cannot be set for an event of an interface or address", hint, "direction")
         if self.node is not None and not self.needs_node:
-            hint = 'leave `node` out; it belongs to how = "carrier" and how = "interface", and to addresses'
-            raise fault("does nothing for this event", hint, "node")
+            hint = 'remove `node`: it belongs to mode = "carrier" and mode = "interface", and to addresses'
+            raise idle("does nothing for this event", hint, "node")
 
     @property
-    def ways(self) -> tuple[str, ...]:
-        """The directions that it concerns."""
-        return WAYS if self.direction == "both" else (self.direction,)
+    def new(self) -> dict[str, Any]:
+        """The values that a change sets, by their keys."""
+        return {key: value for key in VARIABLE_KEYS if (value := getattr(self, key)) is not None}
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The directions that the event applies to."""
+        return DIRECTIONS if self.direction == "both" else (self.direction,)
 
     @property
     def needs_node(self) -> bool:
-        """Whether it happens at one end of the link."""
-        return self.how in ("carrier", "interface") or self.what.startswith("address")
+        """Whether the event happens at one end of the link."""
+        return self.mode in ("carrier", "interface") or self.type.startswith("address")
 
     @property
-    def kind_of_failure(self) -> str:
+    def failure_mode(self) -> str:
         """``silent``, ``carrier`` or ``interface``."""
-        return self.how or "silent"
+        return self.mode or "silent"
 
-    def changed(self, before: Direction) -> Direction:
-        """``before`` with what this event sets. :raises ValidationError: when that makes an impossible direction."""
-        new = {key: value for key in CHANGEABLE if (value := getattr(self, key)) is not None}
-        return Direction.model_validate({**before.model_dump(by_alias=True), **new})
+    def changed(self, before: DirectionSettings) -> DirectionSettings:
+        """Return ``before`` with the values of this event. :raises ValidationError: if the result is invalid."""
+        return DirectionSettings.model_validate({**before.model_dump(by_alias=True), **self.new})
+
+
+if TYPE_CHECKING:
+    Event = _Event
+else:
+    Event = create_model(
+        "Event",
+        __base__=_Event,
+        __doc__=_Event.__doc__,
+        **{
+            key: (one.quantity | None, Field(default=None, description=one.meaning))
+            for key, one in VARIABLE_KEYS.items()
+        },
+    )
 
 
 def _quoted(word: str) -> str:
@@ -91,8 +104,10 @@ def _quoted(word: str) -> str:
 
 def _list(events: Any) -> Any:
     if not isinstance(events, (list, tuple)):
-        raise fault("is not a list of tables", "write [[events]], with two brackets, above each of them")
+        raise invalid(
+            "is not a list of tables", "write [[events]], with two brackets, above each event", kind=Mistake.TYPE
+        )
     return events
 
 
-Events = Annotated[tuple[Event, ...], BeforeValidator(_list), Field(description="what changes while the workloads run")]
+Events = Annotated[tuple[Event, ...], BeforeValidator(_list), Field(description="changes while the workloads run")]

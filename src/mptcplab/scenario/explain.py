@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What pydantic found wrong with a scenario, said as one sentence about a line of the file."""
+"""Turn pydantic's findings about a scenario into one sentence about a line of the file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,45 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from mptcplab.errors import InputError
-from mptcplab.scenario.document import Document, dotted, lookup, nearest, show
+from mptcplab.errors import Mistake
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
-from mptcplab.scenario.kinds import KINDS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Quantity, QueueLength
+from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
-_NAMED_TABLES = ("hosts", "routers", "links", "workloads")
-#: What a file lacks when it lacks a whole table, and how to begin one.
+#: Longer lists of choices are abbreviated to the first few.
+MAX_WORDS = 12
+_FEW = 3
+_OUT_OF_RANGE = ("greater_than_equal", "less_than_equal")
+_WRONG_LENGTH = ("missing", "too_short", "too_long")
+_NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
+#: Hints for missing tables: how to begin each.
 _FIRST_TABLES = {
-    "hosts": 'name a network with [topology] and preset = "disjoint-lines", or add [hosts.NAME] and [links.NAME]',
+    "hosts": 'name a network with [topology] and preset = "disjoint-paths", or add [hosts.NAME] and [links.NAME]',
     "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
 
+#: Words of other tools for our keys.
+_SYNONYMS = {
+    "bandwidth": "rate",
+    "capacity": "rate",
+    "bw": "rate",
+    "latency": "delay",
+    "buffer": "queue",
+    "limit": "queue",
+    "qdisc": "discipline",
+    "cc": "congestion_control",
+    "time": "duration",
+    "bytes": "size",
+}
 
-def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> InputError:
-    """The first of ``error``'s findings in the order of the file, as an :class:`InputError`.
+
+def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
+    """Return the first of ``error``'s findings, in the order of the file, as a :class:`ScenarioError`.
 
     ``below`` is the path of the table that was validated.
     """
@@ -37,13 +57,13 @@ def first_error(document: Document, error: ValidationError, *, below: KeyPath = 
 
 
 def _order(document: Document, detail: ErrorDetails, below: KeyPath) -> tuple[bool, int]:
-    # What is missing comes last: it may be there under a misspelled name, which is a finding of its own.
+    # A missing key comes last: a misspelling of it is a finding of its own, and explains it.
     is_missing = detail["type"] in ("missing", "union_tag_not_found")
     return is_missing, document.place(_path(document, detail, below)).line
 
 
 def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
-    """``loc`` without what pydantic adds: tags of unions, names of validators, ``[key]``."""
+    """Return ``loc`` without pydantic's additions: tags of unions, names of validators, ``[key]``."""
     path: KeyPath = below
     location = detail["loc"]
     for index, part in enumerate(location):
@@ -56,10 +76,12 @@ def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
     return path
 
 
-def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputError:
+def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> ScenarioError:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in ("unit", "scenario"):
-        return document.error((*path, *context.get("key", ())), str(context["text"]), hint=str(context["hint"]))
+        where = (*path, *context.get("key", ()))
+        mistake = context.get("kind", Mistake.QUANTITY)
+        return document.error(where, str(context["text"]), hint=str(context["hint"]), kind=mistake)
     if kind == "extra_forbidden":
         return _unknown(document, path)
     if kind == "missing" and not isinstance(detail["loc"][-1], int):
@@ -68,65 +90,71 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> InputEr
         return _without_kind(document, path)
     if kind == "union_tag_invalid":
         path = (*path, "kind")
-        return document.error(
-            path, "is no kind of workload", hint=_choice(document, path, str(context["expected_tags"]))
-        )
+        hint = _choice(document, path, str(context["expected_tags"]))
+        return document.error(path, "is not a kind of workload", hint=hint, kind=Mistake.CHOICE)
     if kind == "literal_error":
         hint = _choice(document, path, str(context["expected"]))
-        return document.error(path, "is not one of the choices", hint=hint)
+        return document.error(path, "is not one of the choices", hint=hint, kind=Mistake.CHOICE)
     message, hint = _wrong_value(document, kind, path)
-    return document.error(path, message, hint=hint)
+    mistake = Mistake.VALUE if kind in (*_OUT_OF_RANGE, *_WRONG_LENGTH) else Mistake.TYPE
+    return document.error(path, message, hint=hint, kind=mistake)
 
 
-def _unknown(document: Document, path: KeyPath) -> InputError:
+def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
-    near, belongs = nearest(name, known), home(name) if noun == "key" else None
+    synonym = _SYNONYMS.get(name.lower())
+    near = synonym if synonym in known else nearest(name, known)
+    belongs = home(name) if noun == "key" else None
     if belongs is not None:
         hint = f"`{name}` belongs {belongs}"
     elif near is not None:
         hint = f"did you mean `{near}`?"
     else:
-        hint = f"known here: {', '.join(sorted(known))}"
-    return document.error(path, f"is not a known {noun}", hint=hint)
+        hint = f"use one of {', '.join(sorted(known))}"
+    return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
 
 
-def _missing(document: Document, path: KeyPath) -> InputError:
+def _missing(document: Document, path: KeyPath) -> ScenarioError:
     key = str(path[-1])
     if len(path) == 1 and key in _FIRST_TABLES:
-        return document.error(path, "is missing", hint=_FIRST_TABLES[key])
+        return document.error(path, "is missing", hint=_FIRST_TABLES[key], kind=Mistake.MISSING)
     where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
     if len(path) > 1 and isinstance(path[-2], int):
         where = "to this [[events]]" if path[0] == "events" else "between the braces of this member"
-    return document.error(path, "is missing", hint=f"add {_example(document, path) or f'{key} = ...'} {where}")
+    hint = f"add {_example(document, path) or f'{key} = ...'} {where}"
+    return document.error(path, "is missing", hint=hint, kind=Mistake.MISSING)
 
 
-def _without_kind(document: Document, path: KeyPath) -> InputError:
+def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
     misspelled = nearest("kind", table, cutoff=0.7) if isinstance(table, dict) else None
     if misspelled is not None:
-        return document.error((*path, misspelled), "is not a known key", hint="did you mean `kind`?")
+        hint, unknown = "did you mean `kind`?", (*path, misspelled)
+        return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
     hint = f'add kind = "flow", or another of {", ".join(list(KINDS)[1:])}, to [{dotted(path)}]'
-    return document.error((*path, "kind"), "is missing", hint=hint)
+    return document.error((*path, "kind"), "is missing", hint=hint, kind=Mistake.MISSING)
 
 
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
-    """A hint from what pydantic lists as "'a', 'b' or 'c'"."""
+    """Return a hint from pydantic's list of choices, "'a', 'b' or 'c'"."""
     words = choices.split("'")[1::2]
     near = nearest(str(lookup(document.tables, path)), words)
     quoted = [f'"{word}"' for word in words]
+    if len(words) > MAX_WORDS:
+        quoted = [*quoted[:_FEW], "another one from docs/metrics.md"]
     return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:
-    """Message and hint about a value of the wrong type or size."""
+    """Return message and hint for a value of the wrong type or size."""
     example = _example(document, path)
-    instead = f"for example {example}" if example else "remove it, or see the scenarios of `mptcplab reproduce`"
+    instead = f"write for example {example}" if example else "remove it, or see docs/scenario.md"
     value = lookup(document.tables, path)
-    if kind in ("greater_than_equal", "less_than_equal"):
+    if kind in _OUT_OF_RANGE:
         return "is out of range", _bounds(document, path)
-    if kind in ("missing", "too_short", "too_long"):
+    if kind in _WRONG_LENGTH:
         return f"has the wrong number of values, {len(value)}", instead
     if kind.startswith("int"):
         quotes = "write it without quotes: " if isinstance(value, str) else ""
@@ -141,8 +169,8 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
         return "is not text", f'put it in quotes: "{value}"' if is_number else instead
     if kind.startswith(("dict", "model")):
         if len(path) == 1 and path[0] in _NAMED_TABLES:
-            return "is not a table", f"write [{path[0]}.NAME] for each, with its own name"
-        return "is not a table", instead if example else f"write [{dotted(path)}] and its keys below, each on a line"
+            return "is not a table", f"write [{path[0]}.NAME], with a name of its own, for each"
+        return "is not a table", instead if example else f"write [{dotted(path)}] and below it one key on each line"
     if kind.startswith("tuple"):
         return "is not a list", instead
     return "cannot be used here", instead
@@ -150,13 +178,13 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
 
 def _bounds(document: Document, path: KeyPath) -> str:
     field = _field(document, path)
-    least = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
-    most = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
-    return f"use a whole number from {least[0]} to {most[0]}" if least and most else "use another number"
+    lower = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
+    upper = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
+    return f"use a whole number from {lower[0]} to {upper[0]}" if lower and upper else "use another number"
 
 
 def _example(document: Document, path: KeyPath) -> str | None:
-    """``key = value`` as it could be written at ``path``."""
+    """Return an example of ``key = value`` for ``path``."""
     key_path = path
     while key_path and isinstance(key_path[-1], int):
         key_path = key_path[:-1]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The scenario file as a JSON Schema, for editors: made from the same models that check it.
+"""The JSON Schema of scenario files for editors, made from the models that validate them.
 
-The schema may accept what :func:`mptcplab.scenario.load.load` refuses, since most of what makes a network sensible is
-between keys; it never refuses what ``load`` accepts. Draft 7, because that is what editors read.
+The schema may accept files that :func:`mptcplab.scenario.load.load` refuses, since most rules relate several keys; it
+never refuses a file that ``load`` accepts. It uses draft 7, which editors support.
 
-What a file must say depends on the file: with ``extends`` the base may have said it, and a swept key needs no value of
-its own. So the models' ``required`` is taken off, and :func:`_needs` says instead when a key is needed.
+Which keys are required depends on the file: with ``extends`` the base may have them, and a swept key needs no value of
+its own. So the models' ``required`` is removed, and :func:`_requirements` adds conditions instead.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.keys import Written
 from mptcplab.scenario.reference import MEANINGS
 from mptcplab.units import Quantity, QueueLength
@@ -26,12 +27,12 @@ Schema = dict[str, Any]
 _REFERENCE = "#/definitions/"
 #: Keys of the whole file, which no sweep can vary.
 _NOT_SWEPT = ("sweep", "seed", "repeats", "extends", "title", "question")
-#: Swept keys that only ``load`` understands: wildcards, quotes and blanks.
+#: Swept keys that only ``load`` can check: wildcards, quotes and blanks.
 _FREE_KEY = r"[*?\"'\s]"
 
 
 def scenario_schema() -> Schema:
-    """The whole schema."""
+    """Return the schema."""
     made = Written.model_json_schema(schema_generator=_Editors, ref_template=f"{_REFERENCE}{{model}}")
     definitions = made.pop("$defs")
     for name, definition in definitions.items():
@@ -43,17 +44,17 @@ def scenario_schema() -> Schema:
     return {
         "$schema": _Editors.schema_dialect,
         "title": "mptcplab scenario",
-        "description": "An experiment of mptcplab: a network, its hosts' transport, workloads, and what is varied.",
+        "description": "An mptcplab experiment: a network, its hosts' transport, workloads, and a sweep.",
         "type": "object",
         "additionalProperties": False,
         "properties": properties,
-        "allOf": list(_needs()),
+        "allOf": list(_requirements()),
         "definitions": definitions,
     }
 
 
 class _Editors(GenerateJsonSchema):
-    """TOML has no null, people want defaults as they would write them, and draft 7 calls some things differently."""
+    """Adapts pydantic's schema: TOML has no null, defaults appear as written in files, and draft 7 names differ."""
 
     schema_dialect = "http://json-schema.org/draft-07/schema#"
 
@@ -71,7 +72,7 @@ class _Editors(GenerateJsonSchema):
 
     def encode_default(self, dft: Any) -> Any:
         if isinstance(dft, Quantity) and not dft:
-            return f"0 {dft.probable[0]}"  # nothing is nothing in any unit: name one that people use
+            return f"0 {dft.probable[0]}"  # zero has no unit of its own: use a common one
         return str(dft) if isinstance(dft, (Quantity, QueueLength)) else super().encode_default(dft)
 
     def tuple_schema(self, schema: core_schema.TupleSchema) -> Schema:
@@ -82,7 +83,7 @@ class _Editors(GenerateJsonSchema):
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> Schema:
         made = super().tagged_union_schema(schema)
         made.pop("discriminator", None)
-        # Without a kind, which the base of an extending file may have, keys may fit several kinds.
+        # Without a kind, which an extended file may set, keys may fit several kinds.
         choices = made.pop("oneOf", None)
         return {**made, "anyOf": choices} if choices else made
 
@@ -93,7 +94,7 @@ class _Editors(GenerateJsonSchema):
 
 
 def _members_of_lists(definitions: Schema) -> set[str]:
-    """Tables inside of lists: a list is written whole, so that these have to be complete."""
+    """Return the names of tables in lists. A list is replaced as a whole, so these tables must be complete."""
     found: set[str] = set()
     for node in _nodes(definitions):
         members = node.get("items")
@@ -103,7 +104,7 @@ def _members_of_lists(definitions: Schema) -> set[str]:
 
 
 def _tidy(definition: Schema, *, title: str, is_member: bool = False) -> None:
-    """Words for people, and no key required that another file or the sweep may say."""
+    """Clean up descriptions, and drop requirements that another file or the sweep may meet."""
     if not is_member:
         definition.pop("required", None)
     for key, field in definition.get("properties", {}).items():
@@ -115,12 +116,12 @@ def _tidy(definition: Schema, *, title: str, is_member: bool = False) -> None:
         if isinstance(node.get("description"), str):
             node["description"] = " ".join(node["description"].replace("``", "`").split())
         if "$ref" in node and len(node) > 1:
-            # Draft 7 does not look at what stands beside a reference.
+            # Draft 7 ignores keywords beside a reference.
             node["allOf"] = [{"$ref": node.pop("$ref")}]
 
 
 def _nodes(node: Any) -> Iterator[Schema]:
-    """Every table of a schema, the given one included."""
+    """Yield every table of a schema, the given one included."""
     if isinstance(node, dict):
         yield node
     for below in list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -128,7 +129,7 @@ def _nodes(node: Any) -> Iterator[Schema]:
 
 
 def _axes(root: Schema) -> Schema:
-    """Swept keys and their values: each a list of what may stand at the key itself."""
+    """Return the schema of ``[sweep]``: each swept key takes a list of the values that the key itself takes."""
     pointers: dict[str, list[str]] = {}
     for pattern, pointer in _paths(root, root, "", "#"):
         pointers.setdefault(pattern, []).append(pointer)
@@ -137,7 +138,7 @@ def _axes(root: Schema) -> Schema:
         choices = [{"$ref": pointer} for pointer in found]
         patterns[f"^{pattern}$"] = _values(choices[0] if len(choices) == 1 else {"anyOf": choices})
     return {
-        "description": "keys that are varied, and the values that each takes",
+        "description": "swept keys, and the values of each",
         "type": "object",
         "patternProperties": patterns,
         "additionalProperties": False,
@@ -149,7 +150,7 @@ def _values(value: Any) -> Schema:
 
 
 def _paths(root: Schema, node: Schema, prefix: str, pointer: str) -> Iterator[tuple[str, str]]:
-    """A regular expression for every key that may be swept, and where in the schema its value is described."""
+    """Yield a regular expression for every key that may be swept, with the place of its value's schema."""
     for place, shape in _resolved(root, node, pointer):
         for key, below in shape.get("properties", {}).items():
             if prefix or key not in _NOT_SWEPT:
@@ -167,7 +168,7 @@ def _paths(root: Schema, node: Schema, prefix: str, pointer: str) -> Iterator[tu
 
 
 def _resolved(root: Schema, node: Schema, pointer: str) -> Iterator[tuple[str, Schema]]:
-    """``node`` with references followed and unions taken apart, each part with its place."""
+    """Yield ``node`` with references followed and unions split, each part with its place."""
     if "$ref" in node:
         name = node["$ref"].removeprefix(_REFERENCE)
         yield from _resolved(root, root["definitions"][name], node["$ref"])
@@ -185,7 +186,7 @@ def _sweep(description: str) -> Schema:
         "allOf": [{"$ref": f"{_REFERENCE}Axes"}],
         "properties": {
             "zip": {
-                "description": "tables of keys that move together; their lists are equally long",
+                "description": "tables of keys that vary together; their lists have the same length",
                 "type": "array",
                 "items": zipped,
             }
@@ -194,8 +195,8 @@ def _sweep(description: str) -> Schema:
     }
 
 
-def _needs() -> Iterator[Schema]:
-    """What a file has to say, and when."""
+def _requirements() -> Iterator[Schema]:
+    """Yield the conditions under which keys are required."""
     alone: Schema = {"not": {"required": ["extends"]}}
     certain: Schema = {"if": {"type": "object"}, "then": {"required": ["until"]}}
     yield {"if": alone, "then": {"required": ["title"], "properties": {"repeats": certain}}}
@@ -208,7 +209,8 @@ def _needs() -> Iterator[Schema]:
     }
     yield _when(alone, "workloads", {**named, "additionalProperties": workload})
     without_preset: Schema = {"allOf": [alone, _unswept("topology"), {"not": {"required": ["topology"]}}]}
-    yield _when(without_preset, "hosts", named)
+    for table in (kind.table for kind in NODE_KINDS.values() if kind.is_required):
+        yield _when(without_preset, table, named)
     yield _when(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})
     preset: Schema = {"if": {"required": ["topology"]}, "then": {"properties": {"topology": {"required": ["preset"]}}}}
     yield {"if": {"allOf": [alone, _unswept("topology")]}, "then": preset}
@@ -218,13 +220,13 @@ _GOALS = ("duration", "size")
 
 
 def _when(condition: Schema, table: str, shape: Schema) -> Schema:
-    """Under ``condition`` the file has ``table``, and it has this ``shape``, unless a sweep fills it in."""
+    """Require ``table`` in this ``shape`` under ``condition``, unless a sweep sets keys of it."""
     unswept = {"allOf": [condition, _unswept(table)]}
     return {"if": unswept, "then": {"required": [table], "properties": {table: shape}}}
 
 
 def _unswept(table: str) -> Schema:
-    """No swept key begins with ``table``, nor with a wildcard that may mean it."""
+    """Return the condition that no swept key begins with ``table`` or with a wildcard that may match it."""
     names: Schema = {"propertyNames": {"not": {"pattern": rf"^\s*[\"']?({table}|[^.]*[*?])"}}}
     zipped: Schema = {"properties": {"zip": {"items": names}}}
     return {"properties": {"sweep": {"allOf": [names, zipped]}}}

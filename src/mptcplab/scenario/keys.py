@@ -1,118 +1,78 @@
 # SPDX-License-Identifier: MIT
-"""Which keys a scenario file may have where: for hints, and for documentation and editors.
+"""The keys that each table of a scenario file may have, for hints, documentation and editors.
 
-A file says a little more than a :class:`Scenario`: presets, transport settings for every host, keys of a link that
-hold for both directions, and what concerns the whole file.
+A file has more keys than a :class:`Scenario`: presets, transport settings for all hosts, keys of a link that apply to
+both directions, and keys of the file as a whole.
 """
 
 from __future__ import annotations
 
 import types
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Iterator
+from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
+from mptcplab.fields import LinkName, Whole
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.impairments import BurstLoss
-from mptcplab.scenario.kinds import KINDS
-from mptcplab.scenario.lines import LineName
-from mptcplab.scenario.links import Direction, Link
-from mptcplab.scenario.middlebox import Middlebox
+from mptcplab.scenario.link_presets import LinkPresetName
+from mptcplab.scenario.links import DirectionSettings, Link
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
-from mptcplab.scenario.schema import Host, Router, Scenario
-from mptcplab.scenario.trace import Trace
-from mptcplab.scenario.transport import Endpoint, Limits, Transport
-from mptcplab.scenario.types import LinkName, Whole
-from mptcplab.scenario.workloads import Flow, Iperf3
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
+from mptcplab.scenario.schema import Scenario
+from mptcplab.workload.flow import Flow
+from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.registry import KINDS
 
 
-class WrittenLink(Link, Direction):
-    """A link as a file describes it: keys of a direction may stand beside ``forward`` and ``backward``."""
+class WrittenLink(Link, DirectionSettings):
+    """A link as written in a file, which may have keys of a direction beside ``forward`` and ``backward``."""
 
-    preset: LineName | None = Field(
+    preset: LinkPresetName | None = Field(
         default=None,
-        description="rates and delays of an access line that was measured; forward is the uplink",
+        description="measured rates and delays of an access link, by name; forward is the uplink",
         examples=["lte-2014"],
     )
 
 
-#: A scenario file, for looking up keys; validation happens on :class:`Scenario`, when everything has been spread.
+#: A scenario file, for looking up keys; validation uses :class:`Scenario`, after presets and defaults are expanded.
 Written = create_model(
     "Written",
     __base__=Scenario,
     links=(dict[LinkName, WrittenLink], Field()),
     topology=(Topology | None, Field(default=None, description="a network by name")),
     transport=(Transport | None, Field(default=None, description="for every host")),
-    sweep=(dict[str, Any], Field(default={}, description="keys and the values they take")),
+    sweep=(dict[str, Any], Field(default={}, description="keys, and the values of each")),
     seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),
     repeats=(
-        Annotated[Whole, Field(ge=1, le=MOST_REPEATS)] | Repeats,
-        Field(default=1, description="runs per point, with seeds one apart", examples=[10, {"until": "2 %"}]),
+        Annotated[Whole, Field(ge=1, le=MAX_REPEATS)] | Repeats,
+        Field(default=1, description="runs per point, with consecutive seeds", examples=[10, {"until": "2 %"}]),
     ),
-    extends=(str, Field(default="", description="a file whose keys hold where this one says nothing")),
-)
-
-#: Where a key belongs that was written in another table; the first match counts.
-_HOMES: tuple[tuple[type[BaseModel], str], ...] = (
-    (Written, "at the top of the file, above all tables"),
-    (WrittenLink, "in [links.NAME]"),
-    (Transport, "in [transport] or [hosts.NAME.transport]"),
-    (Limits, "in [transport.limits]"),
-    (Topology, "in [topology]"),
-    (Record, "in [record]"),
-    (Flow, 'in [workloads.NAME] with kind = "flow"'),
-    (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
-    (Host, "in [hosts.NAME]"),
-    (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
-    (Capture, "in a capture of [record]"),
-    (Router, "in [routers.NAME]"),
-    (Middlebox, "in [routers.NAME.middlebox]"),
-    (Aqm, "in [links.NAME.aqm]"),
-    (Trace, "in trace = { ... } of [links.NAME]"),
-    (Event, "in [[events]]"),
-    (BurstLoss, "in burst_loss of [links.NAME]"),
-    (Repeats, "in repeats = { ... }"),
+    extends=(str, Field(default="", description="a file whose keys apply unless this one sets them")),
 )
 
 
-def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
-    """The keys that the table at ``path`` of a file may have; none where names are free."""
-    leaves: list[Any] = [Written]
-    for index, part in enumerate(path):
-        leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
-        kind = lookup(tables, (*path[: index + 1], "kind"))
-        if isinstance(kind, str) and KINDS.get(kind) in leaves:
-            leaves = [KINDS[kind]]
-    return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
-
-
-def home(key: str) -> str | None:
-    """Where ``key`` belongs, as "in [table]", if it is a key at all."""
-    return next((table for model, table in _HOMES if key in fields_of(model)), None)
+def parts_of(kind: type[NodeBase]) -> dict[str, type[BaseModel]]:
+    """Return the tables of a node of this kind, except its transport, which several kinds share."""
+    return {key: part for key, part in tables_of(kind).items() if part is not Transport}
 
 
 def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of ``model`` by the names that files use."""
+    """Return the fields of ``model`` by their names in files."""
     return {field.alias or name: field for name, field in model.model_fields.items() if not field.exclude}
 
 
-def _members(annotation: Any, part: str | int) -> list[Any]:
-    """The types that ``part`` of a value may have, unions taken apart."""
-    if _is_model(annotation):
-        field = fields_of(annotation).get(str(part))
-        return _leaves(field.annotation) if field is not None else []
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is dict:
-        return _leaves(arguments[1])
-    if origin is tuple and isinstance(part, int):
-        return _leaves(arguments[0])
-    return []
+def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Return the tables among the keys of ``model``."""
+    leaves = {key: _leaves(field.annotation) for key, field in fields_of(model).items()}
+    return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
 
 
 def _leaves(annotation: Any) -> list[Any]:
@@ -123,5 +83,59 @@ def _leaves(annotation: Any) -> list[Any]:
     return [annotation]
 
 
-def _is_model(annotation: Any) -> bool:
+def _is_model(annotation: Any) -> TypeGuard[type[BaseModel]]:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
+    for kind in NODE_KINDS.values():
+        yield kind, f"in [{kind.table}.NAME]"
+        yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
+
+
+#: The table that each misplaced key belongs to; the first match counts.
+_HOMES: tuple[tuple[type[BaseModel], str], ...] = (
+    (Written, "at the top of the file, above all tables"),
+    (WrittenLink, "in [links.NAME]"),
+    (Transport, "in [transport] or [hosts.NAME.transport]"),
+    (Limits, "in [transport.limits]"),
+    (Topology, "in [topology]"),
+    (Record, "in [record]"),
+    (Flow, 'in [workloads.NAME] with kind = "flow"'),
+    (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
+    (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
+    (Capture, "in a capture of [record]"),
+    *_homes_of_nodes(),
+    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
+    (Event, "in [[events]]"),
+    (Repeats, "in repeats = { ... }"),
+)
+
+
+def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
+    """Return the keys that the table at ``path`` of a file may have; none where names are free."""
+    leaves: list[Any] = [Written]
+    for index, part in enumerate(path):
+        leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
+        kind = lookup(tables, (*path[: index + 1], "kind"))
+        if isinstance(kind, str) and KINDS.get(kind) in leaves:
+            leaves = [KINDS[kind]]
+    return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
+
+
+def home(key: str) -> str | None:
+    """Return where ``key`` belongs, as "in [table]"; None if no table has it."""
+    return next((table for model, table in _HOMES if key in fields_of(model)), None)
+
+
+def _members(annotation: Any, part: str | int) -> list[Any]:
+    """Return the types that ``part`` of a value may have, with unions split."""
+    if _is_model(annotation):
+        field = fields_of(annotation).get(str(part))
+        return _leaves(field.annotation) if field is not None else []
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return _leaves(arguments[1])
+    if origin is tuple and isinstance(part, int):
+        return _leaves(arguments[0])
+    return []

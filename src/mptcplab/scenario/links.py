@@ -1,68 +1,85 @@
 # SPDX-License-Identifier: MIT
-"""What a link does to packets, in each of its directions."""
+"""Links, and the settings of each of their directions."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from mptcplab.scenario.impairments import Impairments
-from mptcplab.scenario.queueing import Queueing
+from mptcplab.fields import NodeName, Part, conflict, idle, invalid
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES
 from mptcplab.scenario.trace import Trace, TraceOrFile
-from mptcplab.scenario.types import NodeName, Part, fault
 from mptcplab.units import Size
 
-#: What IPv4 has to carry, IPv6's own minimum, and what network cards with jumbo frames take.
-LEAST_MTU, LEAST_MTU_IPV6, MOST_MTU = 576, 1280, 9216
+#: The datagram size that every IPv4 host must accept, IPv6's minimum, and a common limit for jumbo frames.
+MIN_MTU, MIN_MTU_IPV6, MAX_MTU = 576, 1280, 9216
+DIRECTIONS = ("forward", "backward")
+
+if TYPE_CHECKING:
+    from mptcplab.network.behaviours.bottleneck import BottleneckKeys
+    from mptcplab.network.behaviours.burst_loss import BurstLossKeys
+    from mptcplab.network.behaviours.delay import DelayKeys
+
+    class _Keys(BottleneckKeys, BurstLossKeys, DelayKeys):
+        """The keys that code outside of the behaviours reads."""
+else:
+    # pydantic puts the fields of the last base first.
+    _Keys = create_model("_Keys", __base__=tuple(one.model for one in reversed(BEHAVIOURS)), __module__=__name__)
 
 
-class Direction(Impairments, Queueing):
-    """What one direction of a link does to packets. No rate means as fast as they come."""
+class DirectionSettings(_Keys):
+    """The settings of one direction of a link. Without a rate, packets pass as fast as they arrive."""
 
     trace: TraceOrFile = Field(
         default=None,
-        description="a file that rate, delay, jitter or loss follow over time: its name, or a table",
+        description=f"a file with values of {VARIABLE_KEY_NAMES} over time: its name, or a table",
         examples=["lte.down"],
     )
 
     @property
     def traced(self) -> Trace | None:
-        """The trace, as loading has read it."""
+        """The trace as read on loading."""
         return self.trace if isinstance(self.trace, Trace) else None
+
+    @model_validator(mode="after")
+    def _check_behaviours(self) -> DirectionSettings:
+        for one in BEHAVIOURS:
+            one.check(self)
+        return self
 
 
 class Link(Part):
     """A full-duplex link between two nodes. ``forward`` is from the first to the second of ``between``."""
 
     between: tuple[NodeName, NodeName] = Field(examples=[["client", "r1"]])
-    forward: Direction = Field(default_factory=Direction)
-    backward: Direction = Field(default_factory=Direction)
+    forward: DirectionSettings = Field(default_factory=DirectionSettings)
+    backward: DirectionSettings = Field(default_factory=DirectionSettings)
     shape: Literal["router", "sender"] = Field(
-        default="router", description="where a host's sending direction is shaped: behind the wire, or on the host"
+        default="router",
+        description="where the sending direction of a host is shaped: at the other end of the link, or on the host",
     )
     addresses: tuple[str, str] | None = Field(
-        default=None, description="both ends with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
+        default=None, description="of both ends, with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
     )
-    mtu: Size = Field(
-        default=Size(1500), description="largest packet, without its Ethernet header", examples=["1400 B"]
-    )
+    mtu: Size = Field(default=Size(MTU), description="largest packet, without its Ethernet header", examples=["1400 B"])
 
     @model_validator(mode="after")
-    def _two_ends(self) -> Link:
+    def _check_ends(self) -> Link:
         if self.between[0] == self.between[1]:
-            raise fault(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
-        if not LEAST_MTU <= self.mtu <= MOST_MTU:
-            raise fault("is not an MTU that IP is used with", f"use from {LEAST_MTU} B to {MOST_MTU} B", "mtu")
+            raise conflict(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
+        if not MIN_MTU <= self.mtu <= MAX_MTU:
+            raise invalid("is not a supported MTU", f"use from {MIN_MTU} B to {MAX_MTU} B", "mtu")
         return self
 
     @model_validator(mode="after")
-    def _limits_need_rates(self) -> Link:
-        """What describes the queue belongs to a rate; a direction without one may only have what both share."""
-        for key in ("queue", "burst", "overhead", "discipline", "aqm"):
-            sides = {n: side for n in ("forward", "backward") if (side := getattr(self, n)).says(key)}
-            idle = [name for name, side in sides.items() if side.rate is None]
+    def _check_rates(self) -> Link:
+        """Refuse keys of the queue without a rate, unless both directions share them and the other has a rate."""
+        for key in (key for one in BEHAVIOURS for key in one.needs_rate):
+            sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).is_set(key)}
+            without = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)
-            if idle and not (shared and len(idle) == 1):
-                raise fault("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', idle[0], key)
+            if without and not (shared and len(without) == 1):
+                raise idle("does nothing without a rate", 'add a rate, like rate = "10 Mbit/s"', without[0], key)
         return self

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a scenario file to an experiment: every point of the sweep, typed and checked."""
+"""Load a scenario file: every point of the sweep, typed and checked."""
 
 from __future__ import annotations
 
@@ -7,42 +7,56 @@ import difflib
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from mptcplab.errors import InputError
+from mptcplab.errors import Mistake
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
+from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import preset, sweep
 from mptcplab.scenario.check import check
-from mptcplab.scenario.document import Document, Table, dotted, is_wildcard, lookup, nearest, read, show, split_key
+from mptcplab.scenario.document import (
+    Document,
+    ScenarioError,
+    Table,
+    dotted,
+    is_wildcard,
+    lookup,
+    nearest,
+    read,
+    show,
+    split_key,
+)
 from mptcplab.scenario.explain import first_error
-from mptcplab.scenario.lines import spread_presets
-from mptcplab.scenario.links import Direction
+from mptcplab.scenario.link_presets import expand_presets
+from mptcplab.scenario.links import DirectionSettings
+from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
-from mptcplab.scenario.repeats import MOST_REPEATS, Repeats
+from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.transport import WEIGHING, Transport
-from mptcplab.scenario.weights import weighs_anywhere
 
-_LARGEST_SEED = 10**18
-#: Keys that concern the file as a whole, not one point: the range of each.
-_WHOLE_FILE = {"seed": (0, _LARGEST_SEED), "repeats": (1, MOST_REPEATS)}
+_MAX_SEED = 10**18
+#: Keys of the file as a whole, not of one point, with the range of each.
+_WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
+_SET = Place(Path("--set"), 0)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep. ``settings`` are its swept keys and values, in the order of the axes, as labels."""
+    """One point of a sweep. ``settings`` has its swept keys and values as labels, in the order of the axes."""
 
     settings: dict[str, str]
     scenario: Scenario
 
     @property
     def label(self) -> str:
-        """The settings in one line, by the last part of their keys where that says which is meant."""
+        """The settings in one line, with the last part of each key if that is unambiguous."""
         short = {key: key.rsplit(".", 1)[-1] for key in self.settings}
         clear = len(set(short.values())) == len(short)
         return ", ".join(f"{short[key] if clear else key} {value}" for key, value in self.settings.items())
@@ -50,7 +64,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Run:
-    """One point with one seed: what an engine executes. Points share seeds, so that they can be compared in pairs."""
+    """One point with one seed, which an engine executes. Points share seeds, so that runs can be compared in pairs."""
 
     point: Point
     repeat: int
@@ -58,15 +72,15 @@ class Run:
 
     @property
     def label(self) -> str:
-        """For progress lines and errors."""
+        """A label for progress lines and errors."""
         return f"{self.point.label or 'run'}, seed {self.seed}"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """All of one scenario file. ``changes`` are the keys that the command line set.
+    """A loaded scenario file. ``changes`` are the keys that the command line has set.
 
-    With ``until``, points end when their results are certain enough, and ``repeats`` is the most that one may need.
+    With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
     """
 
     file: Path
@@ -81,11 +95,11 @@ class Experiment:
 
     @property
     def runs(self) -> list[Run]:
-        """Every point with every seed that it may need; repeats of a point stand together."""
+        """Every point with every seed that it may need, point by point."""
         return [run for point in self.points for run in self.runs_of(point, 0, self.repeats)]
 
     def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
-        """The repeats ``first`` to ``end`` (excluded) of one point."""
+        """Return the repeats from ``first`` up to, but not including, ``end`` of one point."""
         return [Run(point=point, repeat=repeat, seed=self.seed + repeat) for repeat in range(first, end)]
 
 
@@ -94,8 +108,8 @@ def load(
 ) -> Experiment:
     """Read, expand and check a scenario file.
 
-    ``overrides`` are ``key=value`` texts as the command line takes them; they stand above the file and its sweep.
-    :raises InputError: with file, line, key, value and a hint.
+    ``overrides`` are ``key=value`` texts from the command line; they take precedence over the file and its sweep.
+    :raises ScenarioError: with file, line, key, value and a hint.
     """
     document = read(file)
     settings = [_override(text) for text in overrides]
@@ -111,25 +125,26 @@ def load(
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
     changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
-    repeats, seed = until.most if until else whole_file["repeats"], whole_file["seed"]
+    repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
     return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until)
 
 
 def _override(text: str) -> sweep.Setting:
     key, equals, value = text.partition("=")
-    hint = "write --set links.line1.rate='10 Mbit/s'"
+    hint = "write --set links.link1.rate='10 Mbit/s'"
     if not equals:
-        raise InputError(f"--set {show(text)}: has no '='", hint=hint)
+        raise ScenarioError(Mistake.SYNTAX, _SET, "has no '='", hint=hint, key=show(text))
     pattern = split_key(key.strip())
     if pattern is None:
-        raise InputError(f"--set {show(key)}: is not a key", hint=hint)
+        raise ScenarioError(Mistake.SYNTAX, _SET, "is not a key", hint=hint, key=show(key))
     if pattern[0] in ("sweep", "extends"):
-        raise InputError(f"--set {key}: cannot be set on the command line", hint="change the file")
-    return sweep.Setting(pattern, _literal(value.strip()), Place(Path("--set"), 0, pattern))
+        message, hint = "cannot be set on the command line", "edit the file"
+        raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
+    return sweep.Setting(pattern, _literal(value.strip()), replace(_SET, written=pattern))
 
 
 def _literal(text: str) -> Any:
-    """Numbers, true, false, lists, tables and quoted text as in TOML; everything else is text without quotes."""
+    """Parse numbers, true, false, lists, tables and quoted text as in TOML; anything else is text without quotes."""
     if text in ("true", "false"):
         return text == "true"
     if _INTEGER.fullmatch(text):
@@ -138,8 +153,8 @@ def _literal(text: str) -> Any:
         try:
             return tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError) as error:
-            hint = 'a list looks like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
-            raise InputError(f"--set: {text!r} is not a value of TOML", hint=hint) from error
+            hint = 'write a list like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
+            raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
     return text
 
 
@@ -148,7 +163,7 @@ def _option(key: str, value: int) -> sweep.Setting:
 
 
 def _take_until(document: Document) -> Repeats | None:
-    """Remove ``repeats`` from the file if it is a table; None if it is a number or not there."""
+    """Remove ``repeats`` from the file and return it if it is a table; None if it is a number or missing."""
     table = document.tables.get("repeats")
     if not isinstance(table, dict):
         return None
@@ -162,52 +177,64 @@ def _take_until(document: Document) -> Repeats | None:
 
 def _take_whole(document: Document, key: str) -> int:
     """Remove ``key`` from the file and return its value, 1 by default."""
-    least, most = _WHOLE_FILE[key]
+    lower, upper = _WHOLE_FILE[key]
     value = document.tables.get(key, 1)
     if isinstance(value, bool) or not isinstance(value, int):
-        also = ', or repeats = { until = "2 %", most = 30 }' if key == "repeats" else ""
-        raise document.error((key,), "is not a whole number", hint=f"for example {key} = 1{also}")
-    if not least <= value <= most:
-        raise document.error((key,), "is out of range", hint=f"use a whole number from {least} to {most}")
+        also = ', or repeats = { until = "2 %", max = 30 }' if key == "repeats" else ""
+        hint = f"write for example {key} = 1{also}"
+        raise document.error((key,), "is not a whole number", hint=hint, kind=Mistake.TYPE)
+    if not lower <= value <= upper:
+        hint = f"use a whole number from {lower} to {upper}"
+        raise document.error((key,), "is out of range", hint=hint, kind=Mistake.VALUE)
     document.tables.pop(key, None)
     return value
 
 
 def _refuse_same(document: Document, points: Sequence[Point]) -> None:
-    """A swept key that changes nothing is a mistake, and would count the same runs twice."""
+    """Refuse points that are the same: a swept key that changes nothing would count runs twice."""
     seen: dict[str, Point] = {}
     for point in points:
         first = seen.setdefault(point.scenario.model_dump_json(), point)
         if first is not point:
             key = next(key for key, value in point.settings.items() if first.settings[key] != value)
-            message = f"makes the same experiment of '{first.label}' and '{point.label}'"
-            hint = "a key of a direction or host hides the swept one, or two values mean the same: leave one out"
+            message = f"gives the points '{first.label}' and '{point.label}' the same scenario"
+            hint = "remove the key of a direction or host that overrides the swept one, or one of two equal values"
             if key.endswith(".preset"):
-                hint = "what a link says itself stands above its preset: leave its rate or delay out"
-            raise document.error(("sweep", key), message, hint=hint)
+                hint = "remove the link's own rate or delay, which override the preset"
+            raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
 
 
 def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
-    """Weights do nothing for most schedulers. Where the scheduler is swept, one that uses them is enough."""
-    for path in (("transport",), *(("hosts", host, "transport") for host in points[0].scenario.hosts)):
+    """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
+    nodes = points[0].scenario.nodes
+    for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
         weights: KeyPath = (*path, "weights")
         if not lookup(document.tables, weights):
             continue
-        if not any(weighs_anywhere(point.scenario, only=path[1:2]) for point in points):
-            hint = " or ".join(f'scheduler = "{name}"' for name in WEIGHING)
-            raise document.error(weights, "do nothing with this scheduler", hint=f"add {hint} to [{dotted(path)}]")
+        if not any(_any_uses_weights(point.scenario, only=path[1:2]) for point in points):
+            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
+            hint = f"add {named} to [{dotted(path)}]"
+            raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
+
+
+def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
+    """Return whether any node, or one of ``only`` if given, has a scheduler that uses weights."""
+    network, transports = Network(scenario), scenario.transports
+    return any(
+        uses_weights(network.context_of(name), transports[name]) for name in only or transports if name in transports
+    )
 
 
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
     at_point = document.copy()
     settings = choice + fixed
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
-    _lay_over_preset(at_point)
+    _expand_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
-    presets = spread_presets(at_point)
-    _spread_links(at_point)
+    presets = expand_presets(at_point)
+    _expand_links(at_point)
     read_traces(at_point, presets)
-    _spread_transport(at_point)
+    _expand_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)
     except ValidationError as error:
@@ -216,8 +243,8 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     return Point({setting.name: setting.text for setting in choice}, scenario)
 
 
-def _lay_over_preset(document: Document) -> None:
-    """Replace ``[topology]`` by the nodes and links it stands for, under what the file says of them."""
+def _expand_preset(document: Document) -> None:
+    """Replace ``[topology]`` by its nodes and links; keys of the file take precedence."""
     table = document.tables.get("topology")
     if table is None:
         return
@@ -228,58 +255,60 @@ def _lay_over_preset(document: Document) -> None:
     document.tables.pop("topology")
     place = document.place(("topology",))
     for kind, names in preset.expand(topology).items():
-        said = document.tables.get(kind, {})
-        if not isinstance(said, dict):
-            raise document.error((kind,), "is not a table", hint=f"write [{kind}.{next(iter(names), 'NAME')}]")
+        own = document.tables.get(kind, {})
+        if not isinstance(own, dict):
+            hint = f"write [{kind}.{next(iter(names), 'NAME')}]"
+            raise document.error((kind,), "is not a table", hint=hint, kind=Mistake.TYPE)
         for name, made in names.items():
-            if not isinstance(said.get(name, {}), dict):
-                raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]")
-            names[name] = {**made, **said.get(name, {})}
+            if not isinstance(own.get(name, {}), dict):
+                raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]", kind=Mistake.TYPE)
+            names[name] = {**made, **own.get(name, {})}
             document.places.setdefault((kind, name), place)
         if kind == "links":
-            _refuse_strange_links(document, topology, said, names)
-        document.tables[kind] = {**names, **said, **names}
+            _refuse_unknown_links(document, topology, own, names)
+        document.tables[kind] = {**names, **own, **names}
 
 
-def _refuse_strange_links(document: Document, topology: preset.Topology, said: Table, made: Table) -> None:
-    """A link of the user's own says what it joins; one that doesn't was meant to be one of the preset's."""
-    for name, link in said.items():
+def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Table, made: Table) -> None:
+    """Refuse links without ``between`` that the preset does not have."""
+    for name, link in own.items():
         if name in made or not isinstance(link, dict) or difflib.get_close_matches("between", link):
             continue
         near = nearest(name, made, cutoff=0.8)
-        hint = f"its links are {', '.join(made)}; a link of your own needs between = [...]"
+        hint = f"use one of its links, {', '.join(made)}, or add between = [...] for a link of your own"
         if is_wildcard(name):
-            hint = f'wildcards belong in [sweep]: "links.{name}.KEY" = [VALUE]'
+            hint = f'use wildcards in [sweep] only: "links.{name}.KEY" = [VALUE]'
         elif near is not None and near.rstrip("0123456789") != name.rstrip("0123456789"):
             hint = f"did you mean `{near}`? A link of your own needs between = [...]"
-        raise document.error(("links", name), f"is not part of {topology}", hint=hint)
+        raise document.error(("links", name), f"is not part of {topology}", hint=hint, kind=Mistake.REFERENCE)
 
 
-def _spread_links(document: Document) -> None:
-    """Keys of a link that belong to a direction hold for both; ``forward`` and ``backward`` may differ."""
+def _expand_links(document: Document) -> None:
+    """Copy keys of a direction from a link to its ``forward`` and ``backward``, whose own keys take precedence."""
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
         if not isinstance(link, dict):
             continue
-        shared = {key: link.pop(key) for key in Direction.model_fields if key in link}
+        shared = {key: link.pop(key) for key in DirectionSettings.model_fields if key in link}
         for side in ("forward", "backward"):
             own = link.get(side, {})
             if isinstance(own, dict) and shared:
                 _inherit(document, ("links", name, side), shared, ("links", name))
 
 
-def _spread_transport(document: Document) -> None:
-    """``[transport]`` holds for every host; a host's own table is laid over it."""
+def _expand_transport(document: Document) -> None:
+    """Copy ``[transport]`` to all nodes that share it; the keys of a node's own table take precedence."""
     transport = document.tables.get("transport", {})
     try:
         Transport.model_validate(transport)
     except ValidationError as error:
         raise first_error(document, error, below=("transport",)) from error
     document.tables.pop("transport", None)
-    hosts = document.tables.get("hosts")
-    for name, host in hosts.items() if isinstance(hosts, dict) else ():
-        if isinstance(host, dict) and isinstance(host.get("transport", {}), dict):
-            _inherit(document, ("hosts", name, "transport"), transport, ("transport",))
+    for table in (kind.table for kind in NODE_KINDS.values() if kind.shares_transport):
+        nodes = document.tables.get(table)
+        for name, node in nodes.items() if isinstance(nodes, dict) else ():
+            if isinstance(node, dict) and isinstance(node.get("transport", {}), dict):
+                _inherit(document, (table, name, "transport"), transport, ("transport",))
 
 
 def _inherit(document: Document, path: KeyPath, shared: Table, source: KeyPath) -> None:

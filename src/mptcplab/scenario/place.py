@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where in a TOML file each key stands, so that an error can name its line.
+"""The line of each key in a TOML file, so that errors can name it.
 
-``tomllib`` reads the values but forgets the lines. This module reads the same text once more and only finds the
-keys: table headers, dotted keys, inline tables and arrays, with strings and comments skipped properly.
+``tomllib`` parses the values but drops the lines. This module scans the same text again, only for keys: table headers,
+dotted keys, inline tables and arrays, with strings and comments skipped.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Place:
-    """A line of a file; ``line`` counts from 1, 0 where there is no line to name.
+    """A line of a file; ``line`` counts from 1 and is 0 if there is none.
 
-    ``written`` is the key as it stands there, when it was copied or spread from another path.
+    ``written`` is the key as written there, if its value was copied from another path.
     """
 
     file: Path
@@ -129,7 +129,7 @@ def _header(scanner: _Scanner) -> KeyPath:
 
 
 def _inside_arrays(scanner: _Scanner, path: KeyPath) -> KeyPath:
-    """``path`` with the last index after each array of tables: what a header's name means at this line."""
+    """Return ``path`` with the last index after each array of tables: the table that a header names at this line."""
     found: KeyPath = ()
     for part in path:
         found = (*found, part)
@@ -166,7 +166,7 @@ def _value(scanner: _Scanner, path: KeyPath) -> None:
 
 
 def _array(scanner: _Scanner, path: KeyPath) -> None:
-    if scanner.take().text == "[[":  # an array that begins with an array: give the second bracket back
+    if scanner.take().text == "[[":  # an array that begins with an array: put the second bracket back
         scanner.at -= 1
         scanner.tokens[scanner.at] = _Token("mark", "[", scanner.tokens[scanner.at].line)
     index = 0

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Topology presets: the networks that nearly every study uses, by name.
+"""Topology presets: common networks, by name.
 
-A preset only writes the hosts, routers and links that a user could have written; what the scenario says about a
-node or link of the same name is laid over it.
+A preset expands to the hosts, routers and links that a user could have written; keys of the scenario for a node or
+link of the same name take precedence.
 
-    direct             client -- line1 -- server
-    line               client -- r1 -- line1 -- r2 -- r3 -- server            (routers = 3)
-    disjoint-lines     client -- r1 -- line1 -- server, and again by r2 ...   (lines = 2)
+    direct             client -- link1 -- server
+    chain              client -- r1 -- link1 -- r2 -- link2 -- r3 -- server   (routers = 3)
+    disjoint-paths     client -- r1 -- link1 -- server, and the same through r2 ...   (paths = 2)
     shared-bottleneck  client and client2 -- r1 -- bottleneck -- r2 -- server and server2;
-                       client reaches r1 by ``lines`` access links, client2 by one
+                       client has ``paths`` access links to r1, client2 has one
 """
 
 from __future__ import annotations
@@ -17,47 +17,52 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from mptcplab.fields import Part, Whole, conflict
 from mptcplab.scenario.document import Table
-from mptcplab.scenario.types import Part, Whole, fault
 
-_MOST = 16
+_MAX_SIZE = 16
 
 
 class Topology(Part):
-    """``[topology]``: which preset, and how large."""
+    """``[topology]``: a preset and its size."""
 
-    preset: Literal["direct", "line", "disjoint-lines", "shared-bottleneck"] = Field(examples=["disjoint-lines"])
-    lines: Whole | None = Field(
-        default=None, ge=1, le=_MOST, description="disjoint lines, or access links; default 2", examples=[2]
+    preset: Literal["direct", "chain", "disjoint-paths", "shared-bottleneck"] = Field(examples=["disjoint-paths"])
+    paths: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=_MAX_SIZE,
+        description="disjoint paths, or access links of the client; default 2",
+        examples=[2],
     )
     routers: Whole | None = Field(
-        default=None, ge=1, le=_MOST, description="routers of a line; default 3", examples=[3]
+        default=None, ge=1, le=_MAX_SIZE, description="routers of a chain; default 3", examples=[3]
     )
 
     @model_validator(mode="after")
     def _sizes_of_preset(self) -> Topology:
         """Refuse a size that the preset does not have."""
-        if self.lines is not None and self.preset in ("direct", "line"):
-            raise fault(f"preset '{self.preset}' has one line", "leave `lines` out, or use disjoint-lines", "lines")
-        if self.routers is not None and self.preset != "line":
-            hint = "leave `routers` out: it belongs to preset line"
-            raise fault(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
+        if self.paths is not None and self.preset in ("direct", "chain"):
+            hint = 'remove `paths`, or use preset = "disjoint-paths"'
+            raise conflict(f"preset '{self.preset}' has one path", hint, "paths")
+        if self.routers is not None and self.preset != "chain":
+            hint = 'remove `routers`, or use preset = "chain"'
+            raise conflict(f"preset '{self.preset}' has a fixed number of routers", hint, "routers")
         return self
 
     def __str__(self) -> str:
-        sizes = [f"{key} = {size}" for key, size in (("lines", self.lines), ("routers", self.routers)) if size]
+        sizes = [f"{key} = {size}" for key, size in (("paths", self.paths), ("routers", self.routers)) if size]
         return " with ".join([f"preset '{self.preset}'", *sizes])
 
 
 def expand(topology: Topology) -> Table:
-    """The ``hosts``, ``routers`` and ``links`` tables of a preset."""
+    """Return the ``hosts``, ``routers`` and ``links`` tables of a preset."""
     if topology.preset == "direct":
-        return _network(links={"line1": ("client", "server")})
-    if topology.preset == "line":
-        return _line(topology.routers or 3)
-    if topology.preset == "disjoint-lines":
-        return _disjoint(topology.lines or 2)
-    return _shared(topology.lines or 2)
+        return _network(links={"link1": ("client", "server")})
+    if topology.preset == "chain":
+        return _chain(topology.routers or 3)
+    if topology.preset == "disjoint-paths":
+        return _disjoint(topology.paths or 2)
+    return _shared(topology.paths or 2)
 
 
 def _network(*, links: dict[str, tuple[str, str]], routers: int = 0, hosts: tuple[str, ...] = ()) -> Table:
@@ -69,25 +74,25 @@ def _network(*, links: dict[str, tuple[str, str]], routers: int = 0, hosts: tupl
     }
 
 
-def _line(routers: int) -> Table:
+def _chain(routers: int) -> Table:
     links = {"client-r1": ("client", "r1")}
     for number in range(1, routers):
-        links[f"line{number}"] = (f"r{number}", f"r{number + 1}")
-    # With a single router the line is the last hop, so that there always is a line1 to describe.
-    links["line1" if routers == 1 else f"r{routers}-server"] = (f"r{routers}", "server")
+        links[f"link{number}"] = (f"r{number}", f"r{number + 1}")
+    # With a single router the last link is link1, so that every preset has a link1.
+    links["link1" if routers == 1 else f"r{routers}-server"] = (f"r{routers}", "server")
     return _network(links=links, routers=routers)
 
 
-def _disjoint(lines: int) -> Table:
+def _disjoint(paths: int) -> Table:
     links: dict[str, tuple[str, str]] = {}
-    for number in range(1, lines + 1):
+    for number in range(1, paths + 1):
         links[f"access{number}"] = ("client", f"r{number}")
-        links[f"line{number}"] = (f"r{number}", "server")
-    return _network(links=links, routers=lines)
+        links[f"link{number}"] = (f"r{number}", "server")
+    return _network(links=links, routers=paths)
 
 
-def _shared(lines: int) -> Table:
-    links = {f"access{number}": ("client", "r1") for number in range(1, lines + 1)}
+def _shared(paths: int) -> Table:
+    links = {f"access{number}": ("client", "r1") for number in range(1, paths + 1)}
     links |= {
         "access-client2": ("client2", "r1"),
         "bottleneck": ("r1", "r2"),

@@ -1,61 +1,59 @@
 # SPDX-License-Identifier: MIT
-"""Read the traces that a scenario's links name, and say what they are worth in the links' own keys."""
+"""Read the traces that links name, and set the keys of each direction from them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import PydanticCustomError
 
-from mptcplab.errors import reason
+from mptcplab.errors import Mistake, reason
+from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.scenario.document import Document, Table
-from mptcplab.scenario.events import WAYS
 from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.trace import QUANTITIES, Series, Trace, TraceError, parse
-
-_LEAST_RATE = 1000
-_NOT_ALL_LOST = 10**9 - 1
+from mptcplab.scenario.trace import Series, Trace, TraceError, parse
 
 
 def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
-    """Put every trace's content beside its name, and its mean rate or first values where keys of a link belong.
+    """Add each trace's content to its table, and its mean rate or first values to the keys of its direction.
 
-    ``presets`` are keys that a line's preset has written, over which a trace stands.
-    :raises InputError: when a file cannot be read, is no trace, is another one than its digest says, or when the link
-        says itself what the trace says.
+    ``presets`` are the keys that a link preset has set, over which a trace takes precedence.
+    :raises InputError: if a file cannot be read, is not a trace or does not match its digest, or if the link itself
+        sets a key of the trace.
     """
     links = document.tables.get("links")
     for name, link in links.items() if isinstance(links, dict) else ():
-        for way in WAYS:
-            direction = link.get(way) if isinstance(link, dict) else None
-            if isinstance(direction, dict) and direction.get("trace") is not None:
-                _read(document, ("links", name, way), direction, presets)
+        for direction in DIRECTIONS:
+            settings = link.get(direction) if isinstance(link, dict) else None
+            if isinstance(settings, dict) and settings.get("trace") is not None:
+                _read(document, ("links", name, direction), settings, presets)
 
 
-def _read(document: Document, path: KeyPath, direction: Table, presets: Collection[KeyPath]) -> None:
+def _read(document: Document, path: KeyPath, settings: Table, presets: Collection[KeyPath]) -> None:
     at: KeyPath = (*path, "trace")
-    value = direction["trace"]
+    value = settings["trace"]
     table = {"file": value} if isinstance(value, str) else value
     if not isinstance(table, dict):
-        hint = 'like trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
-        raise document.error(at, "is neither a file's name nor a table", hint=hint)
+        hint = 'write trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
+        raise document.error(at, "is neither a file name nor a table", hint=hint, kind=Mistake.TYPE)
     try:
         trace = Trace.model_validate(table)
     except ValidationError as error:
         raise first_error(document, error, below=at) from error
     series = _content(document, at, trace)
     if trace.sha256 not in (None, series.sha256):
-        hint = f"sha256sum says {series.sha256}: take the right file, or leave sha256 out"
-        raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint)
+        hint = f"use the right file, or remove sha256: the file's digest is {series.sha256}"
+        raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint, kind=Mistake.FILE)
     for key in series.keys:
-        if key in direction and (*path, key) not in presets:
-            hint = f"the trace says it: remove `{key}`, or the trace's column"
-            raise document.error((*path, key), "stands beside a trace of it", hint=hint)
-        direction[key] = _summary(document, at, series, key)
-    direction["trace"] = {**table, "sha256": series.sha256, "series": series}
+        if key in settings and (*path, key) not in presets:
+            hint = f"remove `{key}`, or its column from the trace"
+            raise document.error((*path, key), "is also set by the trace", hint=hint)
+        settings[key] = _summary(document, at, series, key)
+    settings["trace"] = {**table, "sha256": series.sha256, "series": series}
 
 
 def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
@@ -65,19 +63,16 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
     try:
         return parse(file.read_bytes(), window_ns=int(trace.window))
     except OSError as error:
-        hint = f"the name is relative to the scenario: looked for {file}"
-        raise document.error(at, f"cannot be read: {reason(error)}", hint=hint) from error
+        hint = f"names are relative to the scenario: looked for {file}"
+        raise document.error(at, f"cannot be read: {reason(error)}", hint=hint, kind=Mistake.FILE) from error
     except TraceError as error:
-        raise document.error(at, str(error), hint=error.hint) from error
+        raise document.error(at, str(error), hint=error.hint, kind=Mistake.FILE) from error
 
 
-def _summary(document: Document, at: KeyPath, series: Series, key: str) -> Any:
-    """The mean rate, by which queues are sized and times are estimated; of everything else what holds at first."""
-    quantity = QUANTITIES[key]
-    if key != "rate":
-        first = dict(series.steps[0].values)[key]
-        return str(quantity(min(first, _NOT_ALL_LOST) if key == "loss" else first))
-    mean = series.mean("rate")
-    if mean < _LEAST_RATE:
-        raise document.error(at, "carries nothing to speak of", hint="its mean rate has to be 1 kbit/s at least")
-    return str(quantity(mean))
+def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:
+    """Return the direction's own value for a key that the trace drives."""
+    try:
+        value = OWNERS[key].base_value(key, series.values(key)[0], series.mean(key))
+    except PydanticCustomError as error:
+        raise document.refusal(at, error) from error
+    return str(VARIABLE_KEYS[key].quantity(value))

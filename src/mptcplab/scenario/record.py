@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a scenario may say about what is written down: samples of sockets, and captures of packets."""
+"""The ``[record]`` table: sampling of sockets and queues, and packet captures."""
 
 from __future__ import annotations
 
@@ -7,55 +7,59 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Time, Truth, fault, whole_units
+from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, Time, invalid, whole_units
 from mptcplab.units import Duration, Size
 
-#: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump writes no longer packets than the other.
-_LEAST_SNAPLEN, _MOST_SNAPLEN = 128, 262144
+#: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
+_MIN_SNAPLEN, _MAX_SNAPLEN = 128, 262144
 
 
 class Capture(Part):
-    """Packets of one interface, or of all of a node's, written to ``captures/NODE-LINK.pcap`` by ``tcpdump``."""
+    """A capture by ``tcpdump`` at one or all interfaces of a node, written to ``captures/NODE-LINK.pcap``."""
 
-    node: NodeName = Field(description="host or router on which the packets are seen", examples=["client"])
+    node: NodeName = Field(description="the node whose packets are captured", examples=["client"])
     link: LinkName | None = Field(
         default=None,
-        description="the link at whose end they are seen; default every link of the node",
-        examples=["line1"],
+        description="the link at whose end packets are captured; default: all links of the node",
+        examples=["link1"],
     )
     snaplen: Size = Field(
-        default=Size(_LEAST_SNAPLEN),
-        description="bytes kept of every packet; all headers fit the default",
+        default=Size(_MIN_SNAPLEN),
+        description="bytes kept of each packet; the default fits all headers",
         examples=["256 KiB"],
     )
     filter: Line | None = Field(
-        default=None, description="keep only these packets, as in pcap-filter(7)", examples=["tcp port 5001"]
+        default=None, description="a filter of packets, as in pcap-filter(7)", examples=["tcp port 5001"]
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Capture:
-        if not _LEAST_SNAPLEN <= self.snaplen <= _MOST_SNAPLEN:
-            word = "cuts headers off" if self.snaplen < _LEAST_SNAPLEN else "is longer than any packet"
-            hint = f'use from "{_LEAST_SNAPLEN} B" to "{_MOST_SNAPLEN // 1024} KiB", which keeps whole packets'
-            raise fault(word, hint, "snaplen")
+    def _check(self) -> Capture:
+        if not _MIN_SNAPLEN <= self.snaplen <= _MAX_SNAPLEN:
+            word = "truncates headers" if self.snaplen < _MIN_SNAPLEN else "is longer than any packet"
+            hint = f'use from "{_MIN_SNAPLEN} B" to "{_MAX_SNAPLEN // 1024} KiB", which keeps whole packets'
+            raise invalid(word, hint, "snaplen")
         if self.filter is not None and self.filter.lstrip().startswith("-"):
-            raise fault("is an option of tcpdump, not a filter", 'for example filter = "tcp port 5001"', "filter")
+            hint = 'write a filter, like filter = "tcp port 5001"'
+            raise invalid("is an option of tcpdump, not a filter", hint, "filter")
         return self
 
 
 class Record(Part):
-    """What is sampled and captured while the workloads run."""
+    """Sampling and captures while the workloads run."""
 
-    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
-        default=Duration(10**9), description="time between samples of every socket and queue"
+    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] | None = Field(
+        default=None,
+        description="time between samples of every socket and queue; default: about a hundredth of the expected "
+        "duration of the workloads, from 10 ms to 1 s",
+        examples=["100 ms"],
     )
-    queues: Truth = Field(default=True, description="sample what waits in the queue of every direction with a rate")
+    queues: Boolean = Field(default=True, description="sample the queue of every direction with a rate")
     captures: tuple[Capture, ...] = Field(
-        default=(), description="packets that are written to files", examples=[[{"node": "client", "link": "line1"}]]
+        default=(), description="packet captures", examples=[[{"node": "client", "link": "link1"}]]
     )
 
     @model_validator(mode="after")
-    def _possible(self) -> Record:
+    def _check(self) -> Record:
         if self.interval == 0:
-            raise fault("is no interval", 'sample at most every "1 ms"', "interval")
+            raise invalid("is not an interval", 'use "1 ms" or more', "interval")
         return self

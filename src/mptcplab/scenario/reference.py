@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The reference of all keys of a scenario file, made from the same models that check it.
+"""The reference of all keys of a scenario file, generated from the models that validate them.
 
-``python -m mptcplab.scenario.reference`` prints it; ``docs/scenario.md`` holds it between two markers, and a test sees
-that it is up to date. ``--write FILE`` puts it there.
+``python -m mptcplab.scenario.reference`` prints it; ``docs/scenario.md`` contains it between two markers, and a test
+checks that it is up to date. ``--write FILE`` updates it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -18,40 +18,44 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
+from mptcplab.network.behaviour import EffectCounter
+from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.impairments import BurstLoss
-from mptcplab.scenario.keys import Written, WrittenLink, fields_of
-from mptcplab.scenario.kinds import KINDS
-from mptcplab.scenario.links import Direction
-from mptcplab.scenario.middlebox import Middlebox
+from mptcplab.scenario.explain import MAX_WORDS
+from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.queueing import Aqm
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
-from mptcplab.scenario.schema import Router
-from mptcplab.scenario.trace import Trace
-from mptcplab.scenario.transport import Endpoint, Limits, Transport
-from mptcplab.scenario.workloads import WorkloadBase
 from mptcplab.units import Quantity, QueueLength
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.registry import KINDS
 
 BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"
 END = "<!-- end of the reference -->"
 _HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
-#: Tables that have a section of their own.
-_TABLES = ("hosts", "routers", "links", "workloads", "events", "record", "topology", "transport", "sweep")
-#: For keys that their model does not describe.
+#: Tables with a section of their own.
+_TABLES = (
+    *(kind.table for kind in NODE_KINDS.values()),
+    *("links", "workloads", "events", "record", "topology", "transport", "sweep"),
+)
+#: Descriptions of keys whose model has none.
 MEANINGS = {
-    "family": "addresses that the lab gives to links, and the only ones that it accepts",
-    "preset": "which network",
-    "between": "the two nodes that it joins",
-    "direction": "upload: the host `from` sends; download: the host `to` does",
-    "size": "how much is sent",
+    "family": "the address family of all links, for addresses that the lab assigns and for your own",
+    "preset": "the network",
+    "between": "the two nodes that the link joins",
+    "reverse": "the host `to` sends: a download",
+    "size": "amount of data to send",
 }
 
 
 def reference() -> str:
-    """The whole reference in Markdown."""
+    """Return the reference in Markdown."""
     return "\n\n".join(_sections())
 
 
@@ -59,23 +63,33 @@ def _sections() -> Iterator[str]:
     yield _section("At the top of the file", Written, leave_out=_TABLES)
     yield _section("`repeats` as a table", Repeats)
     yield _section("`[topology]`", Topology)
-    yield _section("`[transport]`, `[hosts.NAME.transport]`", Transport, leave_out=("limits",))
-    yield _section("`[transport.limits]`, `[hosts.NAME.transport.limits]`", Limits)
+    places = ["transport", *(f"{kind.table}.NAME.transport" for kind in NODE_KINDS.values() if kind.shares_transport)]
+    yield _section(", ".join(f"`[{place}]`" for place in places), Transport, leave_out=("limits",))
+    yield _section(", ".join(f"`[{place}.limits]`" for place in places), Limits)
     yield _section("A member of `endpoints`", Endpoint)
-    yield _section("`[routers.NAME]`", Router, leave_out=("middlebox",))
-    yield _section("`[routers.NAME.middlebox]`", Middlebox)
-    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(Direction)))
-    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", Direction)
-    yield _section("`burst_loss` of a link", BurstLoss)
-    yield _section("`aqm` of a link", Aqm)
-    yield _section("`trace` of a link", Trace)
-    yield _section("`[workloads.NAME]`, whatever its kind", WorkloadBase)
+    for kind in NODE_KINDS.values():
+        yield from _sections_of_node(kind)
+    yield _section("`[links.NAME]`", WrittenLink, leave_out=("forward", "backward", *fields_of(DirectionSettings)))
+    yield _section("`[links.NAME]`, `[links.NAME.forward]`, `[links.NAME.backward]`", DirectionSettings)
+    for key, table in tables_of(DirectionSettings).items():
+        yield _section(f"`{key}` of a link", table)
+    yield _behaviours()
+    yield _section("`[workloads.NAME]`, keys of every kind", WorkloadBase)
     shared = ("kind", *fields_of(WorkloadBase))
-    for kind, model in KINDS.items():
-        yield _section(f'`[workloads.NAME]` with `kind = "{kind}"`', model, leave_out=shared)
+    for name, model in KINDS.items():
+        yield _section(f'`[workloads.NAME]` with `kind = "{name}"`', model, leave_out=shared)
     yield _section("A member of `events`: `[[events]]`", Event)
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)
+
+
+def _sections_of_node(kind: type[NodeBase]) -> Iterator[str]:
+    parts = parts_of(kind)
+    elsewhere = (*parts, "transport")
+    if set(fields_of(kind)) - set(elsewhere):
+        yield _section(f"`[{kind.table}.NAME]`", kind, leave_out=elsewhere)
+    for key, part in parts.items():
+        yield _section(f"`[{kind.table}.NAME.{key}]`", part)
 
 
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
@@ -86,24 +100,45 @@ def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] =
     return "\n".join((f"### {title}", "", _HEAD, *rows))
 
 
+def _behaviours() -> str:
+    """Return the table of link behaviours: the keys that events and traces change, and their counters."""
+    rows = []
+    for one in BEHAVIOURS:
+        columns = _words(name for variable in one.variable.values() for name in variable.columns)
+        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.counters)} |")
+    rows += [f"| {name} | | | {_counters(kind.counters)} |" for name, kind in DISCIPLINES.items() if kind.counters]
+    head = "| behaviour | keys of events | columns of traces | counters in `tc.json` |\n| --- | --- | --- | --- |"
+    return "\n".join(("### Link behaviours: changes and counters", "", head, *rows))
+
+
+def _counters(counters: Iterable[EffectCounter]) -> str:
+    return ", ".join(f"`{one.key}` of `{one.kind}`: {one.meaning}" for one in counters)
+
+
+def _words(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def takes(field: FieldInfo) -> str:
-    """What may stand at a key, in words."""
+    """Return the values that a key takes, in words."""
     words = list(dict.fromkeys(_kinds(field.annotation)))
-    least = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
-    most = next((item.le for item in field.metadata if hasattr(item, "le")), None)
-    if least is not None and most is not None:
-        words[0] += f", {least} to {most}"
+    lower = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
+    upper = next((item.le for item in field.metadata if hasattr(item, "le")), None)
+    if lower is not None and upper is not None:
+        words[0] += f", {lower} to {upper}"
     return " or ".join(words).replace("|", "\\|")
 
 
 def _kinds(annotation: Any) -> Iterator[str]:
-    """A word for each member of a union; nothing for None, which a file cannot say."""
+    """Yield a word for each member of a union; nothing for None, which TOML lacks."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         yield from _kinds(arguments[0])
     elif origin in (Union, types.UnionType):
         for member in arguments:
             yield from _kinds(member)
+    elif origin is Literal and len(arguments) > MAX_WORDS:
+        yield "one of many words"
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)
     elif origin is tuple:
@@ -138,7 +173,7 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Quantity):
-        # Nothing is nothing in any unit: name one that people use.
+        # Zero has no unit of its own: use a common one.
         return f'"{value if value else f"0 {value.probable[0]}"}"'
     if isinstance(value, (QueueLength, str)):
         return f'"{value}"'
@@ -148,16 +183,16 @@ def _toml(value: Any) -> str:
 
 
 def meaning(key: str, field: FieldInfo) -> str:
-    """What a key is for, as a table's cell."""
+    """Return the description of a key, for a table cell."""
     return (field.description or MEANINGS.get(key, "")).replace("|", "\\|")
 
 
 def replace(document: str) -> str:
-    """``document`` with the reference between its markers. :raises InputError: when it has no markers."""
+    """Return ``document`` with the reference between its markers. :raises InputError: if it has no markers."""
     pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
     found = pattern.search(document)
     if found is None:
-        raise InputError("the document has no place for the reference", hint=f"add the lines {BEGIN} and {END}")
+        raise InputError("the document has no markers for the reference", hint=f"add the lines {BEGIN} and {END}")
     return f"{document[: found.start()]}{BEGIN}\n\n{reference()}\n\n{END}{document[found.end() :]}"
 
 

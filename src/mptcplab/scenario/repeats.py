@@ -1,50 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""``repeats`` as a table: run a point again until its result is certain enough, or a cap is reached."""
+"""``repeats`` as a table: repeat a point until its interval is narrow enough, or a maximum is reached."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.scenario.types import Part, Whole, fault
+from mptcplab.fields import Part, Whole, conflict, invalid
+from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.units import Probability
 
-MOST_REPEATS = 10_000
+MAX_REPEATS = 10_000
+
+if TYPE_CHECKING:
+    MetricName = str
+else:
+    MetricName = Literal[tuple(noun for noun, name in CALLED.items() if not METRICS[name].of_rows)]
 
 
 class Repeats(Part):
-    """How many runs a point gets: more until every workload's interval is narrow enough."""
+    """The number of runs of a point: more runs until every workload's interval is narrow enough."""
 
     until: Probability = Field(
-        description="end a point when the half width of the 95 % confidence interval is at most this share of the mean",
+        description="a point ends when the 95 % confidence interval's half width is at most this share of the mean",
         examples=["2 %"],
     )
-    of: Literal["goodput", "duration", "retransmitted"] = Field(default="goodput", description="the mean that counts")
-    least: Whole = Field(default=3, ge=2, le=MOST_REPEATS, description="runs that every point gets", examples=[3])
-    most: Whole = Field(default=30, ge=2, le=MOST_REPEATS, description="runs that no point exceeds", examples=[30])
+    of: MetricName = Field(
+        default="goodput",
+        description="the metric whose mean is used: goodput, duration, retransmitted, or the JSON name of another one "
+        "from docs/metrics.md",
+    )
+    min: Whole = Field(default=3, ge=2, le=MAX_REPEATS, description="minimum number of runs", examples=[3])
+    max: Whole = Field(default=30, ge=2, le=MAX_REPEATS, description="maximum number of runs", examples=[30])
 
     @model_validator(mode="after")
-    def _possible(self) -> Repeats:
+    def _check(self) -> Repeats:
         if self.until == 0:
-            raise fault("is never reached", 'for example until = "2 %"', "until")
-        if self.least > self.most:
-            raise fault(f"is more than the {self.most} runs of `most`", "raise most, or lower least", "least")
+            raise invalid("is never reached", 'use a share, like until = "2 %"', "until")
+        if self.min > self.max:
+            raise conflict(f"is more than max = {self.max}", "raise max, or lower min", "min")
         return self
 
     @property
     def share(self) -> float:
-        """Largest half width, as a share of the mean."""
+        """The maximum half width, as a share of the mean."""
         return int(self.until) / 1e9
 
     @property
     def metric(self) -> str:
-        """The field of a result's row that counts."""
-        return {"goodput": "goodput_mbps", "duration": "duration_s", "retransmitted": "retransmitted_percent"}[self.of]
+        """The JSON name of the metric whose mean is used."""
+        return CALLED[self.of]
 
     def next_total(self, runs: int) -> int:
-        """How many runs a point has after the next round: half as many again, so that several can run side by side.
+        """Return the number of runs after the next round: half as many again, so that several can run in parallel.
 
-        Depends on the number of runs only, so that a sweep with more jobs, or one that was resumed, makes the same.
+        It depends on the number of runs only, so that a sweep with more jobs, or a resumed one, makes the same runs.
         """
-        return self.least if runs < self.least else min(self.most, runs + (runs + 1) // 2)
+        return self.min if runs < self.min else min(self.max, runs + (runs + 1) // 2)

@@ -1,64 +1,84 @@
 # SPDX-License-Identifier: MIT
-"""What a scenario may say: the typed, checked form of one experiment.
+"""The model of a scenario: the typed, validated form of one experiment.
 
-Everything here is plain data without defaults that depend on the machine. A :class:`Scenario` describes one point:
-sweeps have been taken apart and presets expanded before it is built. Unknown keys are refused by every class.
+Everything here is plain data without machine-dependent defaults. A :class:`Scenario` describes one point: sweeps and
+presets are expanded before it is built. Every class refuses unknown keys.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
+from mptcplab.fields import Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.node.base import NodeBase
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.node.transport import Transport
 from mptcplab.scenario.events import Events
-from mptcplab.scenario.kinds import Workload
 from mptcplab.scenario.links import Link
-from mptcplab.scenario.middlebox import Middlebox
 from mptcplab.scenario.record import Record
-from mptcplab.scenario.transport import SYSCTL_EXAMPLE, Sysctl, Transport
-from mptcplab.scenario.types import Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.workload.registry import Workload
 
 
-class Host(Part):
-    """A computer at the edge: runs workloads, does not forward."""
-
-    transport: Transport = Field(default_factory=Transport)
-
-
-class Router(Part):
-    """Forwards between its links; shaping happens here."""
-
-    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the router", examples=SYSCTL_EXAMPLE)
-    nat: tuple[LinkName, ...] = Field(
-        default=(), description="links whose own address everything gets that leaves by them", examples=[["line1"]]
-    )
-    middlebox: Middlebox = Field(
-        default_factory=Middlebox,
-        description="what it does to packets beside forwarding them",
-        examples=[{"strip": ["mp_join"]}],
-    )
-
-
-class Scenario(Part):
-    """One experiment at one point, ready to be planned."""
-
-    title: Line = Field(description="what the scenario is about", examples=["Two lines, one server"])
-    question: str = Field(default="", description="what it is to answer", examples=["Is MPTCP faster than TCP?"])
+class _Head(Part):
+    title: Line = Field(description="a title for results", examples=["Two paths, one server"])
+    question: str = Field(default="", description="the question it answers", examples=["Is MPTCP faster than TCP?"])
     kernel: Version = Field(
         default="7.2",
-        description="version of the lab kernel (also 7.2-hz250), or an entry or path of `mptcplab kernel list`",
+        description="version of the lab kernel (also 7.2-hz250), or a name or path from `mptcplab kernel list`",
         examples=["7.2"],
     )
     family: Literal["ipv4", "ipv6"] = "ipv4"
     phases: Literal["random", "fixed"] = Field(
         default="random",
-        description="random: each seed moves the starts of workloads, by less than a round trip, and the delays of "
-        "links that have a rate, by less than a packet's time; fixed: all are exactly as written",
+        description="random: each seed shifts the starts of workloads, by less than a round-trip time, and the delays "
+        "of links with a rate, by less than a packet's transmission time; fixed: all are exactly as written",
     )
-    hosts: dict[NodeName, Host]
-    routers: dict[NodeName, Router] = Field(default_factory=dict)
+
+
+if TYPE_CHECKING:
+    _Nodes = _Head
+else:
+    # One table for each kind of node.
+    _Nodes = create_model(
+        "_Nodes",
+        __base__=_Head,
+        **{
+            kind.table: (dict[NodeName, kind], Field() if kind.is_required else Field(default_factory=dict))
+            for kind in NODE_KINDS.values()
+        },
+    )
+
+
+class Scenario(_Nodes):
+    """One point of an experiment, ready to be compiled to a plan."""
+
     links: dict[LinkName, Link]
     workloads: dict[WorkloadName, Workload]
     events: Events = ()
     record: Record = Field(default_factory=Record)
+
+    @property
+    def node_tables(self) -> dict[str, Mapping[str, NodeBase]]:
+        """The nodes of each kind, by the name of its table."""
+        return {kind.table: getattr(self, kind.table) for kind in NODE_KINDS.values()}
+
+    @property
+    def nodes(self) -> dict[str, NodeBase]:
+        """All nodes, by kind."""
+        return {name: node for nodes in self.node_tables.values() for name, node in nodes.items()}
+
+    @property
+    def transports(self) -> dict[str, Transport]:
+        """The transports of all nodes with sockets of their own."""
+        found = {name: node.own_transport for name, node in self.nodes.items()}
+        return {name: transport for name, transport in found.items() if transport is not None}
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out kinds that are not used, so that a plugin does not change the identity of runs without it."""
+        optional = {kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty}
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if value or key not in optional}

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Sweeps: which keys take which values, as a cross product of axes; the keys of a ``zip`` move together.
+"""Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together.
 
 A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept key
 replaces the same key in the file.
 
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
-"links.line*.rate" = ["8 Mbit/s", "16 Mbit/s"]
+"links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
 
 [[sweep.zip]]
-"links.line1.delay" = ["10 ms", "20 ms"]
-"links.line2.delay" = ["20 ms", "10 ms"]
+"links.link1.delay" = ["10 ms", "20 ms"]
+"links.link2.delay" = ["20 ms", "10 ms"]
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mptcplab.errors import InputError
-from mptcplab.scenario.document import Document, dotted, is_wildcard, lookup, name_hint, show, split_key
+from mptcplab.errors import Mistake
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.place import KeyPath, Place
 
-_MOST_POINTS = 100_000
+_MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
-_KEY_HINT = "write it with dots, like links.line1.rate"
-#: Tables whose members the file names, and what one of them is.
-_NAMED = {"hosts": "host", "routers": "router", "links": "link", "workloads": "workload"}
+_KEY_HINT = "write it with dots, like links.link1.rate"
+#: Tables whose members have names, and the noun for a member.
+_NAMED = {**{kind.table: name for name, kind in NODE_KINDS.items()}, "links": "link", "workloads": "workload"}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One key at one value. ``pattern`` may stand for several keys (``links.*.rate``)."""
+    """One key with one value. ``pattern`` may match several keys (``links.*.rate``)."""
 
     pattern: KeyPath
     value: Any
@@ -52,49 +53,52 @@ class Setting:
         return self.value if isinstance(self.value, str) else show(self.value)
 
     def covers(self, other: Setting) -> bool:
-        """Whether all keys that ``other`` stands for are replaced by this setting."""
+        """Return whether this setting replaces all keys that ``other`` sets."""
         pairs = zip(self.pattern, other.pattern, strict=False)
         return len(self.pattern) <= len(other.pattern) and all(fnmatch.fnmatchcase(str(b), str(a)) for a, b in pairs)
 
 
-#: One position on an axis: a key and its value, or several that move together.
+#: One position on an axis: a key and its value, or several that vary together.
 Choice = tuple[Setting, ...]
 
 
 def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[Choice]:
     """Remove ``[sweep]`` from ``document`` and return all its points.
 
-    Swept keys that a setting of ``fixed`` covers are left out: the command line has decided them.
+    Swept keys that a setting of ``fixed`` covers are left out: the command line has set them.
     """
     table = document.tables.get("sweep", {})
     if not isinstance(table, dict):
-        raise document.error(("sweep",), "is not a table", hint='write [sweep], then "key" = [values]')
+        hint = 'write [sweep], then "key" = [values]'
+        raise document.error(("sweep",), "is not a table", hint=hint, kind=Mistake.TYPE)
     axes = [_axis(document, key, values) for key, values in table.items() if key != "zip"]
     axes += _zipped(document, table.get("zip", []))
     for axis in axes:
         _refuse_hidden(document, axis[0])
     left = [axis for axis in (_without(axis, fixed) for axis in axes) if axis != [()]]
     points = math.prod(map(len, left))
-    if points > _MOST_POINTS:
-        hint = f"at most {_MOST_POINTS} points: split the sweep into several files"
-        raise document.error(("sweep",), f"has {points} points", hint=hint)
+    if points > _MAX_POINTS:
+        hint = f"split the sweep into several files of at most {_MAX_POINTS} points"
+        raise document.error(("sweep",), f"has {points} points", hint=hint, kind=Mistake.VALUE)
     document.tables.pop("sweep", None)
     return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:
-    """A key that the extending file sets would do nothing while its base sweeps it."""
+    """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it."""
     for setting in choice:
         if setting.place.file == document.file:
             continue
         for path in document.matches(setting.pattern):
             if path in document.places and document.places[path].file == document.file:
-                hint = f"set it with --set, or sweep it here: [sweep] {setting.name} = [...]"
-                raise document.error(path, f"does nothing, because {setting.place} sweeps it", hint=hint)
+                hint = f'set it with --set, or sweep it in this file: [sweep] "{setting.name}" = [...]'
+                raise document.error(
+                    path, f"does nothing, because {setting.place} sweeps it", hint=hint, kind=Mistake.IDLE
+                )
 
 
 def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
-    """``axis`` without covered settings; choices that differed by these only are one."""
+    """Return ``axis`` without covered settings; choices that differed only in these are merged."""
     left: dict[str, Choice] = {}
     for choice in axis:
         kept = tuple(setting for setting in choice if not any(other.covers(setting) for other in fixed))
@@ -108,7 +112,8 @@ def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     seen: set[str] = set()
     for index, setting in enumerate(settings):
         if repr(setting.value) in seen:
-            raise document.error((*path, index), "is there twice", hint="use `repeats` to run a point several times")
+            hint = "use `repeats` to run a point several times"
+            raise document.error((*path, index), "is listed twice", hint=hint, kind=Mistake.IDLE)
         seen.add(repr(setting.value))
     return [(setting,) for setting in settings]
 
@@ -117,11 +122,12 @@ def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
     zip_path: KeyPath = ("sweep", "zip")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         hint = 'write [[sweep.zip]] with two brackets, then "key" = [values]'
-        raise document.error(zip_path, "is not an array of tables", hint=hint)
+        raise document.error(zip_path, "is not an array of tables", hint=hint, kind=Mistake.TYPE)
     for number, table in enumerate(tables):
         path: KeyPath = (*zip_path, number)
         if not table:
-            raise document.error(path, "is empty", hint='add keys that move together: "key" = [values]')
+            hint = 'add keys that vary together: "key" = [values]'
+            raise document.error(path, "is empty", hint=hint, kind=Mistake.MISSING)
         columns = [_settings(document, (*path, key), values) for key, values in table.items()]
         if len({len(column) for column in columns}) > 1:
             lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in table.items())
@@ -130,21 +136,21 @@ def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
 
 
 def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
-    """The swept key at ``path`` at each of its ``values``."""
+    """Return the swept key at ``path`` with each of its ``values``."""
     key = str(path[-1])
     if isinstance(values, dict):
         whole, leaf = _unquoted_key(key, values)
-        hint = f'a swept key stands in quotes: "{dotted(whole)}" = {show(leaf)}'
-        raise document.error(path, "is a table", hint=hint)
+        hint = f'put the swept key in quotes: "{dotted(whole)}" = {show(leaf)}'
+        raise document.error(path, "is a table", hint=hint, kind=Mistake.TYPE)
     if not isinstance(values, list) or not values:
         example = show([values] if values != [] else ["value", "another value"])
         message = "has no values" if values == [] else "is not a list of values"
-        raise document.error(path, message, hint=f'for example "{key}" = {example}')
+        raise document.error(path, message, hint=f'write for example "{key}" = {example}', kind=Mistake.TYPE)
     pattern = split_key(key)
     if pattern is None:
-        raise document.error(path, "is not a key", hint=_KEY_HINT)
+        raise document.error(path, "is not a key", hint=_KEY_HINT, kind=Mistake.VALUE)
     if pattern[0] in _NOT_SWEPT:
-        hint = "sweep a key of the network, transport or workloads"
+        hint = "sweep a key of nodes, links, transport or workloads"
         if pattern[0] in ("seed", "repeats"):
             hint = "write repeats = N at the top of the file to run every point with N seeds"
         raise document.error(path, "cannot be swept", hint=hint)
@@ -153,7 +159,7 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
 
 
 def _unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
-    """The key that dots without quotes have made a table of, and its values."""
+    """Return the key that TOML has read as nested tables, for lack of quotes, and its values."""
     path: tuple[str, ...] = (key,)
     leaf: Any = values
     while isinstance(leaf, dict) and leaf:
@@ -163,21 +169,22 @@ def _unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
 
 
 def apply(document: Document, settings: Sequence[Setting]) -> None:
-    """Set the keys of one choice. :raises InputError: when a pattern stands for nothing."""
+    """Set the keys of one choice. :raises InputError: if a pattern matches nothing."""
     for setting in settings:
         _check_name(document, setting)
         paths = document.matches(setting.pattern)
         if not paths:
             wildcard = next(index for index, part in enumerate(setting.pattern) if is_wildcard(part))
             known = lookup(document.tables, setting.pattern[:wildcard])
-            hint = f"there is {', '.join(known)}" if isinstance(known, dict) and known else "nothing has such names"
-            raise _error(document, setting, "stands for no key of this scenario", hint=hint)
+            names = ", ".join(known) if isinstance(known, dict) else ""
+            hint = f"use a pattern that matches one of {names}" if names else "use a key of this scenario"
+            raise _error(document, setting, "matches no key of this scenario", hint=hint)
         for path in paths:
             document.put(path, setting.value, setting.place)
 
 
 def _check_name(document: Document, setting: Setting) -> None:
-    """A key of a link that does not exist would make a new link: it is a misspelling."""
+    """Refuse a key of a node, link or workload that does not exist: it would create a new one."""
     table, *below = setting.pattern
     known = lookup(document.tables, (table,))
     if table not in _NAMED or not isinstance(known, dict) or len(below) < 2 or is_wildcard(below[0]):
@@ -187,7 +194,8 @@ def _check_name(document: Document, setting: Setting) -> None:
         raise _error(document, setting, message, hint=name_hint(str(below[0]), known))
 
 
-def _error(document: Document, setting: Setting, message: str, *, hint: str) -> InputError:
+def _error(document: Document, setting: Setting, message: str, *, hint: str) -> ScenarioError:
+    """Return the error for a ``setting`` of something that does not exist."""
     alone = Document(document.file, {})
     alone.put(setting.pattern, setting.value, setting.place)
-    return alone.error(setting.pattern, message, hint=hint)
+    return alone.error(setting.pattern, message, hint=hint, kind=Mistake.REFERENCE)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A commented scenario from a few answers: what ``mptcplab init`` writes.
+"""The commented scenario that ``mptcplab init`` writes from a few answers.
 
-Every answer is checked by the types of the language itself, so that the text loads whatever was answered; the comments
-say what each key does, and what could stand beside it.
+The types of the scenario language validate every answer, so that the file always loads; its comments explain each key
+and name alternatives.
 """
 
 from __future__ import annotations
@@ -14,44 +14,46 @@ from typing import Any, Literal, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from mptcplab.errors import InputError
+from mptcplab.fields import Line as TitleLine
+from mptcplab.fields import Protocol
 from mptcplab.scenario.document import show
-from mptcplab.scenario.links import Direction
-from mptcplab.scenario.types import Line as TitleLine
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import Flow, Iperf3, Transfer
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
+from mptcplab.workload.flow import Flow
+from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.transfer import Transfer
 
 Kind = Literal["flow", "iperf3", "transfer"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
-LINE_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
+PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
 _MODELS = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
-_MOST_LINES = 16
-#: Up to this rate in all, what arrives in 5 ms is far less than a receive buffer.
-_FASTEST_QUANTUM = Rate(2 * 10**9)
+_MAX_PATHS = 16
+#: Up to this total rate, the data that arrives in 5 ms is far less than a receive buffer.
+_MAX_QUANTUM_RATE = Rate(2 * 10**9)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """One line: rate, one-way delay and random loss."""
+    """A path: rate, one-way delay and random loss."""
 
     rate: Rate
     delay: Duration
     loss: Probability
 
 
-DEFAULT_LINE = PathAnswer(Rate(100_000_000), Duration(10_000_000), Probability(0))
+DEFAULT_PATH = PathAnswer(Rate(100_000_000), Duration(10_000_000), Probability(0))
 DEFAULT_DURATION = Duration(10 * 10**9)
 DEFAULT_SIZE = Size(100 * 10**6)
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What decides the scenario. Exactly one of ``duration`` and ``size`` is set: a transfer has a size."""
+    """The answers that determine the scenario. Exactly one of ``duration`` and ``size`` is set."""
 
     title: str
-    lines: tuple[PathAnswer, ...]
+    paths: tuple[PathAnswer, ...]
     kind: Kind
     duration: Duration | None
     size: Size | None
@@ -59,66 +61,66 @@ class Answers:
     repeats: int
 
 
-def parse_line(text: str) -> PathAnswer:
-    """``"100 Mbit/s, 10 ms, 0.1 %"``: rate, delay and loss, of which the last ones may be left out.
+def parse_path(text: str) -> PathAnswer:
+    """Parse ``"100 Mbit/s, 10 ms, 0.1 %"``: rate, delay and loss, of which the last ones are optional.
 
-    :raises InputError: in the unit parser's own words.
+    :raises InputError: with the message of the unit parser.
     """
     parts = [part.strip() for part in text.split(",")]
-    hint = f'write rate, one-way delay and loss, like "{LINE_EXAMPLE}"'
+    hint = f'write rate, one-way delay and loss, like "{PATH_EXAMPLE}"'
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)
-    values: list[Any] = [DEFAULT_LINE.rate, DEFAULT_LINE.delay, DEFAULT_LINE.loss]
+    values: list[Any] = [DEFAULT_PATH.rate, DEFAULT_PATH.delay, DEFAULT_PATH.loss]
     for index, (kind, part) in enumerate(zip(kinds, parts, strict=False)):
         try:
             values[index] = kind.parse(part)
         except UnitError as error:
             raise InputError(f"{show(part)}: {error}", hint=error.hint if part else hint) from error
     answer = PathAnswer(*values)
-    _validate(Direction, {"rate": answer.rate, "delay": answer.delay, "loss": answer.loss})
+    _validate(DirectionSettings, {"rate": answer.rate, "delay": answer.delay, "loss": answer.loss})
     return answer
 
 
 def parse_duration(text: str, kind: Kind) -> Duration:
-    """How long a workload of this kind sends. :raises InputError: in the language's own words."""
+    """Parse the duration of a workload. :raises InputError: with the message of the scenario language."""
     return Duration(_workload_value(text, kind, "duration"))
 
 
 def parse_size(text: str, kind: Kind) -> Size:
-    """How much a workload of this kind sends. :raises InputError: in the language's own words."""
+    """Parse the size of a workload. :raises InputError: with the message of the scenario language."""
     return Size(_workload_value(text, kind, "size"))
 
 
 def parse_protocols(text: str) -> tuple[Protocol, ...]:
-    """``tcp,mptcp``: what is compared; one alone compares nothing. :raises InputError: for anything else."""
+    """Parse the protocols to compare, ``tcp,mptcp``, or a single one. :raises InputError: for anything else."""
     found = tuple(part.strip().lower() for part in text.split(","))
     if len(set(found)) < len(found) or not set(found) <= set(PROTOCOLS):
-        raise InputError(f"{show(text)} is no comparison", hint="write tcp,mptcp, or one of the two alone")
+        raise InputError(f"{show(text)} is not a list of protocols", hint="write tcp,mptcp, or only one of them")
     return found  # type: ignore[return-value]  # checked above
 
 
 def parse_title(text: str) -> str:
-    """One line of text. :raises InputError: when it is none, or when nothing is in it."""
+    """Parse a title. :raises InputError: if it is empty or more than one line."""
     adapter: TypeAdapter[str] = TypeAdapter(TitleLine)
     try:
         text.encode()
         return adapter.validate_python(text.strip())
     except UnicodeEncodeError as error:
-        raise InputError(f"the title {text!a} is not UTF-8 text", hint="write it in another encoding") from error
+        raise InputError(f"the title {text!a} is not UTF-8 text", hint="write it in UTF-8") from error
     except ValidationError as error:
-        raise _said(error, text) from error
+        raise _input_error(error, text) from error
 
 
 def parse_goal(duration: str | None, size: str | None, kind: Kind) -> tuple[Duration | None, Size | None]:
-    """What ends the workload: what was asked for, else 10 s, or 100 MB where only a size can end it.
+    """Return the duration or size that ends the workload; by default 10 s, or 100 MB for kinds without a duration.
 
-    :raises InputError: for both, and for a duration that the kind does not have.
+    :raises InputError: if both are given, or a duration that the kind does not have.
     """
     if duration is not None and size is not None:
-        raise InputError("a duration and a size cannot both end the workload", hint="leave one of them out")
+        raise InputError("a workload ends by a duration or a size, not both", hint="remove one of them")
     if duration is not None and kind == "transfer":
-        raise InputError("a transfer has no duration", hint="give it a size, or use the workload flow or iperf3")
+        raise InputError("a transfer has no duration", hint="give a size, or use the workload flow or iperf3")
     if size is not None:
         return None, parse_size(size, kind)
     if kind == "transfer":
@@ -126,53 +128,51 @@ def parse_goal(duration: str | None, size: str | None, kind: Kind) -> tuple[Dura
     return (DEFAULT_DURATION if duration is None else parse_duration(duration, kind)), None
 
 
-def spread_lines(lines: Sequence[PathAnswer], count: int | None) -> tuple[PathAnswer, ...]:
-    """``count`` lines: all alike when one or none is described. Two by default.
+def spread_paths(paths: Sequence[PathAnswer], count: int | None) -> tuple[PathAnswer, ...]:
+    """Return ``count`` paths, by default two; with one or no description, all are equal.
 
-    :raises InputError: when that many cannot be made of the ones described.
+    :raises InputError: if the count does not match the descriptions, or is out of range.
     """
-    most = f"use at most {_MOST_LINES}"
-    wanted = count if count is not None else len(lines) if len(lines) > 1 else 2
-    if not 1 <= wanted <= _MOST_LINES:
-        raise InputError(f"{wanted} lines cannot be simulated", hint=f"{most}, and at least one")
-    if len(lines) > 1 and wanted != len(lines):
+    wanted = count if count is not None else len(paths) if len(paths) > 1 else 2
+    if not 1 <= wanted <= _MAX_PATHS:
+        raise InputError(f"{wanted} paths are not supported", hint=f"use from 1 to {_MAX_PATHS} paths")
+    if len(paths) > 1 and wanted != len(paths):
         raise InputError(
-            f"{len(lines)} lines are described, but {wanted} are asked for",
-            hint="describe one for all, or each of them",
+            f"{len(paths)} paths are described, but {wanted} are requested",
+            hint="describe one path for all, or each of them",
         )
-    return tuple(lines) if len(lines) > 1 else (lines[0] if lines else DEFAULT_LINE,) * wanted
+    return tuple(paths) if len(paths) > 1 else (paths[0] if paths else DEFAULT_PATH,) * wanted
 
 
-def default_title(lines: Sequence[PathAnswer], protocols: Sequence[Protocol]) -> str:
-    """Such as "Two equal lines, TCP against MPTCP"."""
-    number = _NUMBERS[len(lines)] if len(lines) < len(_NUMBERS) else str(len(lines))
-    alike = "equal " if len(set(lines)) == 1 else "different "
-    words = f"{number} {alike if len(lines) > 1 else ''}line{'s' if len(lines) > 1 else ''}"
+def default_title(paths: Sequence[PathAnswer], protocols: Sequence[Protocol]) -> str:
+    """Return a title like "Two equal paths, TCP against MPTCP"."""
+    number = _NUMBERS[len(paths)] if len(paths) < len(_NUMBERS) else str(len(paths))
+    alike = "equal " if len(set(paths)) == 1 else "different "
+    words = f"{number} {alike if len(paths) > 1 else ''}path{'s' if len(paths) > 1 else ''}"
     return f"{words}, {' against '.join(protocol.upper() for protocol in protocols)}"
 
 
 def compose(answers: Answers) -> str:
-    """The scenario file."""
-    return (
-        "\n\n".join([_head(answers), _network(answers), *_links(answers), _workload(answers), *_sweep(answers)]) + "\n"
-    )
+    """Return the scenario file as text."""
+    links = (_link(number, path) for number, path in enumerate(answers.paths, start=1))
+    return "\n\n".join((_head(answers), _network(answers), *links, _workload(answers), *_sweep(answers))) + "\n"
 
 
 def _head(answers: Answers) -> str:
-    count = len(answers.lines)
-    drawing = ["#   client --access1-- r1 --line1-- server"]
-    drawing += [f"#      \\----access{n}--- r{n} --line{n}----/" for n in range(2, count + 1)]
+    count = len(answers.paths)
+    drawing = ["#   client --access1-- r1 --link1-- server"]
+    drawing += [f"#      \\----access{n}--- r{n} --link{n}----/" for n in range(2, count + 1)]
     repeats = f"repeats = {answers.repeats} # every point runs with this many seeds: seed, seed + 1, ..."
     return "\n".join(
         (
-            "# An experiment of mptcplab. What would happen: `mptcplab show FILE`; to run it: `mptcplab run FILE`.",
-            "# Every key is explained by the scenario language's reference, docs/scenario.md.",
+            "# An mptcplab experiment. To see its runs: `mptcplab show FILE`; to run it: `mptcplab run FILE`.",
+            "# The reference of the scenario language, docs/scenario.md, explains every key.",
             "#",
             *drawing,
             f"title = {_quoted(answers.title)}",
-            '# question = "What is it to answer?" # printed with the results',
+            '# question = "Is MPTCP faster than TCP?" # printed with the results',
             repeats,
-            "# seed = 1 # of the first repeat: it decides random losses, ports and initial sequence numbers",
+            "# seed = 1 # of the first repeat: it determines random losses, ports and initial sequence numbers",
         )
     )
 
@@ -180,39 +180,35 @@ def _head(answers: Answers) -> str:
 def _network(answers: Answers) -> str:
     return "\n".join(
         (
-            "# Hosts client and server, and a router on each line. The access links have no limits.",
+            "# Hosts client and server, and a router on each path. The access links have no rate limit.",
             "[topology]",
-            'preset = "disjoint-lines"',
-            f"lines = {len(answers.lines)}",
+            'preset = "disjoint-paths"',
+            f"paths = {len(answers.paths)}",
         )
     )
 
 
-def _links(answers: Answers) -> list[str]:
-    return [_link(number, line) for number, line in enumerate(answers.lines, start=1)]
-
-
-def _link(number: int, line: PathAnswer) -> str:
+def _link(number: int, path: PathAnswer) -> str:
     first = number == 1
     rows = [
-        ("rate", line.rate, "counts whole Ethernet frames: the payload gets some per cent less"),
-        ("delay", line.delay, f"one way: the round trip takes {Duration(2 * line.delay)}"),
-        ("loss", line.loss if line.loss else "0 %", "of every packet, at random and in both directions"),
+        ("rate", path.rate, "includes Ethernet headers: goodput is some per cent less"),
+        ("delay", path.delay, f"one-way: the round-trip time is {Duration(2 * path.delay)}"),
+        ("loss", path.loss if path.loss else "0 %", "of every packet, at random and in both directions"),
     ]
     written = [f'{key} = "{value}"{f" # {comment}" if first else ""}' for key, value, comment in rows]
     queue = '# queue = "100 ms" # of the bottleneck, as time, bytes or packets; this is the default'
-    return "\n".join([f"[links.line{number}]", *written, *([queue] if first else [])])
+    return "\n".join([f"[links.link{number}]", *written, *([queue] if first else [])])
 
 
 def _workload(answers: Answers) -> str:
     about = {
         "flow": "One bulk transfer by mptcplab's own program, which samples every subflow.",
         "iperf3": "One test by iperf3, unmodified; `mptcpize` makes it open MPTCP sockets.",
-        "transfer": "One file through socat, timed from the start of the client's program to its end.",
+        "transfer": "One file through socat, timed from the start to the end of the client's program.",
     }[answers.kind]
     rows = [
         f"# {about}",
-        "# It connects to the server's address on line1, the line that TCP uses; `via` chooses another one.",
+        "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
         "[workloads.bulk]",
         f'kind = "{answers.kind}"',
         'from = "client"',
@@ -223,26 +219,26 @@ def _workload(answers: Answers) -> str:
     else:
         other = ' # or duration, like "10 s"' if answers.kind != "transfer" else ""
         rows.append(f'size = "{answers.size}"{other}')
-    if answers.kind == "flow" and sum(line.rate for line in answers.lines) <= _FASTEST_QUANTUM:
+    if answers.kind == "flow" and sum(path.rate for path in answers.paths) <= _MAX_QUANTUM_RATE:
         rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
     if answers.kind != "transfer":
-        rows.append('# direction = "download" # the server sends')
+        rows.append("# reverse = true # the server sends")
     return "\n".join(rows)
 
 
 def _sweep(answers: Answers) -> list[str]:
     chosen = ", ".join(f'"{protocol}"' for protocol in answers.protocols)
     transport = [
-        "# What both hosts use. Left out, the kernel's defaults hold.",
+        "# The transport of both hosts. Missing keys keep the kernel's defaults.",
         "[transport]",
         *([f"protocol = {chosen}"] if len(answers.protocols) == 1 else []),
         '# congestion_control = "cubic" # or reno, bbr, westwood, vegas, veno, illinois, dctcp',
     ]
     sweep = [
-        "# Every line below is an axis: all combinations are run.",
+        "# Each line below is an axis: all combinations are run.",
         "[sweep]",
         *([f'"transport.protocol" = [{chosen}]'] if len(answers.protocols) > 1 else []),
-        '# "links.line1.delay" = ["10 ms", "50 ms", "100 ms"]',
+        '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',
     ]
     return ["\n".join(transport), "\n".join(sweep)]
 
@@ -261,11 +257,11 @@ def _validate(model: Any, table: dict[str, Any]) -> Any:
     try:
         return model.model_validate(table)
     except ValidationError as error:
-        raise _said(error, None) from error
+        raise _input_error(error, None) from error
 
 
-def _said(error: ValidationError, text: str | None) -> InputError:
-    """pydantic's first finding as a sentence about the answer."""
+def _input_error(error: ValidationError, text: str | None) -> InputError:
+    """Return pydantic's first finding as an error about the answer."""
     detail = error.errors()[0]
     context = detail.get("ctx", {})
     key = context.get("key", ())
@@ -274,4 +270,4 @@ def _said(error: ValidationError, text: str | None) -> InputError:
         value = value.get(str(key[-1])) if key else None
     shown = show(str(value)) if value is not None else "the answer"
     colon = ":" if detail["type"] == "unit" else ""
-    return InputError(f"{shown}{colon} {context.get('text', 'is wrong')}", hint=context.get("hint"))
+    return InputError(f"{shown}{colon} {context.get('text', 'is not valid')}", hint=context.get("hint"))

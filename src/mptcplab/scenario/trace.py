@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Traces: how the rate, delay, jitter and loss of one direction of a link vary, as somebody measured it.
+"""Traces: measured values of rate, delay and others over time, for one direction of a link.
 
-Two forms are read. A file of Mahimahi has one whole number per line: the millisecond of an opportunity to deliver one
-full packet; after the last line it begins again. A CSV file has a first line of column names with their units
-(``time_s,rate_mbit_s,delay_ms``), and one line per instant from which its values hold.
+Two formats are supported. A Mahimahi file has one whole number per line: the millisecond of an opportunity to deliver
+one full packet; after the last line it starts over. A CSV file begins with a line of column names with units
+(``time_s,rate_mbit_s,delay_ms``), followed by one line for each instant at which the values change.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -21,46 +21,34 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.scenario.types import Line, Part, Time, fault, matching
-from mptcplab.units import Duration, Probability, Rate
+from mptcplab.fields import Line, Part, Time, invalid, matching
+from mptcplab.network.registry import VARIABLE_KEYS
+from mptcplab.units import Duration
 
-#: A packet of 1500 bytes with its Ethernet header: what one opportunity of Mahimahi delivers.
+#: Bytes that one opportunity of Mahimahi delivers: a packet of 1500 bytes with its Ethernet header.
 OPPORTUNITY_BYTES = 1514
 _MS_NS = 1_000_000
 _SECOND_NS = 1_000_000_000
-_MOST_STEPS = 20_000
-_LARGEST_FILE = 64 << 20
-_LEAST_STEP_NS = _MS_NS
+_MAX_STEPS = 20_000
+_MAX_FILE_BYTES = 64 << 20
+_MIN_STEP_NS = _MS_NS
 
-#: Column names of a CSV file: what they mean, and how many of the smallest unit one is.
+#: Column names of a CSV file: the key, and the column's unit in the key's smallest unit.
 _COLUMNS: dict[str, tuple[str, int]] = {
     "time_s": ("time", 10**9),
     "time_ms": ("time", 10**6),
-    "rate_bit_s": ("rate", 1),
-    "rate_kbit_s": ("rate", 10**3),
-    "rate_mbit_s": ("rate", 10**6),
-    "delay_ms": ("delay", 10**6),
-    "jitter_ms": ("jitter", 10**6),
-    "loss_percent": ("loss", 10**7),
+    **{name: (key, factor) for key, variable in VARIABLE_KEYS.items() for name, factor in variable.columns.items()},
 }
-#: What may be measured, and the largest value of each in its smallest unit.
-_LARGEST = {"rate": 10**11, "delay": 3600 * _SECOND_NS, "jitter": 2 * _SECOND_NS, "loss": 10**9}
-QUANTITIES: dict[str, type[Rate | Duration | Probability]] = {
-    "rate": Rate,
-    "delay": Duration,
-    "jitter": Duration,
-    "loss": Probability,
-}
-
+_MAX_NS = 1000 * 3600 * _SECOND_NS
 
 Digest = Annotated[
     str,
-    matching(re.compile(r"[0-9a-f]{64}\Z"), "is not a SHA-256 digest", "take what sha256sum says, or leave it out"),
+    matching(re.compile(r"[0-9a-f]{64}\Z"), "is not a SHA-256 digest", "use the output of sha256sum, or remove it"),
 ]
 
 
 class TraceError(ValueError):
-    """What is wrong with a trace, and how to mend it."""
+    """A defect of a trace, with a hint."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -69,7 +57,7 @@ class TraceError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """From ``at_ns`` on, these values hold, each in the smallest unit of its kind."""
+    """The values from ``at_ns`` on, each in the smallest unit of its kind."""
 
     at_ns: int
     values: tuple[tuple[str, int], ...]
@@ -77,7 +65,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Series:
-    """A trace as read: steps from 0 on, and how long all of it lasts."""
+    """A trace as read: steps from 0 on, and its total duration."""
 
     steps: tuple[Step, ...]
     period_ns: int
@@ -85,71 +73,80 @@ class Series:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the trace is of: rate, delay, jitter, loss."""
+        """The keys that the trace sets: rate, delay, jitter, loss."""
         return tuple(key for key, _ in self.steps[0].values)
 
-    def mean(self, key: str) -> int:
-        """The mean over time of one quantity, rounded down."""
+    @property
+    def durations_ns(self) -> list[int]:
+        """The duration of each step."""
         ends = [*(step.at_ns for step in self.steps[1:]), self.period_ns]
-        held = (dict(step.values)[key] * (end - step.at_ns) for step, end in zip(self.steps, ends, strict=True))
+        return [end - step.at_ns for step, end in zip(self.steps, ends, strict=True)]
+
+    def values(self, key: str) -> list[int]:
+        """Return the value of ``key`` at each step."""
+        return [dict(step.values)[key] for step in self.steps]
+
+    def mean(self, key: str) -> int:
+        """Return the mean of ``key`` over time, rounded down."""
+        held = (value * lasts for value, lasts in zip(self.values(key), self.durations_ns, strict=True))
         return sum(held) // self.period_ns
 
 
 class Trace(Part):
-    """A file of measurements that one direction of a link follows."""
+    """A file of measured values that one direction of a link follows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str = Field(description="of Mahimahi or CSV, relative to the scenario", examples=["lte.down"])
+    file: str = Field(description="a Mahimahi or CSV file, relative to the scenario", examples=["lte.down"])
     window: Time = Field(
-        default=Duration(100 * _MS_NS), description="time in which opportunities of a Mahimahi file make one rate"
+        default=Duration(100 * _MS_NS), description="time over which opportunities of a Mahimahi file give one rate"
     )
-    end: Literal["repeat", "hold"] = Field(default="repeat", description="begin again, or keep the last values")
+    end: Literal["repeat", "hold"] = Field(default="repeat", description="start over, or keep the last values")
     sha256: Digest | None = Field(
-        default=None, description="of the file: another one is refused", examples=["e3b0c44298fc1c14" * 4]
+        default=None, description="digest of the file; the lab refuses any other", examples=["e3b0c44298fc1c14" * 4]
     )
-    #: Read when the scenario is loaded; the digest stands for it everywhere else.
+    #: Read when the scenario is loaded; elsewhere the digest represents it.
     series: SkipJsonSchema[InstanceOf[Series] | None] = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
-    def _possible(self) -> Trace:
-        if self.window < _LEAST_STEP_NS or self.window % _MS_NS:
-            raise fault("is not a whole number of milliseconds", 'like window = "100 ms"', "window")
+    def _check(self) -> Trace:
+        if self.window < _MIN_STEP_NS or self.window % _MS_NS:
+            raise invalid("is not a whole number of milliseconds", 'write for example window = "100 ms"', "window")
         return self
 
     @property
     def read(self) -> Series:
-        """What the file says."""
+        """The content of the file."""
         assert self.series is not None, "read when the scenario was loaded"
         return self.series
 
 
-#: A file may write the name alone; loading makes a table of it.
+#: A scenario file may give only the name; loading turns it into a table.
 TraceOrFile = Trace | Line | None
 
 
 @lru_cache(maxsize=64)
 def parse(data: bytes, *, window_ns: int) -> Series:
-    """Read a trace, of either form. :raises TraceError: with the number of the line that is wrong."""
-    if len(data) > _LARGEST_FILE:
-        raise TraceError("is larger than a trace", "cut it: 64 MiB are the most")
+    """Parse a trace of either format. :raises TraceError: with the number of the line in question."""
+    if len(data) > _MAX_FILE_BYTES:
+        raise TraceError("is too large", f"use at most {_MAX_FILE_BYTES >> 20} MiB")
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
-        raise TraceError("is not text", "a trace is a text file") from None
+        raise TraceError("is not text", "use a Mahimahi or CSV file") from None
     lines = [line.strip() for line in lines]
     digest = hashlib.sha256(data).hexdigest()
     is_mahimahi = all(line.isdigit() for line in lines[:1])
     steps, period_ns = _mahimahi(lines, window_ns) if is_mahimahi else _csv(lines)
     merged = tuple(_merged(steps))
-    if len(merged) > _MOST_STEPS:
-        hint = f"at most {_MOST_STEPS}: use a longer window, or fewer lines"
+    if len(merged) > _MAX_STEPS:
+        hint = f"use at most {_MAX_STEPS}: a longer window, or fewer lines"
         raise TraceError(f"has {len(merged)} steps", hint)
     return Series(merged, period_ns, digest)
 
 
 def _merged(steps: list[Step]) -> Iterator[Step]:
-    """Steps without those that change nothing."""
+    """Yield the steps that change a value."""
     for _, same in groupby(steps, key=lambda step: step.values):
         yield next(same)
 
@@ -158,51 +155,54 @@ def _mahimahi(lines: list[str], window_ns: int) -> tuple[list[Step], int]:
     stamps = [_stamp(line, number) for number, line in enumerate(lines, start=1) if line]
     for number, (one, other) in enumerate(pairwise(stamps), start=2):
         if other < one:
-            raise TraceError(f"goes back in time in line {number}", "milliseconds are in ascending order")
+            raise TraceError(f"goes back in time in line {number}", "write milliseconds in ascending order")
     if not stamps or not stamps[-1]:
-        raise TraceError("ends when it begins", "the last line is how long the trace lasts, in ms")
+        raise TraceError("has no duration", "write a last line with the duration of the trace in ms")
     period_ns = stamps[-1] * _MS_NS
     windows = -(-period_ns // window_ns)
     counts = [0] * windows
     for stamp in stamps:
-        # What is due at the very end belongs to the last window: the next round begins at 0.
+        # An opportunity at the very end belongs to the last window: the next round begins at 0.
         counts[min(stamp * _MS_NS // window_ns, windows - 1)] += 1
     steps = []
     for number, count in enumerate(counts):
         start_ns = number * window_ns
-        lasts_ns = min(window_ns, period_ns - start_ns)
-        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // lasts_ns
+        durations_ns = min(window_ns, period_ns - start_ns)
+        rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // durations_ns
         steps.append(Step(start_ns, (("rate", rate),)))
     return steps, period_ns
 
 
 def _stamp(line: str, number: int) -> int:
     if not line.isdigit() or len(line) > 12:
-        raise TraceError(f"is not a number of milliseconds in line {number}", "a whole number per line, or CSV")
+        raise TraceError(f"has no number of milliseconds in line {number}", "write one whole number per line, or CSV")
     return int(line)
 
 
 def _csv(lines: list[str]) -> tuple[list[Step], int]:
     rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if row and not _is_comment(row)]
     if len(rows) < 3:
-        raise TraceError("has fewer than two instants", "column names, then a line per instant: at least two")
+        raise TraceError("has fewer than two instants", "write column names, then a line for each instant")
     head = [name.strip().lower() for name in rows[0][1]]
     _check_head(head)
     steps = []
     for number, row in rows[1:]:
         if len(row) != len(head):
-            raise TraceError(f"has {len(row)} values in line {number}", f"its first line names {len(head)}")
+            hint = f"write {len(head)} values, as in the first line"
+            raise TraceError(f"has {len(row)} values in line {number}", hint)
         values = {_COLUMNS[name][0]: _value(name, text, number) for name, text in zip(head, row, strict=True)}
         at_ns = values.pop("time")
-        if values.get("jitter", 0) > values.get("delay", _LARGEST["delay"]):
-            raise TraceError(f"has more jitter than delay in line {number}", "nothing arrives before it is sent")
+        for key, bound in _bounds(values):
+            if values[key] > values[bound]:
+                raise TraceError(f"has more {key} than {bound} in line {number}", f"use a {key} of at most the {bound}")
         steps.append(Step(at_ns, tuple(values.items())))
     if steps[0].at_ns:
-        raise TraceError("does not begin at time 0", "the first line says what holds from the beginning")
+        raise TraceError("does not begin at time 0", "add a line for time 0")
     for (number, _), (one, other) in zip(rows[2:], pairwise(steps), strict=True):
-        if other.at_ns - one.at_ns < _LEAST_STEP_NS:
-            raise TraceError(f"is less than 1 ms after the line before in line {number}", "time goes forward")
-    # The last values hold as long as those before them.
+        if other.at_ns - one.at_ns < _MIN_STEP_NS:
+            hint = "write instants in ascending order, at least 1 ms apart"
+            raise TraceError(f"has an instant less than 1 ms after the one before in line {number}", hint)
+    # The last step lasts as long as the one before it.
     return steps, 2 * steps[-1].at_ns - steps[-2].at_ns
 
 
@@ -214,14 +214,23 @@ def _check_head(head: list[str]) -> None:
     known = ", ".join(_COLUMNS)
     for name in head:
         if name not in _COLUMNS:
-            raise TraceError(f"has a column '{name[:40]}'", f"columns are {known}")
+            raise TraceError(f"has an unknown column '{name[:40]}'", f"use columns {known}")
     kinds = [_COLUMNS[name][0] for name in head]
     if len(set(kinds)) != len(kinds):
-        raise TraceError("has two columns of one kind", "one column for each of time, rate, delay, jitter, loss")
+        one_each = ", ".join(dict.fromkeys(kind for kind, _ in _COLUMNS.values()))
+        raise TraceError("has two columns of one kind", f"use one column for each of {one_each}")
     if "time" not in kinds or len(kinds) < 2:
-        raise TraceError("has no time, or nothing else", 'begin it with a line like "time_s,rate_mbit_s"')
-    if "jitter" in kinds and "delay" not in kinds:
-        raise TraceError("has jitter without delay", "add a column delay_ms")
+        raise TraceError("lacks a column of times or of values", 'begin it with a line like "time_s,rate_mbit_s"')
+    for key, bound in _bounds(kinds):
+        if bound not in kinds:
+            raise TraceError(f"has {key} without {bound}", f"add a column {next(iter(VARIABLE_KEYS[bound].columns))}")
+
+
+def _bounds(kinds: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the keys that another one bounds, with that one."""
+    return [
+        (key, bound) for key in kinds if key in VARIABLE_KEYS and (bound := VARIABLE_KEYS[key].bounded_by) is not None
+    ]
 
 
 def _value(name: str, text: str, number: int) -> int:
@@ -230,7 +239,9 @@ def _value(name: str, text: str, number: int) -> int:
         value = Decimal(text.strip()) * factor
         whole = int(value)
     except (InvalidOperation, ValueError, OverflowError):
-        raise TraceError(f"has no number for {name} in line {number}", f"{text.strip()[:40]!r} is none") from None
-    if value < 0 or whole > _LARGEST.get(kind, 1000 * 3600 * _SECOND_NS):
-        raise TraceError(f"has an impossible {name} in line {number}", f"{text.strip()[:40]} is out of range")
+        hint = f"replace {text.strip()[:40]!r} by a number"
+        raise TraceError(f"has no number for {name} in line {number}", hint) from None
+    if value < 0 or whole > (VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _MAX_NS):
+        hint = f"replace {text.strip()[:40]}, which is out of range"
+        raise TraceError(f"has an impossible {name} in line {number}", hint)
     return whole

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The kernel's own MPTCP selftests, from the kernel's source, in labs of their own."""
+"""Runs the kernel's own MPTCP selftests, from the kernel's source, in separate labs."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""From a kernel's source to its MPTCP selftests, ready to run: scripts, and helper programs compiled for this machine.
+"""Prepares the MPTCP selftests of a kernel's source: scripts, and helper programs compiled for this machine.
 
-~/.cache/mptcplab/selftests/VERSION-KEY12/net/   as below tools/testing/selftests in the source
+~/.cache/mptcplab/selftests/VERSION-KEY12/net/   with the layout of tools/testing/selftests in the source
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import build_environment, compiler_version
-from mptcplab.kernel.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.kernel.data import NamedFile, given_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
@@ -26,18 +26,18 @@ from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, local_source, unpack
 from mptcplab.kernel.steps import apply_patches
 
-#: Raise it when this module makes other files from the same source.
+#: Increase this when the module makes other files from the same source.
 _RECIPE = 1
 _TESTS = "tools/testing/selftests"
 _KEPT = ("net/lib.sh", "net/lib/sh", "net/mptcp")
-#: A patch's line that names a script which it adds or changes beside the folder of the MPTCP tests.
+#: A line of a patch that names a script which it adds or changes next to the folder of the MPTCP tests.
 _PATCHED = re.compile(rf"^\+\+\+ b/{_TESTS}/(net/[\w.-]+\.sh)$", re.MULTILINE)
 _BUILD_TOOLS = {"gcc": "gcc", "make": "make", "tar": "tar", "xz": "xz-utils"}
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Selftests in the cache; ``folder`` has ``net/mptcp/`` in it."""
+class SelftestTree:
+    """Selftests in the cache; ``folder`` contains ``net/mptcp/``."""
 
     folder: Path
     source: Source
@@ -48,7 +48,7 @@ class Prepared:
         return self.folder / "net" / "mptcp"
 
     def find(self, script: str) -> Path | None:
-        """Return the file of the test `script`: one of MPTCP's, or one beside them that a patch brought."""
+        """Return the file of the test `script`: one of MPTCP's, or one next to them that a patch added."""
         if script in ("lib", "mptcp_lib"):
             return None
         files = (folder / f"{script}.sh" for folder in (self.scripts, self.scripts.parent))
@@ -57,13 +57,13 @@ class Prepared:
 
 def prepare(
     kernel: KernelBuild, source: Path | None, *, patches: Sequence[Path] = (), jobs: int, progress: Reporter
-) -> Prepared:
-    """The selftests of ``kernel``'s source, built unless they are cached.
+) -> SelftestTree:
+    """Return the selftests of ``kernel``'s source, building them unless they are cached.
 
-    ``source`` is a tarball or a tree, needed when the kernel was not built from Debian's package; ``patches`` are
-    applied to it.
-    :raises InputError: for a patch that cannot be read. :raises MissingError: when tools or the source are missing.
-    :raises LabError: when a patch does not fit, or the helpers do not compile.
+    ``source`` is a tarball or a tree, needed if the kernel was not built from Debian's package. ``patches`` are applied
+    to it.
+    :raises InputError: for a patch that cannot be read. :raises MissingError: if tools or the source are missing.
+    :raises LabError: if a patch does not apply, or the helpers do not compile.
     """
     require_tools(_BUILD_TOOLS)
     given = given_patches(patches)
@@ -76,7 +76,7 @@ def prepare(
             if not target.is_dir():
                 with work_dir("selftests", cache) as work:
                     _build(origin, given, work, target, jobs=jobs, progress=progress, log=log)
-    return Prepared(target, origin)
+    return SelftestTree(target, origin)
 
 
 def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Reporter, log: TextIO) -> Source:
@@ -113,21 +113,21 @@ def _build(
         raise InputError(f"'{source.name}' has no MPTCP selftests", hint="give a complete Linux source")
     try:
         progress.stage("compiling the selftests' helpers")
-        # Only headers for user space; ARCH=um has none of its own.
+        # Only headers for user space are needed; ARCH=um has none.
         run_logged(["make", "ARCH=x86", "-j", str(jobs), "headers"], cwd=tree, log=log, env=environment)
         headers = f"KHDR_INCLUDES=-isystem {tree}/usr/include"
         command = ["make", "ARCH=x86", "-j", str(jobs), "-C", f"{_TESTS}/net/mptcp", headers]
         run_logged(command, cwd=tree, log=log, env=environment)
     except CommandError as error:
         raise LabError("the helpers of the selftests do not compile", hint=f"the log is {log.name}") from error
-    made = work / "made"
-    beside = {name for patch in patches for name in _PATCHED.findall(patch.content.decode(errors="replace"))}
-    for name in (*_KEPT, *sorted(beside)):
-        (made / name).parent.mkdir(parents=True, exist_ok=True)
+    selected = work / "selected"
+    patched = {name for patch in patches for name in _PATCHED.findall(patch.content.decode(errors="replace"))}
+    for name in (*_KEPT, *sorted(patched)):
+        (selected / name).parent.mkdir(parents=True, exist_ok=True)
         place = tree / _TESTS / name
         if place.is_dir():
-            shutil.copytree(place, made / name)
+            shutil.copytree(place, selected / name)
         elif place.is_file():
-            shutil.copy(place, made / name)
+            shutil.copy(place, selected / name)
     target.parent.mkdir(parents=True, exist_ok=True)
-    made.rename(target)
+    selected.rename(target)

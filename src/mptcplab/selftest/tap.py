@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a selftest printed, read: results in the Test Anything Protocol, and the reasons that stand before them."""
+"""Parses the output of a selftest: results in the Test Anything Protocol, and the reasons printed before them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _RESULT = re.compile(r"^(?P<verdict>ok|not ok) (?P<number>\d+)(?: -)? (?P<name>[
 _PLAN = re.compile(r"^1\.\.(\d+)$")
 _FAILURE = re.compile(r"\[ ?(?:FAIL|SKIP|IGNO) ?\]")
 _TIME = re.compile(r"\s*\btime=\d+ms\s*$")
-_LONGEST_REASON = 160
+_MAX_REASON_CHARS = 160
 
 
 @dataclass(frozen=True)
 class Result:
-    """One result: the script's own words for it, and why it is not simply ``ok``."""
+    """One result: its name in the script, and the reason if it is not ``ok``."""
 
     name: str
     verdict: Verdict
@@ -27,21 +27,21 @@ class Result:
 
 
 def results(text: str) -> list[Result]:
-    """All results in ``text``. Those that a plan announces and that do not come are ``not ok``.
+    """Return all results in ``text``. Those that a plan announces but that are not printed are ``not ok``.
 
-    A script prints what it does first and its results at the end. So the reason of a failure is what the script said
-    where it named the same test before.
+    A script first prints its steps and at the end its results. Therefore the reason of a failure is the message below
+    the earlier heading of the same test.
     """
     lines = text.splitlines()
     found = list(_results(lines))
     reasons = _reasons(lines)
-    told = [
+    printed = [
         Result(name, verdict, _reason(name, reasons) or comment if verdict != "ok" else "")
         for name, verdict, comment in found
     ]
     plans = [int(match[1]) for line in lines if (match := _PLAN.match(line))]
-    missing = max(plans, default=0) - len(told)
-    return told + [Result(f"result {len(told) + 1 + n}", "not ok", "it was not printed") for n in range(missing)]
+    missing = max(plans, default=0) - len(printed)
+    return printed + [Result(f"result {len(printed) + 1 + n}", "not ok", "it was not printed") for n in range(missing)]
 
 
 def _results(lines: list[str]) -> Iterator[tuple[str, Verdict, str]]:
@@ -60,7 +60,7 @@ def _results(lines: list[str]) -> Iterator[tuple[str, Verdict, str]]:
 
 
 def _reasons(lines: list[str]) -> list[tuple[str, str]]:
-    """What was the matter, and the heading above it: pairs of heading and first complaint."""
+    """Return pairs of a heading and the first failure message below it."""
     found: list[tuple[str, str]] = []
     heading = ""
     for line in lines:
@@ -72,17 +72,17 @@ def _reasons(lines: list[str]) -> list[tuple[str, str]]:
 
 
 def _complaint(line: str) -> str:
-    """The words around the mark, without the test's number."""
+    """Return the text around the mark, without the test's number."""
     words = _FAILURE.sub(" ", re.sub(r"^\d+ ", "", line))
-    return " ".join(words.split())[:_LONGEST_REASON]
+    return " ".join(words.split())[:_MAX_REASON_CHARS]
 
 
 def _reason(name: str, reasons: list[tuple[str, str]]) -> str:
-    wanted = _bare(name)
-    found = next((complaint for heading, complaint in reasons if wanted and wanted in _bare(heading)), "")
+    key = _bare(name)
+    found = next((complaint for heading, complaint in reasons if key and key in _bare(heading)), "")
     return found.removeprefix(" ".join(name.split())).strip()
 
 
 def _bare(text: str) -> str:
-    """For comparison: scripts fill headings up with blanks and add numbers."""
+    """Return ``text`` in a form for comparison, since scripts pad headings with blanks and add numbers."""
     return re.sub(r"[^a-z0-9>]+", "", re.sub(r"^\d+ ", "", text.lower()))

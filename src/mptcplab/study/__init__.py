@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Published studies: their data, and our measurements held against it. The studies themselves are data only."""
+"""Published studies: compare their data with our measurements. The studies themselves are data only."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A study's parameters as a table, the sets of values that its tables have, and what ``docs/studies.md`` says of them.
+"""A study's parameters as a table, the sets of values that its tables have, and the text about them in the docs.
 
-For maintainers: ``python -m mptcplab.study.chosen --write docs/studies.md`` writes the part of the page between its two
-marks again; a test compares them.
+For maintainers: ``python -m mptcplab.study.chosen --write docs/studies.md`` rewrites the part of the page between its
+two marks; a test compares them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.parts import Choice, OtherChoice
 from mptcplab.study.words import ORIGINS, origin_text
 
@@ -22,8 +22,8 @@ _NOT_OF_TEST_BED = frozenset(("repeats", "record.interval"))
 _COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "place in the source", "why")
 
 
-def parameters_table(tables: Sequence[Selected]) -> Table:
-    """Return every parameter of a study with all its values. ``tables`` are all of the study."""
+def parameters_table(tables: Sequence[SelectedTable]) -> Table:
+    """Return every parameter of a study with all its values. ``tables`` are all tables of the study."""
     study = tables[0].study
     rows = tuple(
         (one.name, choice.value, _where(choice, one.tables), origin_text(choice), one.says, one.place, choice.why)
@@ -39,10 +39,10 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
     return ", ".join(tables) or "all others"
 
 
-def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
+def sets_of(tables: Sequence[SelectedTable]) -> list[list[str]]:
     """Return the study's own tables, grouped by the set of values that the study does not state.
 
-    How often something is repeated or sampled is no value of the test bed.
+    The number of repeats and the sampling interval are not values of the test bed.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:
@@ -54,21 +54,21 @@ def sets_of(tables: Sequence[Selected]) -> list[list[str]]:
     return list(groups.values())
 
 
-def sets_text(tables: Sequence[Selected]) -> str:
-    """Return in a sentence how many sets of values there are, and which tables have which."""
+def sets_text(tables: Sequence[SelectedTable]) -> str:
+    """Return a sentence about the number of sets of values, and the tables that have each."""
     groups = sets_of(tables)
     if len(groups) == 1:
         return "All tables of the study have one set of the values that it does not state."
-    said = "; ".join(", ".join(group) for group in groups)
-    return f"The tables of the study have {len(groups)} sets of values that it does not state: {said}."
+    listed = "; ".join(", ".join(group) for group in groups)
+    return f"The tables of the study have {len(groups)} sets of values that it does not state: {listed}."
 
 
 def chosen_text() -> str:
-    """Return as Markdown what no study states: every value that is ours, by study and origin."""
+    """Return as Markdown every value that a study does not state, by study and origin."""
     return "\n".join(line for name in study_names() for line in _of_study(select(name)))
 
 
-def _of_study(tables: Sequence[Selected]) -> Iterator[str]:
+def _of_study(tables: Sequence[SelectedTable]) -> Iterator[str]:
     study = tables[0].study
     yield f"**`{study.name}`.** {sets_text(tables)}"
     yield ""
@@ -86,14 +86,14 @@ def _of_study(tables: Sequence[Selected]) -> Iterator[str]:
 
 
 def replaced(page: str) -> str:
-    """Return the page with the part between its marks made again."""
+    """Return the page with the part between its marks regenerated."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n\n{chosen_text()}\n{_END}{after}"
 
 
 def main(arguments: list[str]) -> None:
-    """Write the part of the page."""
+    """Rewrite the part of the page."""
     if arguments[:1] != ["--write"] or len(arguments) != 2:
         sys.exit("usage: python -m mptcplab.study.chosen --write docs/studies.md")
     file = Path(arguments[1])

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Claims of a study, judged with the uncertainty of what was measured.
+"""Judge the claims of a study, with the uncertainty of the measured values.
 
-A claim *holds* or *does not hold* when the 95 % confidence intervals leave no doubt, and is *not certain* otherwise.
-A ratio is formed seed by seed, because both of its parts come from the same run or from runs with the same losses.
-Where there is one run only, its value decides. What not all runs have is not certain at best.
+A claim *holds* or *does not hold* if the 95 % confidence intervals leave no doubt, and is *not certain* otherwise. A
+ratio is computed seed by seed, because both of its parts come from the same run or from runs with the same losses. With
+a single run, its value decides. A claim about a value that some runs do not have is at best not certain.
 
 The reason of a claim that does not hold is *shown* if the claim, judged again with the cells of the runs that the
 study's data names, holds, or if the largest distance from its bounds is at most half as large there; else *supposed*.
@@ -20,21 +20,21 @@ from itertools import pairwise
 from mptcplab.stats import Interval
 from mptcplab.study.classes import FAILS, FAILS_SHOWN, FAILS_SUPPOSED, HOLDS, OPEN, UNCERTAIN, UNEXPLAINED
 from mptcplab.study.evidence import measured_of
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured, Value, combined, ratio
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues, Value, combined, ratio
 from mptcplab.study.parts import ClaimReason, is_explained
 from mptcplab.study.schema import Claim
 from mptcplab.study.source import Sources
 
 #: Changes smaller than this, relative to the quantity, are no trend and break none.
 _PLATEAU = 0.02
-#: Of the largest distance from the bounds, what evidence leaves at most.
-_MOST_LEFT = 0.5
+#: The maximum share of the largest distance from the bounds that evidence may leave.
+_MAX_LEFT = 0.5
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a claim is about, in one row. ``to`` names what it was divided by, where a claim compares with several."""
+    """The quantity of a claim in one row. ``to`` names the divisor if a claim compares with several columns."""
 
     row: str
     to: str
@@ -48,7 +48,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim, and the quantities that it was judged by.
+    """A claim with its verdict, and the quantities by which it was judged.
 
     ``evidence`` is the claim judged with the cells of its evidence; None if the study names none, or if it holds.
     """
@@ -80,15 +80,15 @@ class ClaimVerdict:
     @property
     def distance(self) -> float | None:
         """The largest distance of a mean from the bounds, or the smallest with ``some``; None without bounds."""
-        least = -math.inf if self.claim.least is None else self.claim.least
-        most = math.inf if self.claim.most is None else self.claim.most
-        apart = [max(least - one.interval.mean, one.interval.mean - most, 0.0) for one in self.quantities]
-        if not apart or (self.claim.least is None and self.claim.most is None):
+        low = -math.inf if self.claim.min is None else self.claim.min
+        high = math.inf if self.claim.max is None else self.claim.max
+        apart = [max(low - one.interval.mean, one.interval.mean - high, 0.0) for one in self.quantities]
+        if not apart or (self.claim.min is None and self.claim.max is None):
             return None
         return min(apart) if self.claim.some else max(apart)
 
 
-def judge_claims(selected: Selected, measured: Measured, sources: Sources) -> list[ClaimVerdict]:
+def judge_claims(selected: SelectedTable, measured: TableValues, sources: Sources) -> list[ClaimVerdict]:
     """Return the study's claims that are about this table. ``sources`` have the evidence."""
     return [
         _with_evidence(_judge(claim, selected.table.all_rows, measured, _rows(measured)), selected, measured, sources)
@@ -97,15 +97,17 @@ def judge_claims(selected: Selected, measured: Measured, sources: Sources) -> li
     ]
 
 
-def _with_evidence(found: ClaimVerdict, selected: Selected, measured: Measured, sources: Sources) -> ClaimVerdict:
-    """The claim with its evidence, if that is needed."""
+def _with_evidence(
+    found: ClaimVerdict, selected: SelectedTable, measured: TableValues, sources: Sources
+) -> ClaimVerdict:
+    """Return the claim with its evidence, if it needs evidence."""
     shown = found.why.shown_by if found.why is not None else None
     if shown is None:
         return found
     given = shown.model_dump(exclude_none=True)
     claim = found.claim.model_copy(update=given)
     other, there = selected.study.tables[shown.table], measured_of(selected, sources, shown.table)
-    # Columns that the other table does not have are this one's: TCP, where only MPTCP was run in another way.
+    # Columns that the other table lacks are taken from this one: TCP, if only MPTCP was run differently.
     own = {place: value for place, value in measured.items() if place[1] not in other.columns}
     return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
 
@@ -114,23 +116,23 @@ def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
     before, after = found.distance, evidence.distance
     if evidence.verdict == HOLDS:
         return True
-    # A trend is there or not. Nothing moved where the claim itself lies within its bounds.
+    # A trend has no distance. Nothing moved if the claim itself is within its bounds.
     if found.claim.trend is not None or before is None or after is None:
         return False
-    return before > 0 and after <= _MOST_LEFT * before
+    return before > 0 and after <= _MAX_LEFT * before
 
 
-def _rows(measured: Measured) -> set[str]:
+def _rows(measured: TableValues) -> set[str]:
     return {row for row, _ in measured}
 
 
-def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured, run: set[str]) -> ClaimVerdict:
+def _judge(claim: Claim, all_rows: Sequence[str], measured: TableValues, run: set[str]) -> ClaimVerdict:
     """Judge a claim. ``run`` are the rows in which anything of its table was measured."""
     rows = claim.rows or all_rows
     quantities = tuple(found for row in rows for found in _quantities(claim, measured, row))
     if not quantities:
         return ClaimVerdict(claim, (), OPEN)
-    answers = [_bounds(claim, quantities)] if claim.least is not None or claim.most is not None else []
+    answers = [_bounds(claim, quantities)] if claim.min is not None or claim.max is not None else []
     if claim.trend is not None:
         groups = dict.fromkeys(one.to for one in quantities)
         answers += [_trend(claim.trend, [one.value for one in quantities if one.to == to]) for to in groups]
@@ -140,14 +142,14 @@ def _judge(claim: Claim, all_rows: Sequence[str], measured: Measured, run: set[s
 
 
 def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], run: set[str]) -> bool:
-    """Whether a row was run, and has no such quantity: none of its runs recovered, for example."""
+    """Return whether a row was run but lacks the quantity: none of its runs recovered, for example."""
     known = {one.row for one in quantities}
     return any(row in run and row not in known for row in rows)
 
 
-def _quantities(claim: Claim, measured: Measured, row: str) -> Iterator[Quantity]:
+def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[Quantity]:
     of = _value(measured, claim.of, row)
-    # A list: a sum may have one column twice, as two lines of one rate.
+    # A list, because a sum may have one column twice, as two paths of one rate.
     found = [(name, _value(measured, name, row)) for name in claim.to]
     known = [(name, value) for name, value in found if value is not None]
     if of is None or len(known) < len(found):
@@ -161,7 +163,7 @@ def _quantities(claim: Claim, measured: Measured, row: str) -> Iterator[Quantity
         yield Quantity(row, "", combined(of, [value for _, value in known], ratio))
 
 
-def _value(measured: Measured, column: str, row: str) -> Value | None:
+def _value(measured: TableValues, column: str, row: str) -> Value | None:
     name, _, fixed = column.partition("@")
     return measured.get((fixed or row, name))
 
@@ -171,20 +173,20 @@ def _less(of: float, parts: Sequence[float]) -> float:
 
 
 def _bounds(claim: Claim, quantities: Sequence[Quantity]) -> str:
-    least = -math.inf if claim.least is None else claim.least
-    most = math.inf if claim.most is None else claim.most
-    answers = [_within(one.interval, least, most) for one in quantities]
+    low = -math.inf if claim.min is None else claim.min
+    high = math.inf if claim.max is None else claim.max
+    answers = [_within(one.interval, low, high) for one in quantities]
     return _any(answers) if claim.some else _all(answers)
 
 
-def _within(interval: Interval, least: float, most: float) -> str:
-    if least <= interval.low and interval.high <= most:
+def _within(interval: Interval, low: float, high: float) -> str:
+    if low <= interval.low and interval.high <= high:
         return HOLDS
-    return FAILS if interval.high < least or interval.low > most else UNCERTAIN
+    return FAILS if interval.high < low or interval.low > high else UNCERTAIN
 
 
 def _trend(trend: str, values: Sequence[Value]) -> str:
-    """From the first to the last row in this direction, and no step between that certainly goes back."""
+    """Judge a trend: a change from the first to the last row, and no step that certainly goes back."""
     if len(values) < 2:
         return UNCERTAIN
     sign = 1 if trend == "rises" else -1
@@ -197,13 +199,13 @@ def _trend(trend: str, values: Sequence[Value]) -> str:
 
 
 def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float, float]:
-    """Both ends of the change in one direction, less a plateau. A step back of single runs is not certain."""
+    """Return the interval of a change, minus a plateau. A step back between single runs is not certain."""
     change = combined(right, [left], _less).interval
-    least = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
+    smallest = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
     if plateau < 0 and change.half_width is None:
         return -math.inf, math.inf
     low, high = sorted((sign * change.low, sign * change.high))
-    return low - least, high - least
+    return low - smallest, high - smallest
 
 
 def _all(answers: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The classes that published values and claims are counted by: names, heads of columns, words and colours.
+"""The classes of published values and claims: names, column heads, texts and colours.
 
-:mod:`mptcplab.study.verdict` and :mod:`mptcplab.study.claims` compute them; nothing in a study's data sets one.
+:mod:`mptcplab.study.verdict` and :mod:`mptcplab.study.claims` compute them; a study's data cannot set a class.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ UNCERTAIN = "not certain"
 
 @dataclass(frozen=True)
 class Class:
-    """One class. ``head`` is its column on the scoreboard, ``words`` name it behind a count, ``style`` is rich's.
+    """One class. ``head`` is its column on the scoreboard, ``words`` its name beside a count, ``style`` is rich's.
 
-    ``colour`` is that of its points in pictures, of those of Okabe and Ito, which colour-blind readers can tell apart;
+    ``colour`` is that of its points in figures, one of Okabe and Ito's, which colour-blind readers can distinguish;
     ``marker`` is matplotlib's and ``symbol`` plotly's.
     """
 

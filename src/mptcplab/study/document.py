@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A judged table as plain data."""
+"""A judged table as JSON data."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.full import excludes
-from mptcplab.study.judged import Judged
-from mptcplab.study.load import Selected
+from mptcplab.study.judged import JudgedTable
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.notes import asked, fitted_columns
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
 from mptcplab.study.verdict import Cell
 
 
-def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
-    """All that is said of the table, in full precision."""
+def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any]:
+    """Return all values and verdicts of the table, in full precision."""
     selected = judged.selected
     return {
         "study": selected.folder.name,
@@ -32,7 +32,7 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
         "note": judged.filled(selected.table.note),
         "measured": [
             {"row": row, "column": column, "unit": selected.table.unit_of(column), "sockets": value.sockets}
-            | {**_interval(value.interval), "runs_without": value.missing}
+            | {**value.interval.to_json(), "runs_without": value.missing}
             | _full_document(judged, row, column, value.interval)
             | {"by_seed": {str(seed): one for seed, one in value.by_seed.items()}}
             for (row, column), value in judged.measured.items()
@@ -46,20 +46,16 @@ def study_document(judged: Judged, *, quick: bool = False) -> dict[str, Any]:
     }
 
 
-def _full_document(judged: Judged, row: str, column: str, value: Interval) -> dict[str, Any]:
-    """Of a short form: the full form's value, or None, and whether this one is outside its interval."""
+def _full_document(judged: JudgedTable, row: str, column: str, value: Interval) -> dict[str, Any]:
+    """Return, for a short form, the full form's value or None, and whether this one is outside its interval."""
     if judged.full is None:
         return {}
     full = judged.full.of(row, column)
-    return {"full": _interval(full) if full else None, "outside_full": bool(full and excludes(full, value))}
+    return {"full": full.to_json() if full else None, "outside_full": bool(full and excludes(full, value))}
 
 
-def _interval(value: Interval) -> dict[str, Any]:
-    return {"mean": value.mean, "ci95_half_width": value.half_width, "n": value.n}
-
-
-def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
-    """The reason, or in its place what was tried, and the runs in words."""
+def _why(because: Reason | None, judged: JudgedTable) -> dict[str, str | None]:
+    """Return the reason, or what was tried, and the description of the evidence."""
     if because is None:
         return {"because": None, "open": None, "evidence": None}
     return {
@@ -69,14 +65,14 @@ def _why(because: Reason | None, judged: Judged) -> dict[str, str | None]:
     }
 
 
-def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
+def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
     return {
         "row": cell.row,
         "column": cell.column,
         "unit": judged.selected.table.unit_of(cell.column),
         "published": cell.published.mean,
         "published_half_width": cell.published.half_width,
-        "measured": _interval(cell.measured) if cell.measured else None,
+        "measured": cell.measured.to_json() if cell.measured else None,
         "difference_percent": cell.difference_percent,
         "verdict": cell.verdict,
         "at_half_tolerance": cell.at_half or None,
@@ -91,15 +87,15 @@ def _cell_document(cell: Cell, judged: Judged) -> dict[str, Any]:
 
 
 def _evidence_document(cell: Cell) -> dict[str, Any] | None:
-    """Return both numbers: the evidence cell, and how far it moves the measured value to the published one."""
+    """Return the evidence cell, its value, and the share of the difference that it removes."""
     one = cell.evidence
     if one is None:
         return None
     place = {"table": one.table, "row": one.row, "column": one.column}
-    return place | {"value": _interval(one.value) if one.value else None, "moved": one.moved, "shown": one.is_shown}
+    return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "shown": one.is_shown}
 
 
-def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
+def _claim_document(one: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
     return {
         "text": one.claim.text,
         "place": one.claim.place or judged.selected.table.place,
@@ -108,20 +104,16 @@ def _claim_document(one: ClaimVerdict, judged: Judged) -> dict[str, Any]:
         "fitted_columns": fitted_columns(one, judged),
         "quantities": _quantities(one),
         **_why(one.why, judged),
-        "shown_by": _claim_evidence(one.evidence) if one.evidence else None,
+        "shown_by": one.evidence and {"verdict": one.evidence.verdict, "quantities": _quantities(one.evidence)},
     }
 
 
-def _claim_evidence(one: ClaimVerdict) -> dict[str, Any]:
-    return {"verdict": one.verdict, "quantities": _quantities(one)}
-
-
 def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
-    return [{"row": q.row, "to": q.to, **_interval(q.interval)} for q in one.quantities]
+    return [{"row": q.row, "to": q.to, **q.interval.to_json()} for q in one.quantities]
 
 
-def parameters_document(selected: Selected) -> list[dict[str, Any]]:
-    """Return the parameters of a table: what the study says and where, and the value that the table has."""
+def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
+    """Return the parameters of a table: the statement of the study, its place, and the value that the table has."""
     found = []
     for one in parameters_of(selected):
         choice = one.choice(selected.number)

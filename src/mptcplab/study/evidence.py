@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Evidence for the reason of one cell: the run in which the mechanism is changed, and whether it moves the value."""
+"""Evidence for the reason of a cell: a run in which the mechanism is changed, and whether that moves the value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from mptcplab.stats import Interval
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
-from mptcplab.study.parts import Because
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
+from mptcplab.study.parts import CellReason
 from mptcplab.study.source import Sources
 from mptcplab.study.tolerance import isolates, moved
 
@@ -17,7 +17,7 @@ from mptcplab.study.tolerance import isolates, moved
 class CellEvidence:
     """The evidence cell for one published cell. ``value`` is None if it was not measured.
 
-    ``moved`` is the share of the way from the measured to the published value that it goes.
+    ``moved`` is the share of the difference between measured and published value that it removes.
     """
 
     table: str
@@ -29,7 +29,7 @@ class CellEvidence:
 
 
 def cell_evidence(
-    selected: Selected, sources: Sources, because: Because | None, place: tuple[str, str], measured: Interval
+    selected: SelectedTable, sources: Sources, because: CellReason | None, place: tuple[str, str], measured: Interval
 ) -> CellEvidence | None:
     """Return the evidence that a reason names for a cell; None if it names none."""
     mapped = because.shown_by.of(*place) if because is not None and because.shown_by is not None else None
@@ -48,7 +48,7 @@ def cell_evidence(
     return CellEvidence(because.shown_by.table, row, column, found.interval, share, is_shown)
 
 
-def measured_of(selected: Selected, sources: Sources, number: str) -> Measured:
-    """Return what was measured of another table of the study."""
+def measured_of(selected: SelectedTable, sources: Sources, number: str) -> TableValues:
+    """Return the measured values of another table of the study."""
     source = sources.get(f"{selected.folder.name}/{number}")
     return source.measured if source is not None else {}

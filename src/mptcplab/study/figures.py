@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.report.figure import NAMES, Figure, Mark, Series
 from mptcplab.study.classes import FAILS
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.values import kind_name, kind_of
 
 
-def study_figures(judged: Judged) -> list[tuple[str, Figure]]:
+def study_figures(judged: JudgedTable) -> list[tuple[str, Figure]]:
     """Our lines, published points and marks; one figure per kind of value, named by what is added to the table's."""
     table = judged.selected.table
     drawn = [name for name, column in table.columns.items() if column.drawn]
@@ -19,7 +19,7 @@ def study_figures(judged: Judged) -> list[tuple[str, Figure]]:
     return [("" if kind == kinds[0] else f"-{kind}", _figure(judged, kind)) for kind in kinds]
 
 
-def _figure(judged: Judged, kind: str) -> Figure:
+def _figure(judged: JudgedTable, kind: str) -> Figure:
     table, study, described = judged.selected.table, judged.selected.study, kind_of(kind)
     positions = tuple(row for row in table.all_rows if any(place[0] == row for place in judged.measured))
     names = [name for name, column in table.columns.items() if column.drawn and kind_name(table.value_of(name)) == kind]
@@ -38,7 +38,7 @@ def _figure(judged: Judged, kind: str) -> Figure:
     )
 
 
-def _series(judged: Judged, name: str, positions: Sequence[str]) -> Series:
+def _series(judged: JudgedTable, name: str, positions: Sequence[str]) -> Series:
     table = judged.selected.table
     found = [judged.measured.get((row, name)) for row in positions]
     published = [table.published.get(row, {}).get(name) for row in positions]
@@ -49,7 +49,7 @@ def _series(judged: Judged, name: str, positions: Sequence[str]) -> Series:
     )
 
 
-def _claim_marks(judged: Judged, names: Sequence[str], positions: Sequence[str]) -> Iterator[Mark]:
+def _claim_marks(judged: JudgedTable, names: Sequence[str], positions: Sequence[str]) -> Iterator[Mark]:
     """What the study says, over the rows that it says it of, in the figure of the values that it is about."""
     for one in judged.claims:
         rows = [row for row in one.claim.rows or positions if row in positions]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.scenario.document import read
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import PublishedTable
 
 _QUICK = ".quick"
@@ -50,7 +50,7 @@ def read_documents(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
     return found
 
 
-def digest(selected: Selected) -> str:
+def digest(selected: SelectedTable) -> str:
     """Of all that decides what the full form of a table measures: its scenario, and what its cells are.
 
     :raises InputError: when the scenario cannot be read.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The full form beside the short one: does what the short form measured lie where the full form says?
+"""Compare the short form with the full form: which of its values are outside the full form's intervals.
 
 The full form's values come from the same results folder, if it was measured there, else from ``full.json`` beside
 ``study.toml`` (:mod:`mptcplab.study.reference` writes it).
@@ -14,53 +14,53 @@ from typing import Any
 
 from mptcplab.stats import Interval
 from mptcplab.study.forms import Documents, digest, short_changes
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
 
 REFERENCE = "full.json"
-#: Means that differ less than this, relative to their size, were only rounded.
+#: The largest relative difference of means that may come from rounding.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class Full:
-    """What the full form of one table measured, by row and column, and whence that is known; no cells: it is not."""
+class FullResult:
+    """The full form's values of one table, by row and column, and their origin; no cells if they are unknown."""
 
     cells: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     origin: str = ""
 
     def of(self, row: str, column: str) -> Interval | None:
-        """The full form's value, if it has an interval."""
+        """Return the full form's value, if it has an interval."""
         found = self.cells.get((row, column))
         return found if found is not None and found.half_width is not None else None
 
 
 def excludes(full: Interval, value: Interval) -> bool:
-    """Return whether the mean of ``value`` lies outside the 95 % interval of the full form's, which has one."""
-    assert full.half_width is not None, "Full.of() leaves out what has no interval"
+    """Return whether the mean of ``value`` is outside the 95 % interval of the full form's value, which has one."""
+    assert full.half_width is not None, "FullResult.of() returns values with an interval only"
     return abs(value.mean - full.mean) > full.half_width + _ROUNDING * abs(full.mean)
 
 
-def full_form(selected: Selected, documents: Documents) -> Full:
-    """The full form of the table as it is now. ``documents`` are those of the study's results folder."""
+def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
+    """Return the full form of the present table. ``documents`` are those of the study's results folder."""
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
-        cells = {(one["row"], one["column"]): _interval(one) for one in document["measured"]}
-        return Full(cells, "measured in this folder")
+        cells = {(one["row"], one["column"]): Interval.from_json(one) for one in document["measured"]}
+        return FullResult(cells, "measured in this folder")
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:
-        return Full()
+        return FullResult()
     cells = {
         (row, column): Interval(mean, half_width, n)
         for row, columns in table["cells"].items()
         for column, (mean, half_width, n) in columns.items()
     }
-    return Full(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
+    return FullResult(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
 
 
-def read_reference(selected: Selected) -> dict[str, Any]:
-    """The reference that is shipped with the table's study; empty when there is none."""
+def read_reference(selected: SelectedTable) -> dict[str, Any]:
+    """Return the reference that is shipped with the table's study; empty if there is none."""
     try:
         found: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
     except (OSError, ValueError):
@@ -68,33 +68,29 @@ def read_reference(selected: Selected) -> dict[str, Any]:
     return found
 
 
-def outside(measured: Measured, full: Full | None) -> tuple[int, int]:
-    """How many measured means are not where the full form says, and how many could be compared with it."""
+def outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:
+    """Return how many means are outside the full form's intervals, and how many could be compared."""
     pairs = [(full.of(*place), value.interval) for place, value in measured.items()] if full is not None else []
     known = [(there, value) for there, value in pairs if there is not None]
     return sum(excludes(there, value) for there, value in known), len(known)
 
 
-def beside_note(selected: Selected, measured: Measured, full: Full) -> str:
-    """What is to be said below a short form: how many of its values are outside, and why this can be."""
+def beside_note(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
+    """Return the note of a short form: how many of its values are outside, and possible reasons."""
     if not full.cells:
-        return f"No full value to compare with: the full form was not recorded (mptcplab reproduce {selected.name})."
+        return f"There are no values of the full form to compare with (measure it: mptcplab reproduce {selected.name})."
     count, of = outside(measured, full)
     unknown = f"; {len(measured) - of} more have no full value" if of < len(measured) else ""
     return f"{count} of {of} values lie outside the full form's 95 % interval ({full.origin}){unknown}." + (
-        f" This can be: {_shorter(selected, measured, full)}." if count else ""
+        f" A possible reason: {_shorter(selected, measured, full)}." if count else ""
     )
 
 
-def _shorter(selected: Selected, measured: Measured, full: Full) -> str:
-    """What the short form saves."""
+def _shorter(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
+    """Return the differences of the short form."""
     seeds = max((one.n for one in full.cells.values()), default=1)
     taken = max((one.interval.n for one in measured.values()), default=1)
     changes = ", ".join(short_changes(selected.table))
-    said = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
-    said += [f"is shorter ({changes})"] if changes else []
-    return f"the short form {' and '.join(said) or 'was recorded with another kernel or other programs'}"
-
-
-def _interval(one: Mapping[str, Any]) -> Interval:
-    return Interval(one["mean"], one["ci95_half_width"], one["n"])
+    parts = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
+    parts += [f"is shorter ({changes})"] if changes else []
+    return f"the short form {' and '.join(parts) or 'was recorded with another kernel or other programs'}"

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from mptcplab.study.claims import ClaimVerdict, judge_claims
-from mptcplab.study.full import Full
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
+from mptcplab.study.full import FullResult
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
 from mptcplab.study.shape import Shape, shapes_of
 from mptcplab.study.source import Source, Sources, fill
 from mptcplab.study.verdict import Cell, judge_cells
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedTable:
     """One table with all that is said of it. ``changes`` are keys that were changed for this measurement.
 
     ``shapes`` are marks of columns, beside the verdicts of ``cells``. ``sources`` are the tables that texts can quote
@@ -25,17 +25,17 @@ class Judged:
     is nothing to compare.
     """
 
-    selected: Selected
-    measured: Measured
+    selected: SelectedTable
+    measured: TableValues
     cells: tuple[Cell, ...]
     claims: tuple[ClaimVerdict, ...]
     shapes: tuple[Shape, ...] = ()
     changes: tuple[str, ...] = ()
     sources: Sources = field(default_factory=dict)
-    full: Full | None = None
+    full: FullResult | None = None
 
     @property
-    def beside(self) -> Full | None:
+    def beside(self) -> FullResult | None:
         """The full form, if anything is known of it."""
         return self.full if self.full is not None and self.full.cells else None
 
@@ -55,14 +55,14 @@ class Judged:
 
 
 def judge(
-    selected: Selected,
-    measured: Measured,
+    selected: SelectedTable,
+    measured: TableValues,
     changes: Sequence[str] = (),
     others: Sources = MappingProxyType({}),
-    full: Full | None = None,
-) -> Judged:
+    full: FullResult | None = None,
+) -> JudgedTable:
     """Verdicts of every cell and every claim. ``others`` are tables measured beside this one, for texts to quote."""
     sources = {**others, selected.name: Source(measured, tuple(changes))}
     cells, claims = judge_cells(selected, measured, sources), judge_claims(selected, measured, sources)
     shapes = shapes_of(selected, measured)
-    return Judged(selected, measured, tuple(cells), tuple(claims), tuple(shapes), tuple(changes), sources, full)
+    return JudgedTable(selected, measured, tuple(cells), tuple(claims), tuple(shapes), tuple(changes), sources, full)

@@ -17,7 +17,7 @@ _STUDIES = Path(__file__).resolve().parents[1] / "studies"
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedTable:
     """One table of one study."""
 
     study: Study
@@ -46,7 +46,7 @@ def study_names() -> list[str]:
     return sorted(path.parent.name for path in _STUDIES.glob("*/study.toml"))
 
 
-def select(wanted: str | None) -> list[Selected]:
+def select(wanted: str | None) -> list[SelectedTable]:
     """Tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: when there is no such."""
     names = study_names()
     if wanted is None:
@@ -69,7 +69,7 @@ def _suggest(name: str, names: list[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"studies: {', '.join(names)}"
 
 
-def _tables(name: str) -> list[Selected]:
+def _tables(name: str) -> list[SelectedTable]:
     folder = _STUDIES / name
     try:
         study = Study.model_validate({"name": name, **tomllib.loads((folder / "study.toml").read_text())})
@@ -77,4 +77,4 @@ def _tables(name: str) -> list[Selected]:
         where = folder / "study.toml"
         said = " ".join(str(error).split())
         raise LabError(f"the data of study '{name}' is damaged", hint=f"see {where} ({said})") from error
-    return [Selected(study, folder, number, table) for number, table in study.tables.items()]
+    return [SelectedTable(study, folder, number, table) for number, table in study.tables.items()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was measured, by row and column of a published table."""
+"""Measured values by row and column of a published table."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mptcplab.metrics.figures import FIGURES
-from mptcplab.metrics.rows import METRICS, ResultRow, RunResult, rows_of
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
-from mptcplab.study.values import JAIN, line_of
+from mptcplab.study.values import JAIN, link_of
 
 
 @dataclass(frozen=True)
 class Value:
-    """One cell: its mean, the values behind it by seed, and what has to be said of the runs.
+    """The measured value of a cell: its mean, the values by seed, and properties of the runs.
 
-    ``missing`` is the number of runs that have no such figure: MPTCP that has not recovered, for example.
+    ``missing`` is the number of runs without the metric: MPTCP that did not recover, for example.
     """
 
     interval: Interval
@@ -31,17 +31,17 @@ class Value:
 
 
 #: By row and column of the table.
-Measured = Mapping[tuple[str, str], Value]
+TableValues = Mapping[tuple[str, str], Value]
 
 
-def index_results(selected: Selected, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
-    """Every cell that ``results`` have something for."""
+def index_results(selected: SelectedTable, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
+    """Return every cell that ``results`` have a value for."""
     found = {**index_rows(selected, rows_of(results)), **_fairness(selected, results), **_shares(selected, results)}
     return {**found, **dict(_ratios(selected, found))}
 
 
-def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
-    """Cells that are a workload's goodput, duration, retransmissions, or one of its figures, if it has this."""
+def index_rows(selected: SelectedTable, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
+    """Return the cells that are metrics of a workload."""
     table, found = selected.table, {}
     for row in rows:
         settings = {**row.settings, WORKLOAD: row.workload}
@@ -53,26 +53,25 @@ def index_rows(selected: Selected, rows: Iterable[ResultRow]) -> dict[tuple[str,
 
 
 def _of_row(row: ResultRow, value: str) -> Value | None:
-    interval = row.interval_of(value)
+    interval = row.metrics.get(value)
     if interval is None:
         return None
     by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
     sockets = ", ".join(part for part in (row.congestion, row.scheduler) if part)
-    missing = len(row.seeds) - interval.n if value in FIGURES or value in METRICS else 0
-    return Value(interval, by_seed, row.mptcp, sockets, row.warnings, missing)
+    return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 
 
-def _shares(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
-    """Percent of what subflows received over a line, for the columns that are this. None of a run without any."""
+def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+    """Return the cells that are a link's share, in percent of the bytes that subflows received; runs may have none."""
     table = selected.table
-    lines = {name: line for name in table.columns if (line := line_of(table.value_of(name)))}
+    links = {name: link for name in table.columns if (link := link_of(table.value_of(name)))}
     found: dict[tuple[str, str], dict[int, float]] = {}
     for result in results:
         for measured in result.measured:
             settings = {**dict(result.settings), WORKLOAD: measured.workload}
-            for name, line in lines.items():
+            for name, link in links.items():
                 if measured.sockets.shares and fits(table, table.columns[name], settings):
-                    percent = _percent_over(line, measured.sockets.shares)
+                    percent = _percent_over(link, measured.sockets.shares)
                     found.setdefault((settings[table.along], name), {})[result.seed] = percent
     return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
 
@@ -81,13 +80,13 @@ def _of_seeds(by_seed: Mapping[int, float], missing: int = 0) -> Value:
     return Value(mean_interval(list(by_seed.values())), by_seed, missing=missing)
 
 
-def _percent_over(line: str, shares: Mapping[str, float]) -> float:
-    """Of the paths that have ``line`` at one of their ends."""
-    return 100 * math.fsum(share for path, share in shares.items() if line in path.split(">"))
+def _percent_over(link: str, shares: Mapping[str, float]) -> float:
+    """Return the share in percent of the paths that begin or end with ``link``."""
+    return 100 * math.fsum(share for path, share in shares.items() if link in path.split(">"))
 
 
-def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
-    """Jain's index over the workloads of every run, for the columns that are this."""
+def _fairness(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+    """Return the cells that are Jain's index over the workloads of a run."""
     table = selected.table
     found: dict[tuple[str, str], dict[int, float]] = {}
     for result in results:
@@ -101,16 +100,16 @@ def _fairness(selected: Selected, results: Iterable[RunResult]) -> dict[tuple[st
 
 
 def _jain(result: RunResult, value: str) -> float | None:
-    """Of a run whose workloads ran at the same time, and all have what the index is over."""
-    figure = JAIN[value]
-    if figure not in FIGURES or result.jain is None:
+    """Return the index of a run whose workloads ran at the same time and all have the metric; else None."""
+    metric = JAIN[value]
+    if METRICS[metric].basic or result.jain is None:
         return result.jain
-    rates = [one.figures[figure] for one in result.measured if figure in one.figures]
+    rates = [one.metrics[metric] for one in result.measured if metric in one.metrics]
     return jain_index(rates) if len(rates) == len(result.measured) else None
 
 
-def _ratios(selected: Selected, found: Measured) -> Iterator[tuple[tuple[str, str], Value]]:
-    """The columns that are one column divided by another one."""
+def _ratios(selected: SelectedTable, found: TableValues) -> Iterator[tuple[tuple[str, str], Value]]:
+    """Yield the cells of columns that are one column divided by another."""
     for name, column in selected.table.columns.items():
         for row in selected.table.all_rows if column.ratio else ():
             of, to = (found.get((row, part)) for part in column.ratio or ())
@@ -119,13 +118,13 @@ def _ratios(selected: Selected, found: Measured) -> Iterator[tuple[tuple[str, st
 
 
 def ratio(of: float, parts: Sequence[float]) -> float:
-    """``of`` divided by the sum of ``parts``."""
+    """Return ``of`` divided by the sum of ``parts``."""
     whole = math.fsum(parts)
     return of / whole if whole else math.inf
 
 
 def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
-    """The formula seed by seed; of the means alone where seeds are not shared."""
+    """Apply the formula seed by seed, or to the means if seeds are not shared."""
     seeds, missing = set(of.by_seed), max(one.missing for one in (of, *parts))
     if seeds and all(set(part.by_seed) == seeds for part in parts):
         by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(seeds)}
@@ -135,6 +134,6 @@ def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequen
 
 
 def fits(table: PublishedTable, column: Column, settings: Mapping[str, str]) -> bool:
-    """Whether a column is about what was measured with these values of swept keys."""
+    """Return whether a column is about measurements with these values of swept keys."""
     row = settings.get(table.along)
     return all(settings.get(key) == (row if value == ROW else value) for key, value in column.where.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands below a judged table: reasons with their class and evidence, claims, parameters, how it was measured."""
+"""The notes below a judged table: reasons with class and evidence, claims, parameters, and conditions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mptcplab.report.table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import FAILS_SHOWN, OPEN
 from mptcplab.study.full import beside_note
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import is_explained
 from mptcplab.study.quote import quotes_of
@@ -28,16 +28,16 @@ from mptcplab.study.words import (
 )
 
 
-def notes_of(judged: Judged, marks: Marks) -> Iterator[str]:
-    """Yield everything in its order."""
+def notes_of(judged: JudgedTable, marks: Marks) -> Iterator[str]:
+    """Yield all notes in order."""
     yield from _reasons(judged, marks)
     yield from _warnings(judged)
-    yield from _claims(judged, marks)
+    yield from (_claim(one, judged, marks) for one in judged.claims)
     yield from _footer(judged, marks)
 
 
-def _sockets(judged: Judged) -> Iterator[str]:
-    """Congestion control and scheduler as seen on the sockets, by column, where no column of the table says it."""
+def _sockets(judged: JudgedTable) -> Iterator[str]:
+    """Yield congestion controls and schedulers seen on the sockets, by column, if the table has no column for them."""
     table = judged.selected.table
     found: dict[str, dict[str, None]] = {}
     for (_, name), value in judged.measured.items():
@@ -48,23 +48,23 @@ def _sockets(judged: Judged) -> Iterator[str]:
         yield f"On the senders' sockets: {'; '.join(parts)}."
 
 
-def _reasons(judged: Judged, marks: Marks) -> Iterator[str]:
-    """Yield the reasons with their class, and behind each the numbers of its evidence."""
+def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
+    """Yield the reasons with their class, each followed by the values of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
-    for text, mark in marks.items():
-        own = [cell for cell in cells if cell.because is not None and cell.because.text == text]
-        claims = [one for one in judged.claims if one.why is not None and one.why.text == text]
-        yield f"{mark} {_reason_class(own, claims)}{judged.filled(text)}"
-        numbers = [f"{_place(cell, judged)}: {said}" for cell in own if (said := evidence_text(cell, judged))]
-        if numbers:
-            yield f"Evidence for {mark}. {'; '.join(numbers)}."
-        yield from (f"Evidence for {mark}. {said}." for one in claims if (said := claim_evidence_text(one, judged)))
+    for reason, mark in marks.items():
+        own = [cell for cell in cells if cell.because is not None and cell.because.text == reason]
+        claims = [one for one in judged.claims if one.why is not None and one.why.text == reason]
+        yield f"{mark} {_reason_class(own, claims)}{judged.filled(reason)}"
+        values = [f"{_place(cell, judged)}: {text}" for cell in own if (text := evidence_text(cell, judged))]
+        if values:
+            yield f"Evidence for {mark}. {'; '.join(values)}."
+        yield from (f"Evidence for {mark}. {text}." for one in claims if (text := claim_evidence_text(one, judged)))
 
 
 def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
-    """``Shown: `` if all that needs the reason has the run that shows it, ``Supposed: `` if nothing has.
+    """Return ``Shown: `` if runs show the reason for all its cells and claims, ``Supposed: `` if for none.
 
-    ``Unexplained: `` stands before what was tried.
+    ``Unexplained: `` is for texts about what was tried.
     """
     if not all(is_explained(one) for one in (*(cell.because for cell in cells), *(claim.why for claim in claims))):
         return "Unexplained: "
@@ -73,45 +73,42 @@ def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
     return "Shown: " if all(shown) else "Shown in part: " if any(shown) else "Supposed: "
 
 
-def _place(cell: Cell, judged: Judged) -> str:
+def _place(cell: Cell, judged: JudgedTable) -> str:
     return f"{judged.selected.table.columns[cell.column].title} at {cell.row}"
 
 
-def claim_evidence_text(one: ClaimVerdict, judged: Judged) -> str:
-    """Return how a claim is judged with the cells of its evidence; empty if the study names none."""
+def claim_evidence_text(one: ClaimVerdict, judged: JudgedTable) -> str:
+    """Return the verdict of a claim with the cells of its evidence; empty if the study names none."""
     shown = one.why.shown_by if one.why is not None else None
     if one.evidence is None or shown is None:
         return ""
     table = judged.selected.study.tables[shown.table]
-    # A claim may compare with columns of its own table, which this one does not have.
+    # A claim may compare with columns of its own table, which the evidence table lacks.
     table = table.model_copy(update={"columns": {**judged.selected.table.columns, **table.columns}})
     where = f'Claim "{one.claim.text}" judged with Table {shown.table}'
     if one.evidence.verdict == OPEN:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{shown.table})"
-    said = "shown" if one.counted_as == FAILS_SHOWN else "not shown"
-    return f"{where} ({asked(one.evidence, table)}): {one.evidence.verdict}, {_values(one.evidence, table)}: {said}"
+    shown_text = "shown" if one.counted_as == FAILS_SHOWN else "not shown"
+    verdict = f"{one.evidence.verdict}, {_values(one.evidence, table)}"
+    return f"{where} ({asked(one.evidence, table)}): {verdict}: {shown_text}"
 
 
-def _warnings(judged: Judged) -> list[str]:
+def _warnings(judged: JudgedTable) -> list[str]:
     found = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
     return [f"Warning: {warning}." for warning in found]
 
 
-def _claims(judged: Judged, reasons: Marks) -> list[str]:
-    return [_claim(one, judged, reasons) for one in judged.claims]
-
-
-def _claim(one: ClaimVerdict, judged: Judged, marks: Marks) -> str:
-    said = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
+def _claim(one: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
+    text = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
     if one.verdict == OPEN:
-        return said
+        return text
     fitted = fitted_columns(one, judged)
-    rests = f"; a parameter was fitted to {' and '.join(fitted)}" if fitted else ""
-    return f"{said} ({claim_text(one, judged.selected.table)}{rests})"
+    fitted_text = f"; a parameter was fitted to {' and '.join(fitted)}" if fitted else ""
+    return f"{text} ({claim_text(one, judged.selected.table)}{fitted_text})"
 
 
-def fitted_columns(one: ClaimVerdict, judged: Judged) -> list[str]:
-    """Return the titles of columns of a claim that a parameter was fitted to, in the rows that it is about."""
+def fitted_columns(one: ClaimVerdict, judged: JudgedTable) -> list[str]:
+    """Return the titles of a claim's columns that a parameter was fitted to, in the rows of the claim."""
     table, claim = judged.selected.table, one.claim
     fitted = {(cell.row, cell.column) for cell in judged.cells if cell.fitted}
     found: dict[str, None] = {}
@@ -123,16 +120,16 @@ def fitted_columns(one: ClaimVerdict, judged: Judged) -> list[str]:
 
 
 def claim_text(one: ClaimVerdict, table: PublishedTable) -> str:
-    """Return what was compared with what, and the values."""
+    """Return the comparison of a claim, and its values."""
     return f"{asked(one, table)}: {_values(one, table)}"
 
 
 def asked(one: ClaimVerdict, table: PublishedTable) -> str:
-    """What was compared with what."""
+    """Return the comparison of a claim: the quantity and its bounds."""
     claim = one.claim
     parts = [column_text(name, table) for name in claim.to]
     to = f" / {_divisor(parts, each=claim.each)}" if parts else ""
-    bounds = (("at least", claim.least), ("at most", claim.most))
+    bounds = (("at least", claim.min), ("at most", claim.max))
     wanted = [f"{word} {bound:g}" for word, bound in bounds if bound is not None]
     wanted += [claim.trend] if claim.trend else []
     return f"{column_text(claim.of, table)}{to} {', '.join(wanted)}{' somewhere' if claim.some else ''}"
@@ -155,7 +152,7 @@ def _values(one: ClaimVerdict, table: PublishedTable) -> str:
     return "; ".join(parts)
 
 
-def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
+def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     table = judged.selected.table
     yield from _rows_left_out(judged)
     several = any(value.interval.half_width is not None for value in judged.measured.values())
@@ -180,25 +177,25 @@ def _footer(judged: Judged, marks: Marks) -> Iterator[str]:
     yield from _quoted(judged, (*marks, table.note))
 
 
-def _shapes(judged: Judged) -> Iterator[str]:
-    """Yield the mark of every column that can have one."""
+def _shapes(judged: JudgedTable) -> Iterator[str]:
+    """Yield a note with the shapes of all columns that have one."""
     columns = judged.selected.table.columns
-    said = [f"{columns[one.column].title}: {one.text}" for one in judged.shapes]
-    if said:
-        yield f"Shape of columns, beside the verdicts. {'; '.join(said)}."
+    shapes = [f"{columns[one.column].title}: {one.text}" for one in judged.shapes]
+    if shapes:
+        yield f"Shape of columns, beside the verdicts. {'; '.join(shapes)}."
 
 
-def _repeated(judged: Judged) -> Iterator[str]:
-    """Yield which published values stand in another table first."""
+def _repeated(judged: JudgedTable) -> Iterator[str]:
+    """Yield the published values that another table prints first."""
     places: dict[str, list[str]] = {}
     for cell in judged.cells:
         if cell.first is not None:
             places.setdefault(cell.first[0], []).append(_place(cell, judged))
     for table, cells in places.items():
-        yield f"The source prints these values in Table {table}, too, where they are counted: {', '.join(cells)}."
+        yield f"The source also prints these values in Table {table}, where they are counted: {', '.join(cells)}."
 
 
-def _ours(judged: Judged) -> Iterator[str]:
+def _ours(judged: JudgedTable) -> Iterator[str]:
     """Yield the parameters that the study does not state."""
     number = judged.selected.number
     chosen = [one for one in parameters_of(judged.selected) if one.choice(number).origin != "stated"]
@@ -206,26 +203,26 @@ def _ours(judged: Judged) -> Iterator[str]:
         yield f"Parameters that the study does not state. {'; '.join(parameter_text(one, number) for one in chosen)}."
 
 
-def _rows_left_out(judged: Judged) -> Iterator[str]:
-    """Published rows that this run has nothing of."""
+def _rows_left_out(judged: JudgedTable) -> Iterator[str]:
+    """Yield the published rows of which nothing was measured."""
     rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
     if rows:
         yield f"Published, and not measured here: {', '.join(rows)}."
 
 
-def _quoted(judged: Judged, texts: Sequence[str]) -> Iterator[str]:
-    """How the other tables were measured that the printed texts quote."""
+def _quoted(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
+    """Yield the conditions under which the other tables that the texts quote were measured."""
     study, own = judged.selected.folder.name, judged.selected.number
     alike: dict[str, list[str]] = {}
     for table in dict.fromkeys(quote.table for text in texts for quote in quotes_of(text)):
         source = judged.sources.get(f"{study}/{table}")
         if source is not None and table != own:
-            alike.setdefault(_how(source), []).append(table)
-    for how, tables in alike.items():
-        yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {how}."
+            alike.setdefault(_conditions(source), []).append(table)
+    for conditions, tables in alike.items():
+        yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {conditions}."
 
 
-def _how(source: Source) -> str:
+def _conditions(source: Source) -> str:
     runs = sorted({value.interval.n for value in source.measured.values()})
     changed = f"; changed: {', '.join(source.changes)}" if source.changes else ""
     return f"n = {' or '.join(map(str, runs))}{changed}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A study's parameters against its scenarios: every table has the value that the study's data names, or varies it.
+"""Check a study's parameters against its scenarios: every table has the value in the study's data, or varies it.
 
-A scenario is compared as resolved, with defaults and presets, so that it does not matter how a file writes a value.
-``transport.X`` is that of every host, and a key of a link that of both directions.
+Scenarios are compared as resolved, with defaults and presets, so that the notation of a value does not matter.
+``transport.X`` is the key of every host, and a key of a link is that of both directions.
 """
 
 from __future__ import annotations
@@ -17,90 +17,90 @@ from typing import Any
 from pydantic import ValidationError
 
 from mptcplab.errors import LabError
+from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.study.load import Selected
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.parts import Choice, Parameter
 
-#: A key of the file as a whole, which no resolved scenario has.
+#: A key of the whole file, which resolved scenarios do not have.
 REPEATS = "repeats"
 #: A value that scenarios leave to the kernel.
 DEFAULT = "default"
 _LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu")
-#: Tables that name some keys of many. The kernel has its own value for the others.
+#: Tables with any keys. The kernel has its own value for those that a scenario does not set.
 _OPEN = ("sysctl",)
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Use:
-    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is no scenario key.
+class ParameterUse:
+    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is not a scenario key.
 
-    ``is_varied``: the points of the table, or the links and hosts that the key matches, have several values.
+    There are several values if the points of the table, or the links and hosts that the key matches, have several.
     """
 
     parameter: Parameter
     choice: Choice
     values: tuple[str, ...]
-    as_said: bool
-
-    @property
-    def is_varied(self) -> bool:
-        """Whether the table varies the parameter."""
-        return len(self.values) > 1
+    as_declared: bool
 
 
-def parameters_of(selected: Selected) -> list[Parameter]:
-    """Return the parameters that are about a table: of the study's own tables those that do not exclude it."""
+def parameters_of(selected: SelectedTable) -> list[Parameter]:
+    """Return the parameters of a table: for a table of the source, all that do not exclude it."""
     own = selected.table.is_of_the_source
     return [one for one in selected.study.parameters if one.is_about(selected.number, own=own)]
 
 
-def uses(selected: Selected) -> list[Use]:
-    """Compare every parameter of a table with its scenarios. :raises LabError: when a scenario has no such key."""
+def uses(selected: SelectedTable) -> list[ParameterUse]:
+    """Compare every parameter of a table with its scenarios. :raises LabError: if a scenario has no such key."""
     experiment = load(selected.scenario)
     dumped = [_plain(point.scenario) for point in experiment.points]
     return [_use(selected, one, experiment, dumped) for one in parameters_of(selected)]
 
 
-def check(tables: Sequence[Selected]) -> None:
+def check(tables: Sequence[SelectedTable]) -> None:
     """Compare the study's parameters with the scenarios of ``tables``.
 
-    :raises LabError: when a table has another value than the study's data says.
+    :raises LabError: if a table has another value than the study's data.
     """
     for selected in tables:
         for use in uses(selected):
-            if not use.as_said:
+            if not use.as_declared:
                 raise _damaged(
-                    selected, f"{use.parameter.name} is said to be {use.choice.value}, and is {', '.join(use.values)}"
+                    selected, f"{use.parameter.name} should be {use.choice.value}, but is {', '.join(use.values)}"
                 )
 
 
-def _use(selected: Selected, parameter: Parameter, experiment: Experiment, dumped: Sequence[dict[str, Any]]) -> Use:
+def _use(
+    selected: SelectedTable, parameter: Parameter, experiment: Experiment, dumped: Sequence[dict[str, Any]]
+) -> ParameterUse:
     choice = parameter.choice(selected.number)
     if not parameter.key:
-        return Use(parameter, choice, (), as_said=True)
+        return ParameterUse(parameter, choice, (), as_declared=True)
     if parameter.key == (REPEATS,):
-        return Use(parameter, choice, (str(experiment.repeats),), as_said=choice.value == str(experiment.repeats))
+        return ParameterUse(
+            parameter, choice, (str(experiment.repeats),), as_declared=choice.value == str(experiment.repeats)
+        )
     found: dict[str, None] = {}
-    as_said = True
+    as_declared = True
     for key in parameter.key:
-        paths = list(_paths(dumped[0], spread(split_key(key) or ())))
+        paths = [path for form in spread(split_key(key) or ()) for path in _paths(dumped[0], form)]
         if not paths:
             raise _damaged(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
         own = {_text(_at(one, path)): None for one in dumped for path in paths}
-        # What a table varies is not compared: the parameter's value need not even be possible there.
-        as_said &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
+        # A varied parameter is not compared: its value need not even be possible there.
+        as_declared &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
         found |= own
     values = tuple(DEFAULT if text == "null" else text for text in found)
-    return Use(parameter, choice, values, as_said)
+    return ParameterUse(parameter, choice, values, as_declared)
 
 
-def _damaged(selected: Selected, what: str) -> LabError:
+def _damaged(selected: SelectedTable, problem: str) -> LabError:
     hint = f"see [[parameters]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
     return LabError(
-        f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {what}", hint=hint
+        f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {problem}", hint=hint
     )
 
 
@@ -108,13 +108,13 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json", by_alias=True)
 
 
-def spread(key: Sequence[str | int]) -> Path:
-    """Return the key as a resolved scenario has it."""
+def spread(key: Sequence[str | int]) -> list[Path]:
+    """Return the key's forms in a resolved scenario, one per table that may have it."""
     if key and key[0] == "transport":
-        return ("hosts", "*", *key)
+        return [(kind.table, "*", *key) for kind in NODE_KINDS.values() if kind.shares_transport]
     if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
-        return (*key[:2], "*ward", *key[2:])
-    return tuple(key)
+        return [(*key[:2], "*ward", *key[2:])]
+    return [tuple(key)]
 
 
 def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:
@@ -143,8 +143,8 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _wanted(selected: Selected, dumped: dict[str, Any], path: Path, value: str) -> str:
-    """Return the value as a resolved scenario writes it."""
+def _wanted(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: str) -> str:
+    """Return the value in the notation of resolved scenarios."""
     if value == DEFAULT and _at(dumped, path[:-1]).get(path[-1]) is None:
         return "null"
     changed = json.loads(json.dumps(dumped))
@@ -152,12 +152,12 @@ def _wanted(selected: Selected, dumped: dict[str, Any], path: Path, value: str) 
     try:
         return _text(_at(_plain(Scenario.model_validate(changed)), path))
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
-        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({said})") from error
+        message = error.errors()[0]["msg"]
+        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({message})") from error
 
 
 def _literal(text: str) -> Any:
-    """Numbers, true, false and lists as in TOML; everything else is text."""
+    """Parse numbers, true, false and lists as in TOML; everything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except ValueError:

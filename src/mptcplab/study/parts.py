@@ -65,7 +65,7 @@ class Reason(Part):
         return f"{self.reason or self.open} {self.evidence}".strip()
 
 
-class Because(Reason):
+class CellReason(Reason):
     """The reason why cells differ from the published ones, or what was tried.
 
     ``rows`` and ``columns`` say which cells; left out, all. ``shown_by`` names the runs in which the mechanism is

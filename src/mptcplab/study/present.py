@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A judged table as a table. :mod:`mptcplab.study.document` has it as data, :mod:`mptcplab.study.figures` drawn."""
+"""A judged table as text. :mod:`mptcplab.study.document` makes data of it, :mod:`mptcplab.study.figures` figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mptcplab.report.table import Table
 from mptcplab.study.classes import VALUE_STYLES
 from mptcplab.study.full import excludes
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.verdict import Cell
@@ -25,29 +25,29 @@ from mptcplab.study.words import (
     with_unit,
 )
 
-#: Of a short form: whether, or how many of the row's values, are not where the full form says.
+#: The head of a short form's column: which values are outside the full form's interval.
 _OUTSIDE = "outside the full form"
 VERDICT = "verdict"
 AT_HALF = "at half the tolerance"
 
 
-def study_table(judged: Judged) -> Table:
-    """Published, measured, difference and verdict, one line per published value; without any, what was measured."""
+def study_table(judged: JudgedTable) -> Table:
+    """Return a line per published value, with measured value, difference and verdict; else the measured values."""
     reasons = reasons_of(judged)
     table = _with_published(judged, reasons) if judged.selected.table.published else _measured_only(judged)
     title = f"{judged.selected.study.name}, {judged.title} ({judged.selected.table.unit})"
     return Table(title, table.columns, table.rows, table.numeric, tuple(notes_of(judged, reasons)), table.styles)
 
 
-def places_of(judged: Judged) -> list[tuple[str, str]]:
+def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
     """Return row and column of every line of a table with published values."""
     cells = {(cell.row, cell.column) for cell in judged.cells if cell.row_is_there}
     places = [(row, name) for row in judged.selected.table.all_rows for name in judged.selected.table.columns]
     return [place for place in places if place in cells or place in judged.measured]
 
 
-def _with_published(judged: Judged, marks: Marks) -> Table:
-    """One line per published value of the rows that were measured, and per measured value beside them."""
+def _with_published(judged: JudgedTable, marks: Marks) -> Table:
+    """Return a line per published value of the rows that were measured, and per further measured value."""
     described = judged.selected.table
     columns = (described.along_label, described.across_label, "published", "measured", "difference", VERDICT)
     cells = {(cell.row, cell.column): cell for cell in judged.cells if cell.row_is_there}
@@ -67,7 +67,7 @@ def _with_published(judged: Judged, marks: Marks) -> Table:
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
-def _line(judged: Judged, cell: Cell, marks: Marks) -> tuple[str, ...]:
+def _line(judged: JudgedTable, cell: Cell, marks: Marks) -> tuple[str, ...]:
     described = judged.selected.table
     return (
         cell.row,
@@ -83,29 +83,29 @@ def _line(judged: Judged, cell: Cell, marks: Marks) -> tuple[str, ...]:
     )
 
 
-def _unpublished(judged: Judged, row: str, column: str) -> tuple[str, ...]:
+def _unpublished(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
     value = judged.measured[row, column]
     title, runs = judged.selected.table.columns[column].title, runs_text(value.interval.n, value.missing)
     text = _measured_text(judged, row, column)
     return (row, title, NONE, text, NONE, "", "", value.mptcp, value.sockets, runs)
 
 
-def _measured_text(judged: Judged, row: str, column: str) -> str:
+def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
     return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
 
 
-def _full_text(judged: Judged, row: str, column: str) -> str:
-    """Behind a value that is not where the full form says: `` (full: 16.70 ± 0.30)``."""
+def _full_text(judged: JudgedTable, row: str, column: str) -> str:
+    """Return `` (full: 16.70 ± 0.30)`` after a value outside the full form's interval; else empty."""
     value, full = judged.measured.get((row, column)), judged.beside.of(row, column) if judged.beside else None
     if value is None or full is None or not excludes(full, value.interval):
         return ""
     return f" (full: {value_text(judged.selected.table.value_of(column), full)})"
 
 
-def _beside(judged: Judged, row: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The last cell of a row that is compared with the full form."""
+def _beside(judged: JudgedTable, row: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the last cell of a row that is compared with the full form."""
     if not judged.beside:
         return ()
     known = [name for name in columns if (row, name) in judged.measured and judged.beside.of(row, name)]
@@ -115,7 +115,7 @@ def _beside(judged: Judged, row: str, columns: Sequence[str]) -> tuple[str, ...]
     return (f"{len(found)} of {len(known)}",) if len(columns) > 1 else ("yes" if found else "no",)
 
 
-def _measured_only(judged: Judged) -> Table:
+def _measured_only(judged: JudgedTable) -> Table:
     described = judged.selected.table
     names = list(described.columns)
     rows: list[tuple[str, ...]] = []
@@ -136,6 +136,6 @@ def _measured_only(judged: Judged) -> Table:
 
 
 def _heading(table: PublishedTable, column: str) -> str:
-    """The column's title, with the unit where that is not the one in the table's title."""
+    """Return the column's title, with its unit if that is not the one in the table's title."""
     title, unit = table.columns[column].title, table.unit_of(column)
     return title if unit in ("", table.unit) else f"{title} ({unit})"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Measured values that a study's texts quote, so that no text goes stale.
+"""Quotes of measured values in a study's texts, so that no text becomes outdated.
 
-``{TABLE: COLUMN @ ROW}`` stands for one cell, ``{TABLE: COLUMN @ ROW, ROW}`` for several, and ``{TABLE: COLUMN / COLUMN
-@ ROW}`` for one divided by another one of its row. Texts have no other braces.
+``{TABLE: COLUMN @ ROW}`` quotes one cell, ``{TABLE: COLUMN @ ROW, ROW}`` several, and ``{TABLE: COLUMN / COLUMN @
+ROW}`` one divided by another of its row. Texts have no other braces.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _QUOTE = re.compile(r"([^:]+):([^:/@]+)(?:/([^:/@]+))?@([^:@]+)")
 
 @dataclass(frozen=True)
 class Quote:
-    """Cells of one column of a table of the same study; with ``to``, each divided by another one of its row."""
+    """Cells of one column of a table of the same study; with ``to``, each divided by another cell of its row."""
 
     table: str
     of: str
@@ -30,7 +30,7 @@ class Quote:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """One, or two."""
+        """The quoted columns, one or two."""
         return (self.of,) if self.to is None else (self.of, self.to)
 
     def __str__(self) -> str:
@@ -38,13 +38,13 @@ class Quote:
 
 
 def quotes_of(text: str) -> list[Quote]:
-    """All that ``text`` quotes, in its order. :raises ValueError: for braces that are no such quote."""
+    """Return all quotes in ``text``, in order. :raises ValueError: if braces are not a valid quote."""
     return [_read(found) for found in _BRACES.finditer(text)]
 
 
-def replace_quotes(text: str, said: Callable[[Quote], str]) -> str:
-    """The text with what is ``said`` of every quote in its place. :raises ValueError: as for :func:`quotes_of`."""
-    return _BRACES.sub(lambda found: said(_read(found)), text)
+def replace_quotes(text: str, replacement: Callable[[Quote], str]) -> str:
+    """Return the text with every quote replaced. :raises ValueError: as for :func:`quotes_of`."""
+    return _BRACES.sub(lambda found: replacement(_read(found)), text)
 
 
 def _read(found: re.Match[str]) -> Quote:
@@ -58,7 +58,7 @@ def _read(found: re.Match[str]) -> Quote:
 
 
 def quoted_text(values: Sequence[Interval], unit: str = "") -> str:
-    """``46.5 ± 1.1 and 20.2 ± 8.0 Mbit/s``: means with three significant digits, half widths to the same digit."""
+    """Return ``46.5 ± 1.1 and 20.2 ± 8.0 Mbit/s``: means with three digits, half widths to the same digit."""
     *first, last = map(_number_text, values)
     before = f"{', '.join(first)} and " if first else ""
     return f"{before}{last} {unit}".rstrip()

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from mptcplab.engine.record import prepare_engines, prepare_job
+from mptcplab.campaign.record import prepare_engines, prepare_job
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import is_complete
 from mptcplab.scenario.load import Run
@@ -22,7 +22,7 @@ def unrecorded(runs: Sequence[Run], folder: Path) -> list[Run]:
     looked_at = runs if (folder / "runs").is_dir() else runs[:1]
     found = []
     for run in looked_at:
-        identity = prepare_job(run, engines[run.point.scenario.kernel]).identity
+        identity = prepare_job(run, engines).identity
         if not is_complete(folder / "runs" / identity.name):
             found.append(run)
     return [*found, *runs[len(looked_at) :]]

@@ -3,7 +3,7 @@
 
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
-that RESULTS does not have keeps the values that are shipped, as long as they are of the table as it is now.
+that RESULTS lacks keeps the shipped values, as long as they belong to its present form.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from mptcplab.errors import LabError
 from mptcplab.report.files import write_text
 from mptcplab.study.forms import Documents, digest, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
-from mptcplab.study.load import Selected, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 
-#: Of shipped numbers: they come back within what :mod:`mptcplab.study.full` takes for rounding.
+#: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.full`.
 _DIGITS = 7
 _INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 
 
-def reference(tables: Sequence[Selected], documents: Documents) -> dict[str, Any]:
-    """What to ship with the study that has ``tables``: values of all that is known, and why others are missing."""
+def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
+    """Return the data to ship with the study of ``tables``: all known values, and why others are missing."""
     shipped = read_reference(tables[0]).get("tables", {})
     known, missing = {}, {}
     for one in tables:
@@ -43,8 +43,8 @@ def reference(tables: Sequence[Selected], documents: Documents) -> dict[str, Any
     return {"study": tables[0].folder.name, "tables": known, "missing": missing}
 
 
-def _unfit(document: Mapping[str, Any] | None, selected: Selected) -> str:
-    """Why a document does not tell what the full form measures; empty when it does."""
+def _unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
+    """Return why a document is not a measurement of the full form; empty if it is."""
     if document is None:
         return "not measured"
     if document["changed"]:
@@ -56,7 +56,7 @@ def _unfit(document: Mapping[str, Any] | None, selected: Selected) -> str:
     return ""
 
 
-def _entry(selected: Selected, document: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
     for one in document["measured"]:
         if math.isfinite(one["mean"]):
@@ -77,24 +77,24 @@ def _rounded(value: float | None) -> float | None:
 
 
 def write(results: Path) -> list[str]:
-    """Write what can be known from ``results``; one line per study about it."""
-    said = []
+    """Write the values in ``results``. Return a line per study about it."""
+    lines = []
     for name in study_names():
         documents = read_documents(results / name)
         if not documents:
-            said.append(f"{name}: nothing in {results / name}")
+            lines.append(f"{name}: nothing in {results / name}")
             continue
         tables = select(name)
         found = reference(tables, documents)
         file = tables[0].folder / REFERENCE
         write_text(file, _text(found))
         missing = "".join(f"; {number}: {why}" for number, why in found["missing"].items())
-        said.append(f"{name}: {len(found['tables'])} of {len(tables)} tables in {file}{missing}")
-    return said
+        lines.append(f"{name}: {len(found['tables'])} of {len(tables)} tables in {file}{missing}")
+    return lines
 
 
 def _text(found: Mapping[str, Any]) -> str:
-    """JSON with a line for every cell, so that a change of one is a change of one line."""
+    """Return JSON with a line per cell, so that a changed cell is a changed line."""
     return _INNERMOST.sub(lambda values: json.dumps(json.loads(values[0])), json.dumps(found, indent=1)) + "\n"
 
 

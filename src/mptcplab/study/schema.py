@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from mptcplab.study.parts import Because, CellMap, ClaimReason, Parameter, Part
+from mptcplab.study.parts import CellMap, CellReason, ClaimReason, Parameter, Part
 from mptcplab.study.quote import Quote, quotes_of
 from mptcplab.study.values import check_value, kind_name, kind_of
 
@@ -41,7 +41,7 @@ class Column(Part):
     drawn: bool = True
 
 
-class Published(Part):
+class PublishedValue(Part):
     """A published value, and the half width of its 95 % confidence interval where the study gives one."""
 
     mean: float
@@ -52,7 +52,7 @@ def _as_published(value: Any) -> Any:
     return {"mean": value} if isinstance(value, (int, float)) else value
 
 
-PublishedValue = Annotated[Published, BeforeValidator(_as_published)]
+PublishedCell = Annotated[PublishedValue, BeforeValidator(_as_published)]
 
 
 class Quick(Part):
@@ -88,12 +88,12 @@ class PublishedTable(Part):
     unit: str
     tolerance: Percent = 0
     why_tolerance: str = Field(default="", description="why that much, said before measuring")
-    published: dict[str, dict[str, PublishedValue]] = Field(default_factory=dict)
+    published: dict[str, dict[str, PublishedCell]] = Field(default_factory=dict)
     same_as: tuple[CellMap, ...] = ()
     rows: tuple[str, ...] = ()
     quick: Quick = Quick()
     note: str = ""
-    because: tuple[Because, ...] = ()
+    because: tuple[CellReason, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -152,7 +152,7 @@ class Claim(Part):
     """Something that a study says of a quantity: ``of``, or ``of`` divided by the sum of ``to``.
 
     ``of`` and ``to`` are columns of the same row, or ``column@row`` for a fixed one. With ``each``, ``of`` is divided
-    by every one of ``to`` instead of their sum, and all have to fit. The quantity lies between ``least`` and ``most``
+    by every one of ``to`` instead of their sum, and all have to fit. The quantity lies between ``min`` and ``max``
     in every one of ``rows`` (default all; with ``some``, in at least one), and from the first of them to the last it
     has the ``trend``. ``place`` is where the source says it, default the place of the table. ``mark`` is what figures
     say above the rows.
@@ -165,8 +165,8 @@ class Claim(Part):
     each: bool = False
     rows: tuple[str, ...] = ()
     some: bool = False
-    least: float | None = None
-    most: float | None = None
+    min: float | None = None
+    max: float | None = None
     trend: Literal["rises", "falls"] | None = None
     why_bounds: str = Field(description="why these bounds mean that the claim holds")
     mark: str = ""
@@ -175,7 +175,7 @@ class Claim(Part):
 
     @model_validator(mode="after")
     def _says_something(self) -> Claim:
-        if self.least is None and self.most is None and self.trend is None:
+        if self.min is None and self.max is None and self.trend is None:
             raise ValueError("a claim has a bound or a trend")
         return self
 

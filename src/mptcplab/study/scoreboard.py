@@ -10,8 +10,8 @@ from typing import Any
 
 from mptcplab.study.classes import AGREES, CLAIMS, OPEN, VALUES
 from mptcplab.study.full import outside
-from mptcplab.study.judged import Judged
-from mptcplab.study.load import Selected
+from mptcplab.study.judged import JudgedTable
+from mptcplab.study.load import SelectedTable
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Line:
     ``remark`` says in some words what went wrong, ``why`` in a sentence.
     """
 
-    selected: Selected
+    selected: SelectedTable
     score: Score
     form: str = ""
     remark: str = ""
@@ -81,7 +81,7 @@ class Line:
         return about | said | self.score.to_json()
 
 
-def line_of(judged: Judged, *, quick: bool, failed: int = 0, runs: int = 0) -> Line:
+def line_of(judged: JudgedTable, *, quick: bool, failed: int = 0, runs: int = 0) -> Line:
     """The line of a table that was measured; ``failed`` of its ``runs`` have no result."""
     cells = judged.counted_once
     beyond, compared = outside(judged.measured, judged.full)
@@ -100,7 +100,7 @@ def line_of(judged: Judged, *, quick: bool, failed: int = 0, runs: int = 0) -> L
     return Line(judged.selected, score, "short" if quick else "full", remark)
 
 
-def line_without(selected: Selected, why: str = "") -> Line:
+def line_without(selected: SelectedTable, why: str = "") -> Line:
     """The line of a table that was not measured."""
     table = selected.table
     firsts = [table.first_of(row, column) is None for row, values in table.published.items() for column in values]

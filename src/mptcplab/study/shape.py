@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
 
 #: Beyond this factor nothing has the same shape.
 LARGEST_FACTOR = 2.0
@@ -45,7 +45,7 @@ class Shape:
         return f"another shape ({self.why}), within a factor {factor}"
 
 
-def shapes_of(selected: Selected, measured: Measured) -> list[Shape]:
+def shapes_of(selected: SelectedTable, measured: TableValues) -> list[Shape]:
     """Return the shapes of the columns that have one."""
     table = selected.table
     if not all(row[:1].isdigit() for row in table.all_rows):

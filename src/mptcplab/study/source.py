@@ -10,8 +10,8 @@ from typing import Any
 
 from mptcplab.stats import Interval
 from mptcplab.study.forms import Documents
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured, Value, combined, ratio
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues, Value, combined, ratio
 from mptcplab.study.quote import Quote, quoted_text, replace_quotes
 from mptcplab.study.schema import Study
 
@@ -20,7 +20,7 @@ from mptcplab.study.schema import Study
 class Source:
     """What was measured of one table, and the keys that were changed for it."""
 
-    measured: Measured
+    measured: TableValues
     changes: tuple[str, ...] = ()
 
 
@@ -40,16 +40,16 @@ def read_sources(documents: Documents, *, quick: bool = False) -> dict[str, Sour
 def _measured(document: dict[str, Any]) -> dict[tuple[str, str], Value]:
     return {
         (one["row"], one["column"]): Value(
-            Interval(one["mean"], one["ci95_half_width"], one["n"]),
+            Interval.from_json(one),
             {int(seed): value for seed, value in one["by_seed"].items()},
         )
         for one in document["measured"]
     }
 
 
-def fill(text: str, selected: Selected, sources: Sources) -> str:
+def fill(text: str, selected: SelectedTable, sources: Sources) -> str:
     """The text with measured values in place of its quotes; where one was not measured, it says so, with a command."""
-    told: set[str] = set()
+    described: set[str] = set()
 
     def said(quote: Quote) -> str:
         name = f"{selected.folder.name}/{quote.table}"
@@ -57,9 +57,9 @@ def fill(text: str, selected: Selected, sources: Sources) -> str:
         known = [value.interval for value in found if value is not None]
         if len(known) == len(found):
             return quoted_text(known, _unit(quote, selected.study))
-        if name in told:
+        if name in described:
             return "(not measured)"
-        told.add(name)
+        described.add(name)
         return f"(not measured here: mptcplab reproduce {name})"
 
     return " ".join(replace_quotes(text, said).split())
@@ -77,16 +77,16 @@ def _unit(quote: Quote, study: Study) -> str:
     return study.tables[quote.table].unit_of(quote.of) if quote.to is None else ""
 
 
-def in_measuring_order(wanted: Sequence[Selected]) -> list[Selected]:
+def in_measuring_order(wanted: Sequence[SelectedTable]) -> list[SelectedTable]:
     """Every table after those that it quotes or that are its evidence, as far as they are wanted; else as given."""
     by_name = {one.name: one for one in wanted}
-    ordered: dict[str, Selected] = {}
+    ordered: dict[str, SelectedTable] = {}
     for one in wanted:
         ordered |= {found.name: found for found in _with_needs(one, by_name, set()) if found.name not in ordered}
     return list(ordered.values())
 
 
-def _with_needs(one: Selected, by_name: Mapping[str, Selected], met: set[str]) -> Iterator[Selected]:
+def _with_needs(one: SelectedTable, by_name: Mapping[str, SelectedTable], met: set[str]) -> Iterator[SelectedTable]:
     """What ``one`` quotes, and what these quote, before itself. Tables that quote each other are met only once."""
     if one.name in met:
         return
@@ -96,7 +96,7 @@ def _with_needs(one: Selected, by_name: Mapping[str, Selected], met: set[str]) -
     yield one
 
 
-def needs(one: Selected, names: Iterable[str]) -> list[str]:
+def needs(one: SelectedTable, names: Iterable[str]) -> list[str]:
     """Return those of ``names`` (``STUDY/TABLE``) that texts of ``one`` quote, or that are its evidence."""
     wanted = {f"{one.folder.name}/{number}" for number in one.study.sources(one.number)}
     return [name for name in names if name in wanted]

@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What the cells of a study's tables may be values of: what each is called, its unit, and how it is written."""
+"""The kinds of values in a study's tables: their names, units and formats."""
 
 from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
 
-from mptcplab.metrics.figures import FIGURES
+from mptcplab.metrics.registry import METRICS
 
-#: ``share:LINE`` is the part of the payload that went over a line.
+#: ``share:LINK`` is the share of the payload that went over a link.
 SHARE = "share"
-#: Jain's index of one run: of a value of its workloads.
+#: Jain's index of one run, over a metric of its workloads.
 JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
-#: How the unit that ends the name of a figure is written.
-_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "percent": "%", "bytes": "B"}
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Values that one figure can show: what the vertical axis is called, its unit and where it begins at least.
+    """Values that one figure can show: the name of the vertical axis, its unit, and the lowest value at its origin.
 
-    ``digits`` are those behind the point where the usual number of them would hide what matters.
+    ``digits`` is the number of decimals if the usual number would hide relevant differences.
     """
 
     axis: str
@@ -29,50 +27,39 @@ class Kind:
     digits: int | None = None
 
 
-def _of_figure(name: str, title: str) -> Kind:
-    unit = _UNITS.get(name.rpartition("_")[2], "")
-    return Kind(title.removesuffix(f" {unit}") if unit else title, unit)
-
-
-#: By the name of a value up to its colon. Jain's index of two cannot be less than a half.
+#: Kinds by the name of a value up to its colon. Jain's index of two cannot be less than 0.5.
 KINDS: dict[str, Kind] = {
-    "goodput_mbps": Kind("goodput", "Mbit/s"),
-    "duration_s": Kind("duration", "s"),
-    "retransmitted_percent": Kind("retransmitted", "%"),
     "jain": Kind("Jain's index", "", lowest=0.5, digits=3),
     "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
-    **{name: _of_figure(name, figure.title) for name, figure in FIGURES.items()},
-    "gap_s": Kind("longest gap without data", "s"),
-    "recovery_after_failure_s": Kind("recovery after the failure", "s"),
-    "recovery_after_restoration_s": Kind("recovery after the restoration", "s"),
+    **{name: Kind(one.axis or one.noun, one.unit, one.lowest, one.digits) for name, one in METRICS.items()},
 }
 
 
 def kind_name(value: str) -> str:
-    """What ``value`` is called in :data:`KINDS`: all shares are of one kind."""
+    """Return the name of ``value`` in :data:`KINDS`: all shares are of one kind."""
     return value.partition(":")[0]
 
 
 def kind_of(value: str) -> Kind:
-    """The kind of a value that :func:`check_value` has passed."""
+    """Return the kind of a value that :func:`check_value` has accepted."""
     return KINDS[kind_name(value)]
 
 
-def line_of(value: str) -> str | None:
-    """The line of ``share:LINE``; None for any other value."""
-    kind, _, line = value.partition(":")
-    return line if kind == SHARE else None
+def link_of(value: str) -> str | None:
+    """Return the link of ``share:LINK``; None for any other value."""
+    kind, _, link = value.partition(":")
+    return link if kind == SHARE else None
 
 
 def check_value(value: str) -> str:
-    """``value`` itself. :raises ValueError: when there is no such value, with the nearest that there is."""
-    kind, colon, line = value.partition(":")
-    if kind == SHARE and not line:
-        raise ValueError("a share is that of a line: share:LINE")
+    """Return ``value``. :raises ValueError: if it is unknown, with the closest match."""
+    kind, colon, link = value.partition(":")
+    if kind == SHARE and not link:
+        raise ValueError("a share needs a link: share:LINK")
     if kind not in KINDS or (colon and kind != SHARE):
         near = difflib.get_close_matches(value, KINDS, n=1)
-        said = f"did you mean {near[0]}?" if near else f"values: {', '.join(KINDS)}"
-        raise ValueError(f"there is no value '{value}' ({said})")
+        hint = f"did you mean {near[0]}?" if near else f"values: {', '.join(KINDS)}"
+        raise ValueError(f"there is no value '{value}' ({hint})")
     return value

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Published values beside measured ones, and the class of each. Nothing in a study's data sets a class.
+"""Compare published values with measured ones, and classify each. A study's data cannot set a class.
 
-A cell *agrees* when its interval overlaps the published value with its tolerance and is narrower than that band; it is
-*too uncertain* when it overlaps and is not narrower (:mod:`mptcplab.study.tolerance`). A cell that a parameter was
-fitted to is *fitted*, wherever it lies. A cell outside the tolerance *differs*: the reason is *shown* if the run that
+A cell *agrees* if its interval overlaps the band of the published value with its tolerance and is narrower than that;
+it is *too uncertain* if it overlaps and is not narrower (:mod:`mptcplab.study.tolerance`). A cell that a parameter was
+fitted to is *fitted*, whatever its value. A cell outside the tolerance *differs*: the reason is *shown* if the run that
 the study's data names for it moves the value (:mod:`mptcplab.study.evidence`), else it is *supposed*. Without a reason
-the cell is *unexplained*; it makes the command fail if the data does not even declare it open, with what was tried. A
-cell without a value is *not measured*: its row is not among those of this run, or the run has no such metric, which
-needs a reason, too.
+the cell is *unexplained*; the command fails if the data does not declare it open, with what was tried. A cell without a
+value is *not measured*: its row was not run, or the run lacks the metric, which needs a reason, too.
 """
 
 from __future__ import annotations
@@ -20,31 +19,30 @@ from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import AGREES, FITTED, OPEN, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
 from mptcplab.study.evidence import CellEvidence, cell_evidence
-from mptcplab.study.load import Selected
-from mptcplab.study.measured import Measured
-from mptcplab.study.parts import Because, Parameter, is_explained
-from mptcplab.study.schema import Published
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.measured import TableValues
+from mptcplab.study.parts import CellReason, Parameter, is_explained
+from mptcplab.study.schema import PublishedValue
 from mptcplab.study.source import Sources
 from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One published value and ours, if it was measured. ``because`` explains a difference, or declares it open.
+    """One published value, and ours if it was measured. ``because`` explains a difference, or declares it open.
 
-    ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` says
-    whether the interval lies outside the tolerance, ``is_mean_outside`` whether the mean does. ``fitted`` are the
-    parameters that were fitted to it, and ``first`` is table, row and column where the source prints the same value
-    first. ``row_is_there`` says whether anything was measured in its row; ``missing`` how many runs have no such
-    metric.
+    ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` is
+    true if the interval is outside the tolerance, ``is_mean_outside`` if the mean is. ``fitted`` has the parameters
+    that were fitted to it, and ``first`` is the table, row and column where the source prints the value first.
+    ``row_is_there`` is true if anything was measured in its row; ``missing`` counts the runs without the metric.
     """
 
     row: str
     column: str
-    published: Published
+    published: PublishedValue
     measured: Interval | None
     verdict: str
-    because: Because | None
+    because: CellReason | None
     at_half: str = ""
     outside: bool = False
     is_mean_outside: bool = False
@@ -59,12 +57,12 @@ class Cell:
 
     @property
     def difference_percent(self) -> float | None:
-        """Ours against the published value."""
+        """The difference of our value from the published one, in percent."""
         return None if self.measured is None else 100 * (self.measured.mean / self.published.mean - 1)
 
     @property
     def counted_as(self) -> str:
-        """The class that the scoreboard counts it in: what lacks without a reason is unexplained."""
+        """The class on the scoreboard: a missing value without a reason is unexplained."""
         lacking = self.verdict == OPEN and self.row_is_there
         return UNEXPLAINED if lacking and not is_explained(self.because) else self.verdict
 
@@ -74,7 +72,7 @@ class Cell:
         return self.counted_as == UNEXPLAINED and self.because is None
 
 
-def judge_cells(selected: Selected, measured: Measured, sources: Sources = MappingProxyType({})) -> list[Cell]:
+def judge_cells(selected: SelectedTable, measured: TableValues, sources: Sources = MappingProxyType({})) -> list[Cell]:
     """Return every published cell, in the table's order. ``sources`` have the evidence."""
     rows = {row for row, _ in measured}
     return [
@@ -85,7 +83,7 @@ def judge_cells(selected: Selected, measured: Measured, sources: Sources = Mappi
 
 
 def _cell(
-    selected: Selected, measured: Measured, sources: Sources, place: tuple[str, str], *, row_is_there: bool
+    selected: SelectedTable, measured: TableValues, sources: Sources, place: tuple[str, str], *, row_is_there: bool
 ) -> Cell:
     row, column = place
     table, published, found = selected.table, selected.table.published[row][column], measured.get(place)
@@ -120,7 +118,11 @@ def _cell(
 
 
 def _verdict(
-    value: Interval, published: Published, tolerance: float, because: Because | None, evidence: CellEvidence | None
+    value: Interval,
+    published: PublishedValue,
+    tolerance: float,
+    because: CellReason | None,
+    evidence: CellEvidence | None,
 ) -> str:
     where = position(value, published.mean, tolerance)
     if where != OUTSIDE:
@@ -131,8 +133,8 @@ def _verdict(
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
-    """Return whether the data says something of each value that differs or is missing, and each claim that fails.
+    """Return whether the data has an entry for each value that differs or is missing, and each claim that fails.
 
-    A reason that is only supposed suffices, and so does what is declared open: the scoreboard counts both.
+    A supposed reason suffices, and so does an `open`: the scoreboard counts both.
     """
     return not any(one.is_undeclared for one in cells) and not any(one.is_undeclared for one in claims)

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mptcplab.report.table import interval_text, number, spread_text
+from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval
 from mptcplab.study.classes import FITTED, TOO_UNCERTAIN
-from mptcplab.study.judged import Judged
+from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import Value
 from mptcplab.study.parts import Choice, Parameter, Reason
-from mptcplab.study.schema import Published, PublishedTable
+from mptcplab.study.schema import PublishedTable, PublishedValue
 from mptcplab.study.values import kind_of
 from mptcplab.study.verdict import Cell
 
-#: In a cell that has no value.
+#: The text of a cell without a value.
 NONE = "-"
-#: Reasons by their words, and what each is called by: ``[1]``.
+#: The mark of each reason, ``[1]``, by its text.
 Marks = Mapping[str, str]
 ORIGINS = {
     "stated": "stated by the study",
@@ -27,21 +27,21 @@ ORIGINS = {
 }
 
 
-def reasons_of(judged: Judged) -> Marks:
-    """Return the reasons that are needed, and what was tried, by the number that they are called by."""
+def reasons_of(judged: JudgedTable) -> Marks:
+    """Return the marks of the reasons that are needed, and of what was tried."""
     found: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
     found += [one.why for one in judged.claims if one.why is not None]
-    # The same words are the same reason, whichever cells and claims it is about.
+    # Equal texts are one reason, whichever cells and claims it is about.
     return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(one.text for one in found), start=1)}
 
 
 def mark_of(because: Reason | None, marks: Marks) -> str:
-    """Return the number of a reason, behind a verdict."""
+    """Return the mark of a reason after a verdict."""
     return f" {marks[because.text]}" if because is not None else ""
 
 
 def verdict_text(cell: Cell) -> str:
-    """Return the verdict, with what qualifies it."""
+    """Return the verdict with its qualification."""
     if cell.verdict == FITTED and cell.outside:
         return f"{cell.verdict}, outside"
     if cell.verdict == TOO_UNCERTAIN and cell.measured is not None and cell.measured.half_width is None:
@@ -50,31 +50,28 @@ def verdict_text(cell: Cell) -> str:
 
 
 def with_unit(text: str, table: PublishedTable, column: str) -> str:
-    """Return ``text`` with its unit where that is not the one in the table's title."""
+    """Return ``text`` with its unit if that is not the one in the table's title."""
     unit = table.unit_of(column)
     return text if unit in ("", table.unit) else f"{text} {unit}"
 
 
 def runs_text(n: int, missing: int) -> str:
-    """``3``, or ``2 of 3`` when the others do not have such a value."""
+    """Return ``3``, or ``2 of 3`` if the others lack the value."""
     return f"{n} of {n + missing}" if missing else str(n)
 
 
-def published_text(value: Published) -> str:
-    """``16.70 ± 0.30``, or only the value if the study prints no interval."""
+def published_text(value: PublishedValue) -> str:
+    """Return ``16.70 ± 0.30``, or only the value if the study prints no interval."""
     return number(value.mean) if value.half_width is None else f"{number(value.mean)} ± {number(value.half_width)}"
 
 
 def value_text(kind: str, interval: Interval) -> str:
     """Return mean and half width with the digits that this kind of value needs."""
-    digits = kind_of(kind).digits
-    if digits is None:
-        return interval_text(interval)
-    return f"{interval.mean:.{digits}f}{spread_text(interval.half_width, digits)}"
+    return interval_text(interval, kind_of(kind).digits)
 
 
 def cell_text(kind: str, value: Value) -> str:
-    """Return a value with the number of runs that have it, where some have none."""
+    """Return a value, with the number of runs that have it if some lack it."""
     runs = f" ({runs_text(value.interval.n, value.missing)})" if value.missing else ""
     return f"{value_text(kind, value.interval)}{runs}"
 
@@ -85,8 +82,8 @@ def column_text(name: str, table: PublishedTable) -> str:
     return f"{table.columns[column].title}{f' at {row}' if at else ''}"
 
 
-def evidence_text(cell: Cell, judged: Judged) -> str:
-    """Return both numbers of a cell's evidence; empty if the study names none."""
+def evidence_text(cell: Cell, judged: JudgedTable) -> str:
+    """Return the values of a cell's evidence; empty if the study names none."""
     evidence = cell.evidence
     if evidence is None or cell.measured is None:
         return ""
@@ -100,22 +97,22 @@ def evidence_text(cell: Cell, judged: Judged) -> str:
         f"measured {value_text(kind, cell.measured)}, there {value_text(kind, evidence.value)}, "
         f"published {published_text(cell.published)}"
     )
-    said = "shown" if evidence.is_shown else "not shown"
-    return f"{where}: {numbers}, {100 * evidence.moved:.0f} % of the way: {said}"
+    verdict = "shown" if evidence.is_shown else "not shown"
+    return f"{where}: {numbers}, {100 * evidence.moved:.0f} % of the difference: {verdict}"
 
 
 def tolerance_text(table: PublishedTable) -> str:
-    """``Tolerance 5 %: REASON``."""
+    """Return ``Tolerance 5 %: REASON``."""
     return f"Tolerance {table.tolerance:g} %: {' '.join(table.why_tolerance.split())}"
 
 
 def origin_text(choice: Choice) -> str:
-    """Return how a parameter's value came about, with the cells that it was fitted to."""
+    """Return the origin of a parameter's value, with the cells that it was fitted to."""
     to = f" to {' and '.join(map(str, choice.fitted_to))}" if choice.fitted_to else ""
     return f"{ORIGINS[choice.origin]}{to}"
 
 
 def parameter_text(parameter: Parameter, table: str) -> str:
-    """``NAME: VALUE, fitted to Table 4.6 (tcp)``, with the value that a table has."""
+    """Return ``NAME: VALUE, fitted to Table 4.6 (tcp)``, with the value that a table has."""
     choice = parameter.choice(table)
     return f"{parameter.name}: {choice.value}, {origin_text(choice)}"

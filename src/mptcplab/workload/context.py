@@ -1,34 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""What a workload needs to know of the scenario around it, and what all of them share."""
+"""The context of a workload in its scenario, and functions that all kinds share."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import WorkloadBase
+from mptcplab.fields import Protocol
+from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 
-#: The name by which plans call ``tools/flow``; engines replace it by its path.
+if TYPE_CHECKING:
+    from mptcplab.workload.base import WorkloadBase
+
+#: The name of ``tools/flow`` in plans; engines replace it by its path.
 FLOW = "mptcplab-flow"
-#: The first workload's server listens here, every further one on the next.
+#: The port of the first workload's server; each further one listens on the next.
 FIRST_PORT = 5001
-
-_FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
-
-
-def ftp_data_ports(port: int) -> range:
-    """The ports of the data connections of an FTP server that listens on ``port``: below those that clients take."""
-    first = _FIRST_DATA_PORT + (port - FIRST_PORT) * _DATA_PORTS
-    return range(first, first + _DATA_PORTS)
 
 
 @dataclass(frozen=True)
 class Context:
-    """The address and port to connect to, what each side's programs open, and how often to report."""
+    """The address and port to connect to, the protocol of each side, the sampling interval and the seed."""
 
     address: str
     port: int
@@ -37,41 +31,46 @@ class Context:
     interval_ns: int
     seed: int
 
+    @property
+    def sampling(self) -> tuple[str, str]:
+        """The options of ``flow`` for the sampling interval."""
+        return ("--interval-ms", str(self.interval_ns // 10**6))
 
-def mptcpized(argv: tuple[str, ...], protocol: Protocol) -> tuple[str, ...]:
-    """``argv`` with its TCP sockets opened as MPTCP ones, for programs that cannot do so themselves."""
-    return ("mptcpize", "run", *argv) if protocol == "mptcp" else argv
+
+def mptcpized(call: Call, protocol: Protocol) -> Call:
+    """Return ``call`` with MPTCP sockets in place of TCP ones, for programs that cannot open them themselves."""
+    return call.run_by("mptcpize", "run") if protocol == "mptcp" else call
 
 
 def with_algorithms(
-    argv: tuple[str, ...],
+    call: Call,
     protocol: Protocol,
     congestion_control: str | None,
     scheduler: str | None,
     *,
     library: tuple[str, ...] | None = None,
-) -> tuple[str, ...]:
-    """``argv`` with these on all its sockets, which are opened as ``protocol`` says. To be run by a shell.
+) -> Call:
+    """Return ``call`` with these algorithms on all its sockets, opened as ``protocol``.
 
-    ``library``: further options of our own library around its sockets, which is there then even if nothing else is.
+    ``library`` has further options of our socket library, which is loaded for MPTCP if this is not None.
     """
     options = [f"--congestion={congestion_control}"] if congestion_control is not None else []
     if scheduler is not None and protocol == "mptcp":
         options.append(f"--scheduler={scheduler}")
     needed = library is not None and protocol == "mptcp"
     options += (library or ()) if needed else ()
-    return mptcpized((FLOW, "with", *options, *argv) if options or needed else argv, protocol)
-
-
-def shelled(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """``argv`` by a shell where our own program starts another: in a shell's line plans find both by their names."""
-    return ("sh", "-c", f"exec {shlex.join(argv)}") if FLOW in argv else argv
+    return mptcpized(call.run_by(FLOW, "with", *options) if options or needed else call, protocol)
 
 
 def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:
-    """What ``flow`` takes for its sockets."""
+    """Yield the options of ``flow`` for its sockets."""
     if protocol == "mptcp":
         yield "--mptcp"
+    yield from algorithms(workload, protocol)
+
+
+def algorithms(workload: WorkloadBase, protocol: str) -> Iterator[str]:
+    """Yield the options of ``flow`` for the congestion control and the scheduler of its sockets."""
     if workload.congestion_control is not None:
         yield from ("--congestion", workload.congestion_control)
     if workload.scheduler is not None and protocol == "mptcp":
@@ -79,16 +78,17 @@ def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:
 
 
 def microseconds(time: Duration) -> str:
-    """As ``flow`` takes times."""
+    """Return a time as an argument of ``flow``."""
     return str(int(time) // 1000)
 
 
-def server(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:
-    """The program that waits on the workload's receiver."""
-    return Program(f"{name}.server", workload.receiver, "server", argv)
+def server(name: str, workload: WorkloadBase, call: Call) -> Program:
+    """Return the program that listens on the workload's receiver."""
+    return Program(f"{name}.server", workload.receiver, "server", call.argv, starts=call.starts)
 
 
-def client(name: str, workload: WorkloadBase, argv: tuple[str, ...]) -> Program:
-    """The program that starts the workload on its sender."""
+def client(name: str, workload: WorkloadBase, call: Call) -> Program:
+    """Return the program that starts the workload on its sender."""
     start = int(workload.start)
-    return Program(f"{name}.client", workload.sender, "client", argv, start, start + int(workload.timeout))
+    end = start + int(workload.timeout)
+    return Program(f"{name}.client", workload.sender, "client", call.argv, start, end, call.starts)

@@ -1,55 +1,135 @@
 # SPDX-License-Identifier: MIT
-"""``tools/flow``: bulk transfer that samples its own sockets. Its output is JSON lines, see ``tools/flow/README``."""
+"""Bulk transfers by ``tools/flow``, which samples its own sockets and prints JSON lines (``tools/flow/README``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import Flow
-from mptcplab.workload.context import FLOW, Context, client, server
+from pydantic import Field, model_validator
 
-_NS_PER_MS = 1_000_000
-_NS_PER_US = 1000
+from mptcplab.errors import LabError
+from mptcplab.fields import Boolean, Microseconds, Protocol, Time, Whole
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program
+from mptcplab.units import Duration, Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
+from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput
 
 
-def programs(name: str, workload: Flow, context: Context) -> Iterator[Program]:
-    """A server that ends after the last of its connections, and the client that opens them all at once."""
-    # Not bound to an address: an MPTCP server has to take joins at its other addresses as well.
-    waiting = (FLOW, "server", "--port", str(context.port), *_common(workload, context, context.server_protocol))
-    yield server(name, workload, waiting)
-    connect = ("--connect", context.address, "--port", str(context.port))
-    calling = (
-        FLOW,
-        "client",
-        *connect,
-        *_goal(workload, context.seed),
-        *_common(workload, context, context.client_protocol),
+class Flow(WorkloadBase):
+    """Bulk transfers by ``tools/flow``: exact samples of every subflow at a low cost."""
+
+    samples_itself = True
+    is_bulk = True
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
+
+    kind: Literal["flow"]
+    duration: Time | None = Field(default=None, description="time to send for")
+    size: Size | None = Field(default=None, description="amount of data to send on each connection")
+    connections: Whole = Field(default=1, ge=1, le=1024, description="simultaneous connections", examples=[1])
+    reverse: bool = False
+    read_quantum: Microseconds = Field(
+        default=Duration(0), description="the application reads at multiples of this time; 0: whenever data arrives"
     )
-    yield client(name, workload, calling)
+    checksum: Boolean = Field(default=False, description="compare checksums of the payload on both hosts")
+
+    @model_validator(mode="after")
+    def _goal(self) -> Flow:
+        self._check_goal(self.duration, self.size)
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a server that ends after its last connection, and the client that opens all of them at once."""
+        # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
+        waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
+        yield server(name, self, Call(waiting))
+        connect = ("--connect", context.address, "--port", str(context.port))
+        common = self._common(context, context.client_protocol)
+        yield client(name, self, Call((FLOW, "client", *connect, *self._options(context.seed), *common)))
+
+    def _common(self, context: Context, protocol: Protocol) -> Iterator[str]:
+        if protocol == "mptcp":
+            yield "--mptcp"
+        yield from ("--connections", str(self.connections))
+        yield from context.sampling
+        if self.read_quantum:
+            yield from ("--quantum-us", microseconds(self.read_quantum))
+        yield from algorithms(self, protocol)
+        if self.checksum:
+            yield "--checksum"
+
+    def _options(self, seed: int) -> Iterator[str]:
+        if self.duration is not None:
+            yield from ("--seconds", self.duration.decimal_seconds)
+        if self.size is not None:
+            yield from ("--bytes", str(int(self.size)))
+        if self.reverse:
+            yield "--download"
+        yield from ("--seed", str(seed))
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        packets_per_read = self.read_quantum.seconds * capacity_bps / 8 / cost.PAYLOAD
+        packet = cost.QUIET_PACKET if packets_per_read >= cost.QUIET_FROM else cost.WAKEUP
+        return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=packet)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """Return the goodput from the first SYN to the last byte that the receiving application read."""
+        client, server = f"{name}.client", f"{name}.server"
+        receiver, sender = (client, server) if described["reverse"] else (server, client)
+        ends = {program: events(recording, program, "end") for program in (client, server)}
+        connect_ns = {event["conn"]: event["connect_ns"] for event in ends[client]}
+        starts = events(recording, client, "start")
+        began = {event["conn"]: event["t_ns"] - connect_ns[event["conn"]] for event in starts}
+        started = min(began.values())
+        received = sum(event["bytes"] for event in ends[receiver])
+        finished = max(event["last_ns"] or started for event in ends[receiver])
+        if described["checksum"]:
+            _compare_checksums(ends[client], ends[server], name)
+        elapsed = (finished - started) / NS
+        metrics = {**sent_rate(ends[sender]), **_completions(recording, ends, began, described, name)}
+        return Reading(goodput(received, elapsed, name), elapsed, metrics)
 
 
-def _common(workload: Flow, context: Context, protocol: Protocol) -> Iterator[str]:
-    if protocol == "mptcp":
-        yield "--mptcp"
-    yield from ("--connections", str(workload.connections))
-    yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
-    if workload.read_quantum:
-        yield from ("--quantum-us", str(int(workload.read_quantum) // _NS_PER_US))
-    if workload.congestion_control is not None:
-        yield from ("--congestion", workload.congestion_control)
-    if workload.scheduler is not None and protocol == "mptcp":
-        yield from ("--scheduler", workload.scheduler)
-    if workload.checksum:
-        yield "--checksum"
+def sent_rate(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the rate at which programs wrote to their sockets, in Mbit/s, as iperf 2's client reports it.
+
+    The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
+    if a connection ended before its sender had written all, or if writing took no time.
+    """
+    firsts = [one["first_ns"] for one in ends if one.get("first_ns") is not None]
+    lasts = [one["last_ns"] for one in ends if one.get("last_ns") is not None]
+    if not ends or not len(firsts) == len(lasts) == len(ends):
+        return {}
+    elapsed_s = (max(lasts) - min(firsts)) / NS
+    return {"sent_mbps": 8 * sum(one["bytes"] for one in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 
-def _goal(workload: Flow, seed: int) -> Iterator[str]:
-    if workload.duration is not None:
-        yield from ("--seconds", workload.duration.decimal_seconds)
-    if workload.size is not None:
-        yield from ("--bytes", str(int(workload.size)))
-    if workload.direction == "download":
-        yield "--download"
-    yield from ("--seed", str(seed))
+def _completions(
+    recording: Recording,
+    ends: Mapping[str, list[dict[str, Any]]],
+    began: Mapping[int, int],
+    described: Mapping[str, Any],
+    name: str,
+) -> dict[str, float]:
+    """Return the completion times of several connections of a given size, from SYN to last byte."""
+    if described.get("size") is None or described.get("connections", 1) < 2:
+        return {}
+    client, server = f"{name}.client", f"{name}.server"
+    if described["reverse"]:
+        last = {event["conn"]: event["last_ns"] for event in ends[client]}
+    else:
+        numbers = {event["conn"]: event["client_conn"] for event in events(recording, server, "start")}
+        last = {numbers[event["conn"]]: event["last_ns"] for event in ends[server]}
+    times = [(at - began[conn]) / NS for conn, at in last.items() if at and conn in began]
+    return completion_metrics(times)
+
+
+def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
+    if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
+        hint = "see whether a middlebox has `damage`; without one, report a bug of the kernel or of `flow`"
+        raise LabError(f"{name}: the received payload is corrupt", hint=hint)

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from typing import Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.workloads import Ftp
-from mptcplab.workload import files
-from mptcplab.workload.context import Context, ftp_data_ports, with_algorithms
+from pydantic import Field
 
-#: Anonymous and read-only; as whoever starts it, because the lab has no user for it; and without namespaces of its
-#: own, in which there would be no network.
+from mptcplab.fields import Whole
+from mptcplab.steps import Call
+from mptcplab.workload.context import FIRST_PORT, Context
+from mptcplab.workload.download import Download, folder
+
+_FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
+#: Anonymous and read-only; as the user who starts it, because the lab has no user for it; and without namespaces of
+#: its own, which would have no network.
 _SETTINGS = (
     "listen_ipv6=YES",
     "background=NO",
@@ -27,25 +30,40 @@ _SETTINGS = (
 )
 
 
-def programs(name: str, workload: Ftp, context: Context) -> Iterator[Program]:
-    """A server until the end, and a client that ends with the last file."""
-    return files.download(name, workload, context, scheme="ftp", serve=_serve(name, workload, context))
+def ftp_data_ports(port: int) -> range:
+    """Return the ports of data connections of an FTP server on ``port``, below the range of ephemeral ports."""
+    first = _FIRST_DATA_PORT + (port - FIRST_PORT) * _DATA_PORTS
+    return range(first, first + _DATA_PORTS)
 
 
-def _serve(name: str, workload: Ftp, context: Context) -> str:
-    place = files.folder(name)
-    ports = ftp_data_ports(context.port)
-    settings = (
-        *_SETTINGS,
-        f"listen_port={context.port}",
-        f"anon_root={place}",
-        f"pasv_min_port={ports[0]}",
-        f"pasv_max_port={ports[-1]}",
+class Ftp(Download):
+    """Downloads by FTP in passive mode: ``vsftpd`` and ``curl``, with one FTP session per file."""
+
+    scheme = "ftp"
+
+    kind: Literal["ftp"]
+    connections: Whole = Field(default=1, ge=1, le=10, description="simultaneous downloads", examples=[1])
+    listen: Literal["any", "address"] = Field(
+        default="any", description="addresses on which the server accepts data connections; vsftpd's own choice is one"
     )
-    library = ("--any-address",) if workload.listen == "any" else ()
-    algorithms = (workload.congestion_control, workload.scheduler)
-    run = with_algorithms(("vsftpd", f"{place}.conf"), context.server_protocol, *algorithms, library=library)
-    write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
-    # It refuses a folder that its user could write to.
-    closed = f"chmod 555 {place}"
-    return f"{files.prepare(name, workload, context)} && {closed} && {write} && exec {shlex.join(run)}"
+
+    @classmethod
+    def data_ports(cls, port: int) -> range:
+        """See the base class."""
+        return ftp_data_ports(port)
+
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+        place = folder(name)
+        ports = ftp_data_ports(context.port)
+        settings = (
+            *_SETTINGS,
+            f"listen_port={context.port}",
+            f"anon_root={place}",
+            f"pasv_min_port={ports[0]}",
+            f"pasv_max_port={ports[-1]}",
+        )
+        library = ("--any-address",) if self.listen == "any" else ()
+        run = self._with_algorithms(Call(("vsftpd", f"{place}.conf")), context.server_protocol, library=library)
+        write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
+        # vsftpd refuses a folder that its user can write to.
+        return f"chmod 555 {place} && {write} && exec {run}", ("chmod", run)

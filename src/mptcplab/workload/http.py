@@ -4,30 +4,30 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from typing import Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.workloads import Http
-from mptcplab.workload import files
-from mptcplab.workload.context import Context, with_algorithms
-
-
-def programs(name: str, workload: Http, context: Context) -> Iterator[Program]:
-    """A server until the end, and a client that ends with the last file."""
-    return files.download(name, workload, context, scheme="http", serve=_serve(name, workload, context))
+from mptcplab.steps import Call
+from mptcplab.workload.context import Context
+from mptcplab.workload.download import Download, folder
 
 
-def _serve(name: str, workload: Http, context: Context) -> str:
-    place = files.folder(name)
-    is_v6 = ":" in context.address
-    settings = (
-        f'server.document-root = "{place}"',
-        f"server.port = {context.port}",
-        # All addresses: subflows may come to any of them.
-        'server.bind = "[::]"' if is_v6 else 'server.bind = "0.0.0.0"',
-        f"server.max-connections = {max(256, 2 * workload.connections)}",
-    )
-    algorithms = (workload.congestion_control, workload.scheduler)
-    run = with_algorithms(("lighttpd", "-D", "-f", f"{place}.conf"), context.server_protocol, *algorithms)
-    write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
-    return f"{files.prepare(name, workload, context)} && {write} && exec {shlex.join(run)}"
+class Http(Download):
+    """Downloads by HTTP: ``lighttpd`` and ``curl``, with one connection per file."""
+
+    scheme = "http"
+
+    kind: Literal["http"]
+
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+        place = folder(name)
+        is_v6 = ":" in context.address
+        settings = (
+            f'server.document-root = "{place}"',
+            f"server.port = {context.port}",
+            # All addresses: subflows may arrive at any of them.
+            'server.bind = "[::]"' if is_v6 else 'server.bind = "0.0.0.0"',
+            f"server.max-connections = {max(256, 2 * self.connections)}",
+        )
+        run = self._with_algorithms(Call(("lighttpd", "-D", "-f", f"{place}.conf")), context.server_protocol)
+        write = f"printf '%s\\n' {shlex.join(settings)} > {place}.conf"
+        return f"{write} && exec {run}", (run,)

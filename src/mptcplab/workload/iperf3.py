@@ -1,33 +1,77 @@
 # SPDX-License-Identifier: MIT
-"""``iperf3``, made to open MPTCP sockets by ``mptcpize`` on both sides: its own option is newer than many machines'."""
+"""``iperf3``, with ``mptcpize`` on both sides for MPTCP sockets: many installed versions lack an option for them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.workloads import Iperf3
-from mptcplab.workload.context import Context, client, server, shelled, with_algorithms
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Time, Whole, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import Context, client, server, with_algorithms
+from mptcplab.workload.outputs import Reading
 
 
-def programs(name: str, workload: Iperf3, context: Context) -> Iterator[Program]:
-    """A server for one test, and the client, whose JSON report holds both sides."""
-    waiting = ("iperf3", "-s", "-1", "-p", str(context.port))
-    scheduler = workload.scheduler
-    yield server(name, workload, shelled(with_algorithms(waiting, context.server_protocol, None, scheduler)))
-    calling = ("iperf3", "-c", context.address, "-p", str(context.port), "-J", *_options(workload, context))
-    yield client(name, workload, shelled(with_algorithms(calling, context.client_protocol, None, scheduler)))
+class Iperf3(WorkloadBase):
+    """A test by ``iperf3``; the recording keeps its JSON report."""
 
+    is_bulk = True
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
-def _options(workload: Iperf3, context: Context) -> Iterator[str]:
-    if workload.duration is not None:
-        yield from ("-t", str(int(workload.duration) // 10**9))
-    if workload.size is not None:
-        yield from ("-n", str(int(workload.size)))
-    yield from ("-i", f"{max(context.interval_ns / 1e9, 0.1):g}", "-P", str(workload.connections))
-    if workload.direction == "download":
-        yield "-R"
-    if workload.congestion_control is not None:
-        yield from ("-C", workload.congestion_control)  # its server takes it over, and it is in the report
-    if workload.window is not None:
-        yield from ("-w", str(int(workload.window)))
+    kind: Literal["iperf3"]
+    duration: Time | None = Field(default=None, description="-t, whole seconds")
+    size: Size | None = Field(default=None, description="-n")
+    connections: Whole = Field(default=1, ge=1, le=128, description="-P", examples=[1])
+    reverse: bool = False
+    window: Size | None = Field(default=None, description="-w, socket buffers of both sides")
+
+    @model_validator(mode="after")
+    def _goal(self) -> Iperf3:
+        self._check_goal(self.duration, self.size)
+        if self.duration is not None and self.duration % 10**9:
+            hint = 'use whole seconds, or kind = "flow"'
+            raise invalid("is not a whole number of seconds, as iperf3 needs", hint, "duration")
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a server for one test, and the client, whose JSON report has both sides."""
+        waiting = Call(("iperf3", "-s", "-1", "-p", str(context.port)))
+        yield server(name, self, with_algorithms(waiting, context.server_protocol, None, self.scheduler))
+        calling = Call(("iperf3", "-c", context.address, "-p", str(context.port), "-J", *self._options(context)))
+        yield client(name, self, with_algorithms(calling, context.client_protocol, None, self.scheduler))
+
+    def _options(self, context: Context) -> Iterator[str]:
+        if self.duration is not None:
+            yield from ("-t", str(int(self.duration) // 10**9))
+        if self.size is not None:
+            yield from ("-n", str(int(self.size)))
+        yield from ("-i", f"{max(context.interval_ns / 1e9, 0.1):g}", "-P", str(self.connections))
+        if self.reverse:
+            yield "-R"
+        if self.congestion_control is not None:
+            yield from ("-C", self.congestion_control)  # the server adopts it, and the report has it
+        if self.window is not None:
+            yield from ("-w", str(int(self.window)))
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        packets = cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
+        return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+        """Return the counts of iperf3's server, from the client's report."""
+        try:
+            report = json.loads(recording.output(f"{name}.client"))
+            total = report["end"]["sum_received"]
+            return Reading(float(total["bits_per_second"]), float(total["seconds"]))
+        except (ValueError, KeyError) as error:
+            raise LabError(f"{name}: the report of iperf3 cannot be read", hint=f"see out/{name}.client.out") from error

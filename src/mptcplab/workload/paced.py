@@ -1,50 +1,128 @@
 # SPDX-License-Identifier: MIT
-"""Streams, calls and cross traffic: ``tools/flow`` sends messages at their times and tells how long each took."""
+"""The common part of streams, calls and cross traffic: ``tools/flow`` sends messages at scheduled instants."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.traffic import Stream, Udp, Voip
-from mptcplab.scenario.workloads import WorkloadBase
-from mptcplab.workload.context import FLOW, Context, client, microseconds, server, socket_options
+from pydantic import Field, model_validator
 
-_NS_PER_MS = 1_000_000
+from mptcplab.errors import LabError
+from mptcplab.fields import Time, idle, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program
+from mptcplab.units import Duration
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.messages import Message, messages
+from mptcplab.workload.outputs import NS, Reading, events
 
-
-def programs(name: str, workload: Stream | Voip | Udp, context: Context) -> Iterator[Program]:
-    """A server that ends after its connection, and the client that says what is sent, by whom."""
-    udp = isinstance(workload, Udp) or workload.protocol == "udp"
-    yield server(name, workload, (FLOW, "server", *_common(workload, context, udp=udp, serves=True)))
-    where = ("--connect", context.address)
-    what = ("--seconds", workload.duration.decimal_seconds, *_messages(workload))
-    seed = ("--seed", str(context.seed))
-    how = _common(workload, context, udp=udp, serves=False)
-    yield client(name, workload, (FLOW, "client", *where, *what, *seed, *how))
-
-
-def _common(workload: WorkloadBase, context: Context, *, udp: bool, serves: bool) -> Iterator[str]:
-    yield from ("--port", str(context.port))
-    own = getattr(workload, "protocol", None)
-    protocol = own or (context.server_protocol if serves else context.client_protocol)
-    if udp:
-        yield "--udp"
-    else:
-        yield from socket_options(workload, protocol)
-    if serves:
-        yield from ("--connections", "1")
-    yield from ("--interval-ms", str(context.interval_ns // _NS_PER_MS))
+#: Bytes for a message's number and time, and the payload of a full-size datagram.
+MIN_PACKET, MAX_DATAGRAM = 16, 1472
+_MAX_PACKET = 65000
 
 
-def _messages(workload: Stream | Voip | Udp) -> Iterator[str]:
-    interval_ns = workload.interval_ns if isinstance(workload, Udp) else int(workload.interval)
-    yield from ("--message-bytes", str(int(workload.packet)), "--message-ns", str(interval_ns))
-    if not isinstance(workload, Udp):
-        yield "--log"
-    elif workload.on is not None and workload.off is not None:
-        yield from ("--on-us", microseconds(workload.on), "--off-us", microseconds(workload.off))
-        if workload.times == "exponential":
-            yield "--exponential"
-    if workload.direction == "download":
-        yield "--download"
+class TimedWorkload(WorkloadBase):
+    """A workload that sends messages of one size at scheduled instants, whether or not earlier ones arrive."""
+
+    samples_itself = True
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+
+    duration: Time = Field(description="time to send for", examples=["10 s"])
+
+    @property
+    def advances_time(self) -> bool:
+        return True
+
+    @model_validator(mode="after")
+    def _goal(self) -> TimedWorkload:
+        self._check_goal(self.duration, None)
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a server that ends after its connection, and the client, which has the options for both."""
+        yield server(name, self, Call((FLOW, "server", *self._common(context, serves=True))))
+        options = ("--connect", context.address, "--seconds", self.duration.decimal_seconds, *self._messages())
+        seed = ("--seed", str(context.seed))
+        yield client(name, self, Call((FLOW, "client", *options, *seed, *self._common(context, serves=False))))
+
+    def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
+        yield from ("--port", str(context.port))
+        own = self.only_protocol or getattr(self, "protocol", None)
+        protocol = own or (context.server_protocol if serves else context.client_protocol)
+        if protocol == "udp":
+            yield "--udp"
+        else:
+            yield from socket_options(self, protocol)
+        if serves:
+            yield from ("--connections", "1")
+        yield from context.sampling
+
+    def _messages(self) -> Iterator[str]:
+        """Return the options of ``flow`` for the sizes and times of messages."""
+        raise NotImplementedError
+
+    def _count(self) -> float:
+        """Return the approximate number of messages sent."""
+        raise NotImplementedError
+
+    def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
+        """See the base class."""
+        return cost.messages(self._count())
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """Return the received bytes over the configured duration, or longer if the last message arrived later."""
+        sides = (f"{name}.client", f"{name}.server")
+        sending, receiving = reversed(sides) if described.get("reverse") else sides
+        (sender,), received = events(recording, sending, "end"), events(recording, receiving, "end")
+        if not received and events(recording, receiving, "start"):
+            raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
+        # A receiver without any output has received nothing.
+        report: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
+        began = int(sender["first_ns"])
+        finished = int(report["last_ns"] or began)
+        # The last message's interval ends with the duration: a stream without loss has the configured rate.
+        elapsed = max(int(Duration.parse(described["duration"])), finished - began) / NS
+        metrics = cls._metrics(recording, receiving, described, int(sender["messages"]), report)
+        return Reading(8 * int(report["bytes"]) / elapsed, elapsed, metrics)
+
+    @classmethod
+    def _metrics(
+        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, report: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Return the metrics of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
+        raise NotImplementedError
+
+
+class PacedWorkload(TimedWorkload):
+    """A workload whose receiver reports the delay of each message."""
+
+    protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
+        default=None, description="protocol of its sockets; default: that of each host's transport"
+    )
+    reverse: bool = False
+
+    @model_validator(mode="after")
+    def _udp_has_no_algorithms(self) -> PacedWorkload:
+        for key in ("congestion_control", "scheduler") if self.protocol == "udp" else ():
+            if getattr(self, key) is not None:
+                raise idle("does nothing over UDP", "remove it, or use another protocol", key)
+        return self
+
+    def _check_packet(self, size: int, key: str) -> None:
+        upper = MAX_DATAGRAM if self.protocol == "udp" else _MAX_PACKET
+        if not MIN_PACKET <= size <= upper:
+            word = "small" if size < MIN_PACKET else "large"
+            raise invalid(f"is too {word} for a message", f"use from {MIN_PACKET} B to {upper} B", key)
+
+    def _options(self, packet: int, interval: Duration) -> Iterator[str]:
+        yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")
+        if self.reverse:
+            yield "--download"
+
+    @staticmethod
+    def _arrived(recording: Recording, receiver: str) -> list[Message]:
+        return messages(events(recording, receiver, "packets"))

@@ -1,52 +1,80 @@
 # SPDX-License-Identifier: MIT
-"""A file through a pipe and a connection, as people time a bulk transfer: ``time nc HOST PORT < file``.
+"""A file through a pipe and a connection, like the usual test of a bulk transfer: ``time nc HOST PORT < file``.
 
-The file is a pseudo-random stream made on the fly (nothing that large is stored); its checksum is written by the
-generator on one side and by the reader on the other. ``socat`` moves it: OpenBSD's ``nc`` polls without sleeping once
-its standard input has ended while its socket is still full, which in virtual time never ends
-(docs/decisions/0004-socat-for-transfers.md).
+The file is a pseudo-random stream, generated on the fly and not stored; the generator on one side and the reader on
+the other write its checksum. ``socat`` transfers it: OpenBSD's ``nc`` polls without sleeping when its standard input
+has ended while its socket is full, which never ends in virtual time (docs/decisions/0004-socat-for-transfers.md).
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
-from mptcplab.plan.model import Program
-from mptcplab.scenario.types import Protocol
-from mptcplab.scenario.workloads import Transfer
+from pydantic import model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Protocol
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program, shell
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.outputs import NS, Reading, goodput, streams
 
 _BLOCK = ("-b", "65536")
-#: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. It has to
-#: stay below the first receive window (64 KiB), or the sender waits for the reader and the reader for more.
+#: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. The size
+#: must stay below the first receive window (64 KiB), or sender and reader wait for each other.
 _WAKE_BYTES = 32768
-#: How long an end waits for the other to close after its own data has ended: as long as it takes.
+#: The time that one side waits for the other to close after its own data has ended: in effect without limit.
 _PATIENCE = ("-t", "1000000")
 
 
-def programs(name: str, workload: Transfer, context: Context) -> Iterator[Program]:
-    """A listener that sums what comes, and ``generate | send``, which ends when the far end has read everything."""
-    is_v6 = ":" in context.address
-    yield server(name, workload, ("sh", "-c", _listen(workload, context, is_v6=is_v6)))
-    generate = (FLOW, "pattern", "--bytes", str(int(workload.size)), "--seed", str(context.seed))
-    target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
-    send = ("socat", *_BLOCK, *_PATIENCE, "STDIO", target)
-    yield client(name, workload, _pipe(generate, _opened(send, workload, context.client_protocol)))
+class Transfer(WorkloadBase):
+    """A file through ``socat``, timed as by ``time nc``, with a comparison of checksums."""
 
+    is_bulk = True
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
 
-def _listen(workload: Transfer, context: Context, *, is_v6: bool) -> str:
-    """``fork`` keeps the listening socket: without one, further subflows of MPTCP are refused."""
-    listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
-    command = _opened(("socat", *_BLOCK, "-u", listen), workload, context.server_protocol)
-    return f"exec {shlex.join(command)} EXEC:'{FLOW} sum'"
+    kind: Literal["transfer"]
+    size: Size
 
+    @model_validator(mode="after")
+    def _goal(self) -> Transfer:
+        self._check_goal(None, self.size)
+        return self
 
-def _opened(argv: tuple[str, ...], workload: Transfer, protocol: Protocol) -> tuple[str, ...]:
-    """``socat`` knows neither MPTCP nor schedulers."""
-    algorithms = (workload.congestion_control, workload.scheduler)
-    return with_algorithms(argv, protocol, *algorithms)
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a listener with a checksum, and ``generate | send``, which ends when the listener has read all data."""
+        is_v6 = ":" in context.address
+        yield server(name, self, self._listen(context, is_v6=is_v6))
+        generate = Call((FLOW, "pattern", "--bytes", str(int(self.size)), "--seed", str(context.seed)))
+        target = f"TCP6:[{context.address}]:{context.port}" if is_v6 else f"TCP4:{context.address}:{context.port}"
+        send = self._with_algorithms(Call(("socat", *_BLOCK, *_PATIENCE, "STDIO", target)), context.client_protocol)
+        yield client(name, self, shell(f"{generate} | {send}", generate, send))
 
+    def _listen(self, context: Context, *, is_v6: bool) -> Call:
+        """Return the listener; ``fork`` keeps the listening socket, without which further subflows are refused."""
+        listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
+        command = self._with_algorithms(Call(("socat", *_BLOCK, "-u", listen)), context.server_protocol)
+        return shell(f"exec {command} EXEC:'{FLOW} sum'", command, FLOW)
 
-def _pipe(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
-    return ("sh", "-c", f"{shlex.join(left)} | {shlex.join(right)}")
+    def _with_algorithms(self, call: Call, protocol: Protocol) -> Call:
+        """Return ``call`` with its algorithms, since ``socat`` supports neither MPTCP nor schedulers."""
+        return with_algorithms(call, protocol, self.congestion_control, self.scheduler)
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        return cost.bulk(self.size, 1, None, capacity_bps)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+        """Return the goodput from the start of the client's program to its end."""
+        sums = {side: streams(recording, f"{name}.{side}")[0] for side in ("client", "server")}
+        if sums["client"] != sums["server"]:
+            hint = f"see out/{name}.client.err and out/{name}.server.err"
+            raise LabError(f"{name}: the received data differs from the data sent", hint=hint)
+        client = recording.program(f"{name}.client")
+        elapsed = (client["end_ns"] - client["start_ns"]) / NS
+        return Reading(goodput(int(sums["server"]["bytes"]), elapsed, name), elapsed)

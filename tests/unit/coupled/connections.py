@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.coupled.reference import Path
 
 #: No limit of time for one example: on a busy machine that says nothing of the arithmetic.
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow])
 RTT_US = (10, 10_000_000)
 BETWEEN_LOSSES = 1 << 40
 U32 = (1 << 32) - 1

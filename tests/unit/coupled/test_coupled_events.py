@@ -18,6 +18,8 @@ from tests.unit.coupled.reference import (
     olia_epsilon,
 )
 
+pytestmark = pytest.mark.slow
+
 COUPLED = ("lia", "olia", "balia")
 ALL = (*COUPLED, "wvegas")
 #: The smallest window after a loss where a connection has two paths: RFC 5681, and the drafts of OLIA and BALIA.

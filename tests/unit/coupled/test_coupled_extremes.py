@@ -15,6 +15,8 @@ from tests.unit.coupled.connections import PATIENT
 from tests.unit.coupled.library import HEADERS, ONE, PACKET, WARNINGS, CNumber, CPath, CVegas, Library, c_paths
 from tests.unit.coupled.reference import Path
 
+pytestmark = pytest.mark.slow
+
 U32 = (1 << 32) - 1
 U64 = (1 << 64) - 1
 #: Whole numbers of 32 bits with the ends of the range often.

@@ -10,6 +10,8 @@ from tests.unit.coupled.connections import PATIENT, connections
 from tests.unit.coupled.library import ONE, CWindow, Library
 from tests.unit.coupled.reference import Path
 
+pytestmark = pytest.mark.slow
+
 #: OLIA's range, the widest; small ones often.
 _INCREASES = st.integers(-ONE // 2, 3 * ONE // 2) | st.integers(-ONE // 1000, ONE // 1000)
 _CLAMP = (1 << 31) - 1

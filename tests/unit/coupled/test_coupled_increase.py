@@ -26,6 +26,8 @@ from tests.unit.coupled.reference import (
     olia_largest,
 )
 
+pytestmark = pytest.mark.slow
+
 Connection = tuple[list[Path], int]
 RELATIVE = 2.0**-25
 #: Rounding to nearest may be off by half a unit; the reference itself is a float64.

@@ -28,6 +28,8 @@ from tests.unit.coupled.reference import (
     wvegas_step,
 )
 
+pytestmark = pytest.mark.slow
+
 RULES: dict[str, tuple[Rule, Rule]] = {
     "reno": (reno_increase, reno_decrease),
     "lia": (lia_increase, reno_decrease),

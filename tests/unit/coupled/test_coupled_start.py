@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.unit.coupled.connections import PATIENT
 from tests.unit.coupled.library import CStart, Library
 
+pytestmark = pytest.mark.slow
+
 _MS = 1000
 _SAMPLES = 8
 _ROUNDS = 5

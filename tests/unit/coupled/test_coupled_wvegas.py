@@ -21,6 +21,8 @@ from tests.unit.coupled.reference import (
     wvegas_target,
 )
 
+pytestmark = pytest.mark.slow
+
 Connection = tuple[list[Path], int]
 RELATIVE = 2.0**-25
 #: Numbers of packets are truncated to this.

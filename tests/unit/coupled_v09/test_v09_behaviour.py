@@ -11,6 +11,8 @@ from tests.unit.coupled.fluid import rest_with_losses
 from tests.unit.coupled.reference import Path, lia_increase, reno_decrease
 from tests.unit.coupled_v09.driver import COMPLETE_CWR, EVENT_LOSS, INFINITE_SSTHRESH, OPEN, RECOVERY, Driver, Event
 
+pytestmark = pytest.mark.slow
+
 SIZE = 1448
 
 

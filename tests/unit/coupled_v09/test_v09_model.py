@@ -13,8 +13,10 @@ from tests.unit.coupled_v09.driver import CONTROLS, Driver, Event, compile_drive
 from tests.unit.coupled_v09.sequences import lifelike, senseless, timeout_beside_others
 from tests.unit.coupled_v09.traces import NAMES, recorded
 
+pytestmark = pytest.mark.slow
+
 #: No limit of time for one example: on a busy machine that says nothing of the code.
-PATIENT = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 _SEEDS = st.integers(0, 1 << 32)
 _SEQUENCES = (
     st.builds(lifelike, _SEEDS, st.integers(1, 12), st.integers(1, 4))

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.coupled_v09.driver import CONTROLS, OPERATIONS, SOURCES, Driver, Window, compile_driver
 from tests.unit.coupled_v09.traces import NAMES, differences, recorded
 
+pytestmark = pytest.mark.slow
+
 #: File, a part of it, what a faulty file has there, and the congestion controls whose windows must show it. The first
 #: ones are faults that the variants had before there were recordings.
 FAULTS = {

@@ -10,8 +10,10 @@ from ctypes import CDLL, POINTER, byref, c_int, c_uint32, c_uint64
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[2] / "kernel" / "net" / "mptcp" / "sched_runs.c"
@@ -95,14 +97,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 @given(steps=STEPS)
-@settings(deadline=None)
 def test_the_left_edge_is_carried_by_who_was_given_it(runs: Runs, steps: list[Step]) -> None:
     for number, (said, true) in enumerate(runs.play(steps)):
         assert all(said == carriers for carriers in true), f"after step {number + 1} of {steps}: {said}, {true}"
 
 
 @given(steps=STEPS, memory=st.integers(0, 10))
-@settings(deadline=None)
 def test_without_memory_nobody_is_said_to_carry_what_it_does_not(runs: Runs, steps: list[Step], memory: int) -> None:
     for number, (said, true) in enumerate(runs.play(steps, memory=memory)):
         assert all(said <= carriers for carriers in true), f"after step {number + 1} of {steps}, {memory} allocations"

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 HEADERS = HERE.parents[2] / "kernel" / "net" / "mptcp"
 CASES: list[dict[str, Any]] = json.loads((HERE / "golden_v09.json").read_text())

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Draws the figures of a report when they come into view, sorts tables, follows light, dark and print.
+// Draws the figures of a report when they come into view, sorts tables, and follows light, dark and print.
 "use strict";
 (() => {
-  // Okabe and Ito's colours, which colour-blind readers can tell apart; lighter ones on dark paper.
+  // Okabe and Ito's colours, which colour-blind readers can distinguish; lighter ones on a dark background.
   const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A7A7A", "#8C6D1F"];
   const DARK = ["#3D9BE0", "#F0782A", "#2BC298", "#E39AC6", "#F2B134", "#9AD8FA", "#B0B0B0", "#C9A94F"];
   const DASHES = ["solid", "dash", "dot", "dashdot"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
-  const MOST_LINES = 12;
+  const MAX_LINES = 12;
   const FEW_LINES = 6;
   const SCALES = { linear: "", log: " (logarithmic)", even: " (not to scale)" };
   const PRINT_WIDTH = 680;
@@ -42,9 +42,9 @@
     return `rgba(${part(1)},${part(3)},${part(5)},${alpha})`;
   }
 
-  // ---- what all figures share ----------------------------------------------------------------------------------
+  // ---- common parts of figures ---------------------------------------------------------------------------------
 
-  // Names come from scenarios; Plotly would read tags in them.
+  // Names come from scenarios; Plotly would interpret tags in them.
   const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   function show(value) {
@@ -116,7 +116,7 @@
     }];
   }
 
-  // Bands of many lines would hide each other; their bars remain.
+  // With many lines, bands would hide each other, so only bars are drawn.
   function curve(series, index, axis, unit, withBand) {
     const colour = colours().lines[index % LIGHT.length];
     const order = axis.numbers
@@ -124,7 +124,7 @@
       : axis.labels.map((_, at) => at);
     const places = order.map((at) => (axis.numbers ? axis.numbers[at] : plain(axis.labels[at])));
     const pairs = order.map((at) => series.measured[at] ?? [null, null]);
-    const hidden = index >= MOST_LINES ? "legendonly" : true;
+    const hidden = index >= MAX_LINES ? "legendonly" : true;
     const common = {
       x: places, name: plain(series.name), legendgroup: `${index}`, visible: hidden, hoverinfo: "text",
       hovertext: order.map((at, i) => hoverText(series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
@@ -152,7 +152,7 @@
       x: places, y: values, type: "scatter", mode: "markers", name: plain(`${series.name} published`), hoverinfo: "text",
       hovertext: order.map((at, i) =>
         values[i] === null ? "" : plain(`${series.name} published: ${axis.labels[at]}, ${show(values[i])} ${unit}`)),
-      // On a bar of its own colour an open mark could not be seen.
+      // An open mark would be invisible on a bar of its own colour.
       marker: axis.numbers
         ? { color: colour, size: 13, symbol: `${SYMBOLS[index % SYMBOLS.length]}-open`, line: { width: 2 } }
         : { color: colours().paper, size: 12, symbol: SYMBOLS[index % SYMBOLS.length], line: { color: colour, width: 2 } },
@@ -188,9 +188,9 @@
     }
     const { name, unit } = drawing.measures[measure];
     const title = [...others.map((at) => drawing.axes[at].name), ...(several ? ["workload"] : [])].join(", ");
-    const some = lines.size > MOST_LINES ? `${MOST_LINES} of ${lines.size} are shown. ` : "";
+    const some = lines.size > MAX_LINES ? `${MAX_LINES} of ${lines.size} lines are shown. ` : "";
     section.querySelector(".chosen").textContent = lines.size <= FEW_LINES ? ""
-      : `Lines: ${title}. ${some}Click a name to show or hide its line, twice to see it alone.`;
+      : `Lines: ${title}. ${some}Click a name to show or hide its line, double-click to show only that line.`;
     const div = section.querySelector(".figure");
     drawCurves(div, drawing.axes[along], [...lines.values()], `${name}, ${unit}`, unit, lines.size > 1 ? title : "");
   }
@@ -202,7 +202,7 @@
 
   // ---- one run over time ---------------------------------------------------------------------------------------
 
-  // The point that the selectors name; where there is none (keys that move together), the one that agrees most.
+  // The point that the selectors name; without one (keys that are swept together), the closest match.
   function chosenPoint(section, drawing, changed) {
     const selects = [...section.querySelectorAll(".choices select")].slice(0, drawing.axes);
     const wanted = selects.map((select) => Number(select.value));
@@ -234,7 +234,7 @@
       if (panel === "goodput") drawGoodput(div, one, paths, xaxis, marks);
       else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
       else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
-      else drawOverTime(div, one.queue, "in the queue, kB", null, xaxis, marks);
+      else drawOverTime(div, one.queue, "queue, kB", null, xaxis, marks);
     }
   }
 
@@ -316,7 +316,7 @@
     });
   }
 
-  // A sheet is closed until something leads to it.
+  // A sheet is closed until a link leads to it.
   function openTarget() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target?.matches("details.sheet")) {
@@ -353,7 +353,7 @@
     section.querySelectorAll(".figure").forEach((div) => observer.observe(div));
   }
 
-  // The library takes some tenths of a second to start: while the reader reads, not before there is anything to read.
+  // The library takes some tenths of a second to start: load it while the page is being read, not before it is shown.
   if (sections.length) addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(loadPlotly));
 
   function redraw() {
@@ -367,7 +367,7 @@
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
-  // On paper everything is drawn, light, and open.
+  // In print, all figures are drawn, in light colours, and all details are open.
   let opened = [];
   addEventListener("beforeprint", () => {
     printing = true;

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""One run from its plan to its recording: the steps of every executor, on this or another machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mptcplab.campaign.contract import contract
+from mptcplab.campaign.identity import Identity, identify, resolved
+from mptcplab.campaign.locks import leased_cpu
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
+from mptcplab.engine.stop import Stop
+from mptcplab.engine.tools import flow_program
+from mptcplab.plan.compile import compile_plan, ports
+from mptcplab.plan.model import Plan
+from mptcplab.recording.record import finish
+from mptcplab.scenario.load import Run
+from mptcplab.scenario.network import Network
+from mptcplab.workload.context import FLOW
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run with its plan and its identity on this machine."""
+
+    run: Run
+    plan: Plan
+    identity: Identity
+
+
+@dataclass(frozen=True)
+class RunDuration:
+    """The duration of an executed run in virtual time from time zero and in wall time, and the worker, if any."""
+
+    virtual_ns: int
+    wall_seconds: float
+    worker: str = ""
+
+
+class Executor(Protocol):
+    """Executes jobs in this process or on other machines."""
+
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+        """Record ``job`` in ``folder``, which is empty.
+
+        :raises LabError: if the run fails. :raises RunInterruptedError: if ``stop`` is requested.
+        """
+
+
+@dataclass(frozen=True)
+class Engines:
+    """Engines of one kind, by the kernel version in the scenarios."""
+
+    name: str
+    by_version: Mapping[str, Engine]
+
+    def of(self, run: Run) -> Engine:
+        """Return the engine for ``run``."""
+        return self.by_version[run.point.scenario.kernel]
+
+    def check_folder(self, folder: Path) -> None:
+        """Check that the engines can use ``folder`` for their files. :raises InputError: if they cannot."""
+        engine_kinds()[self.name].check_folder(folder)
+
+
+def prepare_engines(
+    runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
+) -> Engines:
+    """Return an engine for every kernel version of ``runs``.
+
+    :raises InputError: if a run needs something that engines of this kind cannot do.
+    :raises MissingError: if a kernel is not built.
+    """
+    runs = list(runs)
+    kind = engine_kinds()[name]
+    if kind.capabilities.has_limits:
+        for run in {id(run.point): run for run in runs}.values():
+            scenario = run.point.scenario
+            kernel = scenario.kernel if scenario.is_set("kernel") else None
+            kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
+    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
+    tools = {FLOW: flow_program()}
+    found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}
+    return Engines(name, found)
+
+
+def prepare_job(run: Run, engines: Engines) -> Job:
+    """Compile and identify ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
+    plan = compile_plan(run.point.scenario, seed=run.seed)
+    engine = engines.of(run)
+    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools)
+    return Job(run, plan, facts)
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Runs labs on this machine, each pinned to a separate CPU while there are enough."""
+
+    engines: Engines
+
+    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+        """See :class:`Executor`."""
+        engine = self.engines.of(job.run)
+        with leased_cpu() as cpu:
+            outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
+        # The guest's version has the paths of this machine's tools, which must not be part of a recording.
+        (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
+        finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
+        return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
+
+
+def labels(run: Run) -> dict[str, Any]:
+    """Return the names of a run in its experiment, which do not change the result: two sweeps can share a run."""
+    return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
+
+
+def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
+    run = job.run
+    self_sampling = {program.name for program in job.plan.programs if program.argv[0] == FLOW}
+    network = Network(run.point.scenario)
+    return {
+        "identity": job.identity.name,
+        "facts": job.identity.facts,
+        "scenario": resolved(run),
+        **labels(run),
+        "seed": run.seed,
+        "zero_ns": outcome.zero_ns,
+        "virtual_ns": outcome.virtual_ns,
+        "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
+        **contract(network, ports(run.point.scenario)),
+        "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
+    }

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Shell completion of values: scenario files, keys of ``--set``, nodes, studies, kernels.
+
+The parameters name these functions as their ``shell_complete``, and click calls them when a shell asks. A file that
+cannot be read, such as a half-written scenario, gives no completions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+from click.shell_completion import CompletionItem
+
+from mptcplab.errors import LabError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_MAX_FILES = 200
+_MAX_DEPTH = 3
+_SKIPPED_FOLDERS = ("results", "node_modules", "__pycache__", "build", "dist")
+
+_Choices = Callable[[click.Context, str], Iterable[str]]
+_Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def _completing(choices: _Choices) -> _Complete:
+    """Turn a function that returns all valid values into a completion function for click."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        with contextlib.suppress(LabError, OSError):
+            found = [CompletionItem(text) for text in choices(ctx, incomplete) if text.startswith(incomplete)]
+            if found:
+                return found
+        return param.type.shell_complete(ctx, param, incomplete)
+
+    return complete
+
+
+@_completing
+def scenario_files(_ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """Return the scenario files in the folder typed so far and a few levels below it."""
+    typed = Path(incomplete).expanduser() if incomplete.endswith("/") else Path(incomplete).expanduser().parent
+    prefix = incomplete[: incomplete.rfind("/") + 1]
+    files: list[str] = []
+    for file in _toml_files(typed, _MAX_DEPTH):
+        files.append(prefix + str(file.relative_to(typed)))
+        if len(files) == _MAX_FILES:
+            break
+    return sorted(files)
+
+
+def _toml_files(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield TOML files, those of ``folder`` first; hidden and large folders are skipped."""
+    subfolders: list[Path] = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name in _SKIPPED_FOLDERS:
+            continue
+        if path.suffix == ".toml" and path.name != "pyproject.toml":
+            yield path
+        elif depth and path.is_dir() and not path.is_symlink():
+            subfolders.append(path)
+    for path in subfolders:
+        with contextlib.suppress(OSError):
+            yield from _toml_files(path, depth - 1)
+
+
+@_completing
+def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """Return ``KEY=`` for every key of the scenario on the command line, and the values of keys that have choices."""
+    file = _scenario_of(ctx)
+    if file is None:
+        return []
+    key, equals, _ = incomplete.partition("=")
+    keys = dict(_keys(file))
+    return [f"{key}={value}" for value in keys.get(key, ())] if equals else [f"{known}=" for known in keys]
+
+
+def _scenario_of(ctx: click.Context) -> Path | None:
+    """Return the scenario file that the command line names."""
+    named = ctx.params.get("file") or ctx.params.get("scenario")
+    # While an option still lacks its value, click has not assigned the other words to parameters.
+    named = named or next((word for word in ctx.args if word.endswith(".toml")), None)
+    return Path(named) if named else None
+
+
+def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the keys that can be set, with the valid values of those that have choices."""
+    from mptcplab.node.transport import Transport
+    from mptcplab.scenario.load import load
+
+    scenario = load(file).points[0].scenario
+    yield from _below(Transport(), "transport.")
+    for name, link in scenario.links.items():
+        yield from _below(link.forward, f"links.{name}.")
+    yield from _below(scenario, "")
+
+
+def _below(part: BaseModel, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    from pydantic import BaseModel
+
+    for name, field in type(part).model_fields.items():
+        key, value = f"{prefix}{field.alias or name}", getattr(part, name)
+        if isinstance(value, BaseModel):
+            yield from _below(value, f"{key}.")
+        elif isinstance(value, dict):
+            for named, below in value.items():
+                if isinstance(below, BaseModel):
+                    yield from _below(below, f"{key}.{named}.")
+        elif name not in ("title", "question", "kind"):
+            yield key, tuple(word for word in get_args(field.annotation) if isinstance(word, str))
+
+
+@_completing
+def nodes(ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return the nodes of the scenario on the command line."""
+    from mptcplab.scenario.load import load
+
+    file = _scenario_of(ctx)
+    if file is None:
+        return []
+    return list(load(file).points[0].scenario.nodes)
+
+
+@_completing
+def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return every ``STUDY`` and ``STUDY/TABLE``."""
+    from mptcplab.study.load import select, study_names
+
+    return [*study_names(), *(selected.name for selected in select(None))]
+
+
+@_completing
+def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return versions of lab kernels: the default one, and those that are built."""
+    from mptcplab.kernel.cache import list_kernels
+    from mptcplab.kernel.data import DEFAULT_VERSION
+
+    return dict.fromkeys([DEFAULT_VERSION, *(kernel.version for kernel in list_kernels())])

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""The protocol of engines: an engine executes plans, and states its capabilities and its identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from mptcplab.errors import InputError, LabError
+from mptcplab.plan.model import Plan
+
+#: Wall time without progress after which a run is terminated. The slowest working labs (hundreds of flows, gigabits)
+#: progress every few ms.
+DEFAULT_STALL_SECONDS = 30.0
+
+
+class RunInterruptedError(LabError):
+    """The user or the system interrupted the run."""
+
+
+class DiskFullError(LabError):
+    """The disk has no space for the results."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a finished lab, besides the files in its folder.
+
+    ``zero_ns`` is the plan's time zero and ``virtual_ns`` the end, both on the engine's clock. Times in ``programs``
+    count from time zero.
+    """
+
+    programs: list[dict[str, Any]]
+    zero_ns: int
+    virtual_ns: int
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """The abilities and needs of an engine."""
+
+    virtual_time: bool
+    """Its clock stops while any process computes, so that a run with the same seed repeats exactly."""
+    needs_root: bool
+    one_kernel: bool
+    """All nodes share one kernel, its memory and its routing cache."""
+    chooses_kernel: bool
+    """It runs the kernel that a scenario names, not that of the machine."""
+    features: frozenset[str] | None
+    """The effects on packets that it supports, see :class:`mptcplab.steps.Command`; None: all that a kernel has."""
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether a scenario can need something that the engine lacks."""
+        return not self.chooses_kernel or self.features is not None
+
+    def check(self, plan: Plan, *, kernel: str | None, name: str) -> None:
+        """Check that the engine ``name`` can execute ``plan`` with the scenario's ``kernel``, if it names one.
+
+        :raises InputError: naming the abilities that it lacks.
+        """
+        missing = sorted(set(plan.features) - self.features) if self.features is not None else []
+        if missing:
+            message = f"the engine '{name}' does not support what the scenario does to packets: {', '.join(missing)}"
+            raise InputError(message, hint="use another --engine, or remove this from the links and routers")
+        if kernel is not None and not self.chooses_kernel:
+            message = f"the engine '{name}' runs the machine's kernel, and the scenario requires {kernel}"
+            raise InputError(message, hint="use another --engine, or remove `kernel` from the scenario")
+
+
+class Engine(Protocol):
+    """Executes plans on one kernel."""
+
+    @property
+    def tools(self) -> Mapping[str, Path]:
+        """The paths of our own programs by the names that plans use."""
+
+    @property
+    def kernel_facts(self) -> Mapping[str, Any]:
+        """The facts of its kernel in a run's identity: at least ``release``, ``key``, ``config_sha256``, ``hz``."""
+
+    def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
+        """Execute ``plan`` and write its files to ``folder``, which is empty.
+
+        ``cpu`` is the processor to use. ``stop`` is a descriptor that becomes readable to request a stop.
+        :raises LabError: if the plan cannot be executed to its end.
+        :raises DiskFullError: if there is no space for the files.
+        :raises RunInterruptedError: if ``stop`` becomes readable.
+        """
+
+
+class EngineKind(Protocol):
+    """A kind of engine, as ``--engine`` names it."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities of its engines with every kernel."""
+
+    def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> Engine:
+        """Return an engine for the kernel that a scenario calls ``version``. :raises MissingError: if it is missing."""
+
+    def check_folder(self, folder: Path) -> None:
+        """Check that the engine can use ``folder`` for its files. :raises InputError: if it cannot."""

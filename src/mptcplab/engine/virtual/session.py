@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Runs a user's program in a separate lab: starts it, connects its streams, watches it and stops the lab."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mptcplab.cache import cache_root, work_dir
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
+from mptcplab.engine.tools import find_programs
+from mptcplab.engine.virtual.engine import PLAN_HINT, exposed_folders, package_folder, read_report
+from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
+from mptcplab.engine.virtual.streams import Input, Output, Streams
+from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
+from mptcplab.engine.virtual.watchdog import StreamPump, Watchdog, watch
+from mptcplab.errors import InputError
+from mptcplab.guest.nodes import ENVIRONMENT
+from mptcplab.kernel import KernelBuild
+from mptcplab.plan.model import Plan, used_by
+from mptcplab.steps import Command
+
+HOUR_NS = 3600 * 10**9
+#: Interval at which files of output are polled. Virtual time does not depend on it.
+_POLL_SECONDS = 0.01
+#: A lab without nodes: only the loopback interface, as on any machine.
+BARE = Plan((), (Command(None, ("ip", "link", "set", "dev", "lo", "up")),), (), (), (), 10**9)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A program to run, and its environment.
+
+    Without a ``node`` it runs outside all nodes. ``cwd`` is a folder of this machine. ``environment`` adds to the lab's
+    own variables. ``out`` is a folder that the program can write as /run/out. ``exposed`` are folders below /tmp and
+    /run that it can read. ``timeout_ns`` is virtual time.
+    """
+
+    argv: tuple[str, ...]
+    node: str | None = None
+    cwd: Path = Path("/")
+    environment: Mapping[str, str] = field(default_factory=dict)
+    out: Path | None = None
+    exposed: tuple[Path, ...] = ()
+    timeout_ns: int = HOUR_NS
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+
+
+@dataclass(frozen=True)
+class ProgramExit:
+    """The exit of a program: its status, or 128 + n for signal n, and its duration in virtual time."""
+
+    status: int
+    virtual_ns: int
+
+
+class Pipes:
+    """Carries the streams of a program whose standard streams are pipes."""
+
+    def __init__(self, streams: Streams, folder: Path) -> None:
+        self._input = Input(streams.stdin, folder)
+        self._outputs = [Output("out", folder, streams.stdout)]
+        if not streams.merged:
+            self._outputs.append(Output("err", folder, streams.stderr))
+
+    @property
+    def watched(self) -> list[int]:
+        """Standard input, while there is space for more of it."""
+        return self._input.watched
+
+    def step(self) -> bool:
+        """Carry input and output; return True if the lab must wait."""
+        self._input.step()
+        for output in self._outputs:
+            output.step()
+        return self._input.starved or any(output.behind for output in self._outputs)
+
+    def finish(self) -> None:
+        """Pass on the remaining output, and wait for its readers."""
+        for output in self._outputs:
+            while not output.step():
+                pass
+            output.close()
+
+
+def run_session(
+    kernel: KernelBuild, plan: Plan, session: Session, streams: Streams, *, seed: int, cpu: int, stop: int | None = None
+) -> ProgramExit:
+    """Run ``session`` in the network of ``plan``, without starting its workloads.
+
+    :raises InputError: if the program does not exist. :raises LabError: if it does not end, or the lab fails.
+    :raises RunInterruptedError: if ``stop`` becomes readable.
+    """
+    with _folder() as folder:
+        _write_work(folder, plan, session, terminal=None, stdin=streams.stdin is not None, merged=streams.merged)
+        pump = Pipes(streams, folder / "streams")
+        return _run_lab(_boot(kernel, session, folder, seed=seed, cpu=cpu), pump, session, stop, limited=True)
+
+
+def run_terminal(
+    kernel: KernelBuild, plan: Plan, session: Session, *, prompt: bool, seed: int, cpu: int, stop: int | None = None
+) -> ProgramExit:
+    """Run ``session`` like `run_session`, but on a terminal that is connected to this process's terminal.
+
+    With ``prompt`` it is a shell, and virtual time stops while it waits for a command. There is no timeout.
+    """
+    ours, guests = socket.socketpair()
+    with ours, guests, _folder() as folder, raw_mode(0):
+        _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
+        pump = Terminal(ours, folder / "streams", keyboard=0, screen=1)
+        boot = _boot(kernel, session, folder, seed=seed, cpu=cpu, terminal=guests.fileno())
+        return _run_lab(boot, pump, session, stop, limited=False)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
+    with work_dir("exec", cache_root()) as work:
+        folder = work / "lab"
+        (folder / "streams").mkdir(parents=True)
+        yield folder
+
+
+def _run_lab(boot: Boot, pump: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
+    with Machine(boot) as machine:
+        watchdog = Watchdog(session.timeout_ns, session.stall_seconds) if limited else None
+        verdict = watch(machine, watchdog, _POLL_SECONDS, stop, pump)
+    pump.finish()
+    report = read_report(boot.folder, machine, verdict, hint=PLAN_HINT if session.node else None)
+    return ProgramExit(report["status"], report["virtual_ns"] - report["zero_ns"])
+
+
+def _boot(
+    kernel: KernelBuild, session: Session, folder: Path, *, seed: int, cpu: int, terminal: int | None = None
+) -> Boot:
+    return Boot(
+        kernel=kernel,
+        seed=seed,
+        cpu=cpu,
+        folder=folder,
+        source=package_folder(),
+        exposed=_exposed(session),
+        terminal=terminal,
+    )
+
+
+def _exposed(session: Session) -> tuple[Path, ...]:
+    """Return the folders of the session, including the program's, that the guest's /tmp and /run would hide."""
+    return exposed_folders([session.cwd, *session.exposed, Path(find(session)).parent])
+
+
+def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None:
+    for place in (folder, *([session.out] if session.out else []), *_exposed(session)):
+        check_folder(place)
+    parameters = {
+        "node": session.node,
+        "argv": session.argv,
+        "program": find(session),
+        "cwd": str(session.cwd),
+        "environment": dict(session.environment),
+        "out": str(session.out.resolve()) if session.out else None,
+        "timeout_ns": session.timeout_ns,
+    }
+    programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
+    work = {"plan": asdict(plan), "programs": programs, "session": parameters | more}
+    (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
+
+
+def find(session: Session) -> str:
+    """Return the path of the program, searched as in the lab. :raises InputError: if it does not exist."""
+    name = session.argv[0]
+    search = {**ENVIRONMENT, **session.environment}["PATH"]
+    found = shutil.which(session.cwd / name if "/" in name else name, path=search)
+    if found is None:
+        hint = f"the search path is {search}; programs in /tmp and /run need --expose"
+        raise InputError(f"there is no program '{name}'", hint=hint)
+    return found

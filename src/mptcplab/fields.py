@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Field types of models: names, whole numbers, times, text; and the base class of all tables of a scenario."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from mptcplab.errors import Mistake
+from mptcplab.units import Duration
+
+_END = r"\Z"
+#: Names become network namespaces, interfaces and files, so they use only characters that all of these allow.
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
+_MAX_LINK_NAME = 15  # IFNAMSIZ - 1
+_MAX_NODE_NAME = 32
+#: ``net.ipv4.conf.all`` is not an interface; ``lo`` and the tunnels exist in every namespace.
+_NOT_LINKS = ("all", "default", "lo", "tunl0", "sit0", "gre0", "gretap0", "erspan0", "ip6tnl0", "ip6gre0")
+_NOT_NODES = ("all", "default", "host", "lab", "self")
+_ALGORITHM = re.compile(r"[A-Za-z0-9_]{1,15}\Z")  # TCP_CA_NAME_MAX - 1
+#: A version, the name of an entry in the cache, or the path of one.
+_VERSION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,62}|~?/[^\x00-\x1f]{1,1000})\Z")
+_MAX_TIME = Duration(1000 * 3600 * 10**9)
+
+
+def invalid(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
+    """Return an error for pydantic to report, with a hint for the user; ``key`` is its place in the checked value."""
+    return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
+
+
+#: Errors for a value that conflicts with another key, and for one that would have no effect.
+conflict = partial(invalid, kind=Mistake.CONFLICT)
+idle = partial(invalid, kind=Mistake.IDLE)
+
+
+@dataclass(frozen=True, eq=False)
+class _Text:
+    """Text that ``check`` accepts; ``shape`` is the corresponding JSON Schema for editors."""
+
+    check: Callable[[str], str]
+    shape: dict[str, Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(schema), **self.shape}
+
+
+def _ecma(pattern: re.Pattern[str]) -> str:
+    """Return ``pattern``, which matches whole texts, as a regular expression of JSON Schema."""
+    return f"^{pattern.pattern.removesuffix(_END)}$"
+
+
+def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
+    def check(name: str) -> str:
+        if not _NAME.match(name):
+            raise invalid(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
+        if len(name) > length:
+            raise invalid(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
+        if name in reserved:
+            raise invalid(f"is a reserved name, not one for a {noun}", f"use another name, like {name}1")
+        return name
+
+    words = {"not": {"enum": list(reserved)}} if reserved else {}
+    return _Text(check, {"pattern": _ecma(_NAME), "maxLength": length, **words})
+
+
+def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
+    def check(text: str) -> str:
+        if not pattern.match(text):
+            raise invalid(message, hint)
+        return text
+
+    return _Text(check, {"pattern": _ecma(pattern)})
+
+
+def whole_units(unit: Duration, word: str) -> Any:
+    def check(time: Duration) -> Duration:
+        if int(time) % int(unit):
+            raise invalid(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
+        return time
+
+    return AfterValidator(check)
+
+
+def _not_longer(time: Duration) -> Duration:
+    if time > _MAX_TIME:
+        raise invalid("is not plausible", f"use at most {_MAX_TIME}")
+    return time
+
+
+NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
+LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
+WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
+Algorithm = Annotated[str, matching(_ALGORITHM, "is not a valid kernel identifier", 'write one word, like "cubic"')]
+Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
+Line = Annotated[
+    str,
+    matching(
+        re.compile(r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"),
+        "is not a line of text",
+        "write one line of text that is not empty",
+    ),
+]
+Whole = Annotated[int, Strict()]
+Boolean = Annotated[bool, Strict()]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
+Time = Annotated[Duration, AfterValidator(_not_longer)]
+Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
+#: The distribution of random times.
+TimeDistribution = Literal["exponential", "fixed"]
+Protocol = Literal["mptcp", "tcp"]
+Flag = Literal["signal", "subflow", "backup", "fullmesh"]
+
+
+class Part(BaseModel):
+    """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def is_set(self, key: str) -> bool:
+        """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""
+        default = type(self).model_fields[key].get_default(call_default_factory=True)
+        return bool(getattr(self, key) != default)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The cost of several paths at the receiver: data that arrived early, waited for other data, or arrived twice.
+
+Samples of ``flow`` have the bytes that each subflow has received in order, and those of them that are in order for the
+application. The difference either waits in MPTCP's out-of-order queue, or is duplicate data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reassembly:
+    """One connection at the receiver: bytes received on subflows, and bytes in order, at ``times_s``."""
+
+    times_s: Numbers
+    on_subflows: Numbers
+    in_order: Numbers
+
+    @property
+    def duplicate(self) -> float:
+        """Bytes that arrived on two subflows: the difference at the end, when nothing waits any more."""
+        return max(0.0, float(self.on_subflows[-1] - self.in_order[-1]))
+
+    @property
+    def waiting(self) -> Numbers:
+        """A lower bound of the bytes in the out-of-order queue at each sample.
+
+        The count of duplicate bytes never decreases, and never exceeds the difference at any later time. Bytes beyond
+        that bound are waiting.
+        """
+        difference = self.on_subflows - self.in_order
+        bound = np.minimum.accumulate(difference[::-1])[::-1]
+        return np.maximum(0.0, difference - bound)
+
+
+def reassembly_metrics(found: list[Reassembly], *, reinjected: int | None) -> dict[str, float]:
+    """Return the metrics summed over connections. ``reinjected`` counts the bytes that the sender reinjected."""
+    arrived = sum(float(one.in_order[-1]) for one in found)
+    if not found or arrived <= 0:
+        return {}
+    span = max(float(one.times_s[-1] - one.times_s[0]) for one in found)
+    values = {"duplicate_percent": 100 * sum(one.duplicate for one in found) / arrived}
+    if reinjected is not None:
+        values["reinjected_percent"] = 100 * reinjected / arrived
+    if span <= 0:
+        return values
+    mean = sum(float(np.trapezoid(one.waiting, one.times_s)) for one in found) / span
+    values["out_of_order_mean_bytes"] = mean
+    values["out_of_order_max_bytes"] = max(float(one.waiting.max()) for one in found)
+    # Little's law: the mean number of waiting bytes is their arrival rate times their mean wait.
+    sampled = sum(float(one.in_order[-1] - one.in_order[0]) for one in found)
+    return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
+
+
+def reassemblies(recording: Recording, ends: Ends) -> list[Reassembly]:
+    """Return the MPTCP connections of a workload; none if its programs do not report them."""
+    return list(_reassemblies(recording, ends)) if ends.receiving is not None else []
+
+
+def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
+    """Return the bytes that the sender's connections reinjected on another subflow; None if that is unknown.
+
+    These are the bytes that subflows sent, without their own retransmissions, beyond the data of the connection. The
+    kernel's counter of retransmissions by MPTCP (mptcpi_bytes_retrans) does not include data that is sent again after a
+    subflow is considered dead.
+    """
+    if ends.sending is None or "bytes_sent" not in recording.connections.columns:
+        return None
+    described = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
+    # A connection that fell back does not report its data, and cannot reinject.
+    conns = described["conn"].unique().to_list()
+    subflows = recording.subflows.filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
+    totals = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max())
+    if not totals.height or totals["bytes_sent"].has_nulls() or totals["bytes_retrans"].has_nulls():
+        return None
+    carried = int((totals["bytes_sent"] - totals["bytes_retrans"]).sum())
+    needed = int(described.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
+    return max(0, carried - needed)
+
+
+def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
+    connections, subflows = recording.connections, recording.subflows
+    if "bytes_received" not in connections.columns or not subflows.height:
+        return
+    described = connections.filter((pl.col("program") == ends.receiving) & pl.col("bytes_received").is_not_null())
+    of_receiver = subflows.filter(pl.col("program") == ends.receiving)
+    for (conn,), rows in described.sort("time_ns", maintain_order=True).group_by("conn", maintain_order=True):
+        times = rows["time_ns"].to_numpy().astype(float)
+        total = np.zeros(len(times))
+        mine = of_receiver.filter(pl.col("conn") == conn).drop_nulls("bytes_received")
+        mine = mine.sort("time_ns", maintain_order=True)
+        for _, each in mine.group_by("local", "remote", maintain_order=True):
+            # A subflow that is gone keeps its count: each instant takes the last value before it.
+            place = np.searchsorted(each["time_ns"].to_numpy().astype(float), times, side="right")
+            total += np.concatenate(([0.0], each["bytes_received"].to_numpy().astype(float)))[place]
+        yield Reassembly(times / 1e9, total, rows["bytes_received"].to_numpy().astype(float))
+
+
+def _metrics(subject: Subject) -> dict[str, float]:
+    if not subject.sockets.use.with_mptcp:
+        return {}
+    found = reassemblies(subject.recording, subject.ends)
+    return reassembly_metrics(found, reinjected=reinjected_bytes(subject.recording, subject.ends))
+
+
+def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Metric:
+    return Metric(
+        name=name,
+        noun=noun,
+        unit=unit,
+        definition=definition,
+        source=source,
+        value=lambda subject: subject.once(_metrics).get(name),
+        section="paths",
+        place=51,
+        in_table=False,
+    )
+
+
+METRICS = (
+    _entry(
+        "reinjected_percent",
+        "reinjected",
+        "%",
+        "bytes sent on another subflow again, of all delivered",
+        "the sender's subflows against its connection",
+    ),
+    _entry(
+        "duplicate_percent",
+        "duplicate",
+        "%",
+        "bytes received on two subflows, of all delivered",
+        "the receiver's subflows against its connection",
+    ),
+    _entry(
+        "out_of_order_mean_bytes",
+        "out of order",
+        "B",
+        "bytes in MPTCP's out-of-order queue at the receiver, mean over the samples",
+        "as above",
+    ),
+    _entry("out_of_order_max_bytes", "out of order max", "B", "the maximum of the samples", "as above"),
+    _entry(
+        "head_of_line_delay_ms",
+        "head of line",
+        "ms",
+        "mean time that a byte waits in that queue; bytes that do not wait count as 0",
+        "Little's law",
+    ),
+)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The effect of failures on a workload: the longest time without data, and the time until the earlier rate was back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from mptcplab.metrics.delivery import BACK, Delivery, delivery, earlier_rate, gap_s, recovery_s, sent_until_s
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.instants import Instant, link_instants
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The effect of one failure or restoration.
+
+    ``level_bps`` is the rate that counts as recovered: 90 % of the mean before the failure. ``recovery_s`` is None if
+    it was not reached before the next instant. ``gap_s`` is the longest time without data up to the next instant:
+    infinity if it had not ended when the run did, None if unknown.
+    """
+
+    at: Instant
+    level_bps: float
+    recovery_s: float | None
+    gap_s: float | None
+
+
+def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
+    """Return the effects of all failures and restorations of links on a workload."""
+    instants = link_instants(recording)
+    curve = delivery(recording, ends) if instants else None
+    if curve is None:
+        return []
+    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), instants)
+
+
+def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
+    """Return the effect of each instant while the workload ran.
+
+    A restoration is compared with the rate before its failure. Instants before the first data and after the last are
+    left out, as are restorations without a failure.
+    """
+    ordered = sorted(instants, key=lambda instant: instant.time_s)
+    inside = [one for one in ordered if delivery.times[0] < one.time_s < delivery.end_s]
+    ends = [later.time_s for later in inside[1:]] + [delivery.end_s]
+    levels: dict[str, float] = {}
+    found = []
+    for instant, until_s in zip(inside, ends, strict=False):
+        if instant.is_failure:
+            levels.pop(instant.place, None)
+            before = earlier_rate(delivery, instant.time_s)
+            if before is not None and before > 0:
+                levels[instant.place] = BACK * before
+        level = levels.get(instant.place)
+        if level is not None:
+            recovered = recovery_s(delivery, instant.time_s, level, until_s)
+            found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s)))
+    return found
+
+
+def recovery_metrics(found: Sequence[Recovery]) -> dict[str, float]:
+    """Return the longest gap and recovery times. There is no recovery time if the rate did not recover each time.
+
+    There is no gap if one had not ended when the run did, or if none is known.
+    """
+    longest = max((one.gap_s for one in found if one.gap_s is not None), default=math.inf)
+    values = {"gap_s": longest} if math.isfinite(longest) else {}
+    for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
+        times = [one.recovery_s for one in found if one.at.is_failure == is_failure]
+        known = [time for time in times if time is not None]
+        if known and len(known) == len(times):
+            values[name] = max(known)
+    return values
+
+
+def _metrics(subject: Subject) -> dict[str, float]:
+    return recovery_metrics(workload_recoveries(subject.recording, subject.ends))
+
+
+def _gap(subject: Subject) -> float | None:
+    if subject.sockets.use.with_mptcp and subject.ends.receiving is None:
+        # Sampled sockets only show subflows: data of one may still wait for data of another.
+        return None
+    return subject.once(_metrics).get("gap_s")
+
+
+_entry = partial(Metric, section="failures", place=40, unit="s", of_failures=True, source="reads of the receiver")
+
+METRICS = (
+    _entry(
+        name="gap_s",
+        noun="gap",
+        definition="the longest time without data around a failure or restoration",
+        value=_gap,
+        axis="longest gap without data",
+    ),
+    _entry(
+        name="recovery_after_failure_s",
+        noun="recovered",
+        definition="time until the earlier rate was back, with the link still down",
+        value=lambda subject: subject.once(_metrics).get("recovery_after_failure_s"),
+        axis="recovery after the failure",
+    ),
+    _entry(
+        name="recovery_after_restoration_s",
+        noun="restored",
+        definition="time from the link's return until the earlier rate was back",
+        value=lambda subject: subject.once(_metrics).get("recovery_after_restoration_s"),
+        axis="recovery after the restoration",
+    ),
+)

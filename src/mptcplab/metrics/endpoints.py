@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""MPTCP endpoints and limits that the kernel had when the run ended, compared with the configured ones.
+
+They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every host. The kernel adds *implicit* endpoints for
+addresses that a subflow uses and that are not configured. They do not count as a difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.metrics.instants import without_address
+from mptcplab.recording.record import Recording
+
+_FLAGS = ("backup", "fullmesh", "signal", "subflow")
+_IMPLICIT = "implicit"
+#: MPTCP_PM_ADDR_FLAG_IMPLICIT, which older versions of ``ip`` have no name for.
+_IMPLICIT_BIT = 0x10
+_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
+
+
+@dataclass(frozen=True)
+class EndpointStates:
+    """The endpoints and limits of one host as text: ``10.0.1.1 subflow``. ``asked`` are those configured at the end."""
+
+    host: str
+    asked: tuple[str, ...]
+    seen: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Those that were configured and are missing."""
+        return tuple(one for one in self.asked if one not in self.seen)
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        """Those that were neither configured nor implicit."""
+        return tuple(one for one in self.seen if one not in self.asked and not one.endswith(_IMPLICIT))
+
+
+def endpoint_states(recording: Recording) -> list[EndpointStates]:
+    """Return the endpoints of every host that speaks MPTCP, in the order of the scenario."""
+    removed = without_address(recording)
+    return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
+
+
+def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
+    return bool("transport" in node and node["transport"]["protocol"] == "mptcp")
+
+
+def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
+    host = node["name"]
+    asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
+    described = recording.counter(host, "mptcp-endpoint.json")
+    # `ip -j` prints the limits as plain text in some versions.
+    text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
+    limits = {key: int(number) for key, number in _LIMIT.findall(text)}
+    return EndpointStates(
+        host=host,
+        asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_bounds(node)),
+        seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in described), *_limits(limits)),
+    )
+
+
+def _words(address: str, port: int | None, flags: list[str]) -> str:
+    return " ".join((address, *([f"port {port}"] if port else []), *sorted(flags)))
+
+
+def _flags(described: Mapping[str, Any]) -> list[str]:
+    bits = int(described.get("rawflags", "0"), 16)
+    implicit = [_IMPLICIT] if described.get(_IMPLICIT) or bits & _IMPLICIT_BIT else []
+    return implicit or [flag for flag in _FLAGS if described.get(flag)]
+
+
+def _bounds(node: Mapping[str, Any]) -> tuple[str, ...]:
+    limits = node["transport"]["limits"]
+    return _limits({key: limits[key] for key in ("subflows", "add_addr_accepted")})
+
+
+def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
+    return (
+        f"at most {described['subflows']} subflows",
+        f"at most {described['add_addr_accepted']} announced addresses",
+    )
+
+
+def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
+    """Yield a warning for each host whose endpoints or limits differ from the configured ones."""
+    for one in seen:
+        if one.missing or one.unexpected:
+            parts = [("missing", one.missing), ("unexpected", one.unexpected)]
+            differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+            yield f"the MPTCP endpoints of {one.host} are not those configured: {differences}"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Counters of every direction of every link, as the kernel recorded them, and the peaks of its queue.
+
+A direction that is shaped has a chain of queueing disciplines (``tc.json``): ``netem``, which drops packets at random,
+is the parent of the discipline that keeps the queue of the bottleneck. A discipline's drops are counted by its parents,
+too, so netem's own drops are its count minus its child's. For a direction without shaping, the counters are those of
+the interface at its end (``link.json``). Both count whole Ethernet frames of all packets, ARP included.
+
+Packets that vanish on a link that is silently down do not reach these counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from mptcplab.metrics.instants import is_emptied
+from mptcplab.metrics.loss import Chances
+from mptcplab.recording.record import Recording
+
+Qdisc = Mapping[str, Any]
+#: The maximum bytes and packets in the samples of each direction's queue.
+Peaks = Mapping[tuple[str, str], tuple[int, int]]
+DIRECTIONS = ("forward", "backward")
+#: Names of the disciplines' counters of packets marked with "congestion experienced".
+_MARKS = ("ecn_mark", "marked")
+_NETEM = "netem"
+_EMPTIED = "its interface was down, which empties queues without counting"
+_FEW = "too few bursts to decide"
+
+
+@dataclass(frozen=True)
+class DirectionCounters:
+    """One direction of a link at the end of a run.
+
+    ``asked`` is the loss that the scenario configures. ``packets`` and ``bytes`` have left the direction. ``lost``
+    counts packets lost at random, ``dropped`` those that the queue dropped, ``marked`` those with an ECN mark, and
+    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, None if nothing was
+    sampled. ``expected`` is the interval that has the number lost in 99.9 % of all runs; None if there is none, for the
+    reason ``unknown``.
+    """
+
+    link: str
+    direction: str
+    asked: Chances
+    packets: int
+    bytes: int
+    lost: int
+    dropped: int
+    marked: int
+    waiting: int
+    peak_bytes: int | None
+    peak_packets: int | None
+    expected: tuple[int, int] | None
+    unknown: str = ""
+
+    @property
+    def offered(self) -> int:
+        """The number of packets that entered the direction, duplicates included."""
+        return self.packets + self.lost + self.dropped + self.waiting
+
+    @property
+    def lost_percent(self) -> float | None:
+        """Packets lost at random in percent of those that entered; None if none did."""
+        return 100 * self.lost / self.offered if self.offered else None
+
+    @property
+    def is_as_asked(self) -> bool:
+        """True unless the number lost is outside the expected interval."""
+        return self.expected is None or self.expected[0] <= self.lost <= self.expected[1]
+
+
+def direction_counters(recording: Recording) -> list[DirectionCounters]:
+    """Return the counters of every direction of every link, in the order of the scenario."""
+    links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
+    return [
+        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link["name"]))
+        for link in links
+        for direction in DIRECTIONS
+    ]
+
+
+def _direction(
+    link: Mapping[str, Any], direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
+) -> DirectionCounters:
+    name, described = link["name"], link[direction]
+    chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
+    # Without shaping there is a single discipline, which neither queues nor drops.
+    first = chain[0] if chain else _arrived(read, link["between"][direction == "forward"], name)
+    below = chain[1]["drops"] if len(chain) > 1 else 0
+    is_random = bool(chain) and first["kind"] == _NETEM
+    lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
+    offered = first["packets"] + first["drops"] + first["qlen"]
+    asked = Chances.of(described["chances"])
+    expected = None if emptied else asked.expected(offered)
+    peak_bytes, peak_packets = peaks.get((name, direction), (None, None))
+    return DirectionCounters(
+        link=name,
+        direction=direction,
+        asked=asked,
+        packets=first["packets"],
+        bytes=first["bytes"],
+        lost=lost,
+        dropped=dropped,
+        marked=sum(map(_marked, chain)),
+        waiting=first["qlen"],
+        peak_bytes=peak_bytes,
+        peak_packets=peak_packets,
+        expected=expected,
+        unknown="" if expected is not None else _EMPTIED if emptied else _FEW,
+    )
+
+
+def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdisc]:
+    """Return the disciplines of a device from its root down, without the hooks of filters."""
+    found = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
+    chain = [found[""]]
+    while (below := found.get(f"{chain[-1]['handle']}1")) is not None:
+        chain.append(below)
+    return chain
+
+
+def _arrived(read: Callable[[str, str], Any], node: str, device: str) -> Qdisc:
+    """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters."""
+    (port,) = (one for one in read(node, "link.json") if one["ifname"] == device)
+    received = port["stats64"]["rx"]
+    return {"packets": received["packets"], "bytes": received["bytes"], "drops": 0, "qlen": 0}
+
+
+def _marked(discipline: Qdisc) -> int:
+    """Return the number of marked packets; CAKE counts in each of its tins."""
+    places = (discipline, *discipline.get("tins", ()))
+    return sum(place[key] for place in places for key in _MARKS if key in place)
+
+
+def _peaks(recording: Recording) -> Peaks:
+    queues = recording.queues
+    if not queues.height:
+        return {}
+    peaks = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
+    return {(link, direction): (size, packets) for link, direction, size, packets in peaks.iter_rows()}

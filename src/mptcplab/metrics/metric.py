@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The class of metrics: one object defines a metric for tables, JSON, reports, comparisons, ``repeats`` and studies.
+
+:mod:`mptcplab.metrics.registry` finds the metrics that modules of :mod:`mptcplab.metrics.catalog` and plugins define,
+alone or in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.subflows import Sockets
+from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import Reading
+
+_T = TypeVar("_T")
+_LAST = 1000
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One workload of one run: the argument of the functions that compute metrics.
+
+    ``described`` is the workload's entry in the manifest, ``reading`` the results that its programs reported,
+    ``sockets`` the samples of its sockets, and ``counts`` the MPTCP counters of its hosts.
+    """
+
+    recording: Recording
+    described: Mapping[str, Any]
+    ends: Ends
+    reading: Reading
+    sockets: Sockets
+    counts: MptcpCounts
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def once(self, compute: Callable[[Subject], _T]) -> _T:
+        """Return ``compute(self)``, computed only once: several metrics may be derived from it."""
+        if compute not in self._known:
+            self._known[compute] = compute(self)
+        found: _T = self._known[compute]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A number computed from a workload of a run.
+
+    ``name`` is the name in JSON and ends with the unit. ``definition`` and ``source`` (where it is defined, or what
+    reports it) are for docs/metrics.md, in the table ``section``. ``value`` computes it; without one, it is the number
+    that the workload's kind reports under this name. The value is None if it has no meaning for a workload, or is
+    unknown.
+
+    Every row of a table has the ``basic`` metrics. The others have columns where they have a meaning, in the order of
+    ``place``; without ``in_table`` they are only in JSON and data frames. ``head`` is the column head, if that is not
+    noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual number of decimals unless
+    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. ``is_main``
+    marks the most important metric of workloads that do not send as much as they can; it has a figure of its own, whose
+    vertical axis is labelled ``axis``, if that is more than ``noun``, and begins at ``lowest``.
+    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats.
+    """
+
+    name: str
+    noun: str
+    unit: str
+    definition: str
+    source: str = ""
+    value: Callable[[Subject], float | None] | None = None
+    section: str = ""
+    place: int = _LAST
+    basic: bool = False
+    in_table: bool = True
+    head: str = ""
+    with_spread: bool = True
+    digits: int | None = None
+    of_failures: bool = False
+    is_main: bool = False
+    axis: str = ""
+    lowest: float = 0.0
+    of_rows: bool = False
+
+    @property
+    def title(self) -> str:
+        """Noun and unit."""
+        return f"{self.noun} {self.unit}".rstrip()
+
+    @property
+    def heading(self) -> str:
+        """The column head."""
+        return self.head or self.title
+
+    def of(self, subject: Subject) -> float | None:
+        """Return the value for ``subject``; None if it has none."""
+        return subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)

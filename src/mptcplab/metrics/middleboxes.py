@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Packets that middleboxes dropped or altered, by the counters of their rules (``nft.json``), one per action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.recording.record import Recording
+
+_TABLE = "middlebox"
+
+
+@dataclass(frozen=True)
+class MiddleboxCount:
+    """The number of packets to which a router applied one action: ``verb`` (drop, strip, mangle, damage) ``option``."""
+
+    router: str
+    verb: str
+    option: str
+    packets: int
+
+
+def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
+    """Return the counts of every rule of every router, in the order of the scenario."""
+    return [
+        MiddleboxCount(node["name"], verb, option, packets)
+        for node in recording.manifest["nodes"]
+        if node.get("middlebox")
+        for (verb, option), packets in zip(node["middlebox"], _counted(recording, node["name"]), strict=True)
+    ]
+
+
+def _counted(recording: Recording, router: str) -> Iterator[int]:
+    for entry in recording.counter(router, "nft.json")["nftables"]:
+        rule: Mapping[str, Any] = entry.get("rule", {})
+        if rule.get("table") == _TABLE:
+            yield from (part["counter"]["packets"] for part in rule["expr"] if "counter" in part)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The network of a run as the kernel counted it, not as configured: links, endpoints, middleboxes, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.instants import failed
+from mptcplab.metrics.links import DirectionCounters, direction_counters
+from mptcplab.metrics.loss import CONFIDENCE
+from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
+from mptcplab.recording.record import Recording
+
+#: A link with less than this share of the bytes that the workload's sender sent counts as unused.
+_UNUSED_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class NetworkCounters:
+    """The network's counters of one run."""
+
+    directions: tuple[DirectionCounters, ...] = ()
+    endpoints: tuple[EndpointStates, ...] = ()
+    middleboxes: tuple[MiddleboxCount, ...] = ()
+
+
+def network_counters(recording: Recording) -> NetworkCounters:
+    """Return all counters of the network of a run."""
+    return NetworkCounters(
+        tuple(direction_counters(recording)), tuple(endpoint_states(recording)), tuple(middlebox_counts(recording))
+    )
+
+
+def network_warnings(seen: NetworkCounters) -> Iterator[str]:
+    """Yield a warning for each link and host that was not as configured."""
+    for one in seen.directions:
+        if one.expected is not None and not one.is_as_asked:
+            low, high = one.expected
+            number = str(low) if low == high else f"{low} to {high}"
+            yield (
+                f"{one.link} {one.direction} lost {one.lost} of {one.offered} packets at random; {number} are expected "
+                f"in {100 * CONFIDENCE:g} % of all runs"
+            )
+    yield from endpoint_warnings(list(seen.endpoints))
+
+
+def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkCounters) -> Iterator[str]:
+    """Yield a warning if MPTCP should have used links that carried no data.
+
+    Such a link is connected to one of the workload's hosts. It is on a path between them that was up all the time and
+    that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports those that
+    carried nothing.
+    """
+    paths = [
+        [(link, direction) for link, direction in path] for path in recording.manifest["paths"][ends.workload].values()
+    ]
+    carried = {(one.link, one.direction): one.bytes for one in seen.directions}
+    bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
+    named = {link for path in shares for link in path.split(">")}
+    meant = [path for path in paths if _is_path_meant(recording, ends, [link for link, _ in path])]
+    own = [(step, host) for path in meant for step, host in ((path[0], ends.sender), (path[-1], ends.receiver))]
+    unused = [f"{step[0]} of {host}" for step, host in own if step[0] not in named and carried[step] <= bound]
+    if unused:
+        yield f"MPTCP was in use, but no data went over {' and '.join(dict.fromkeys(unused))}"
+
+
+def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bool:
+    if any(failed(recording, link) for link in links):
+        return False
+    return _is_meant(recording, ends.sender, links[0]) and _is_meant(recording, ends.receiver, links[-1])
+
+
+def _is_meant(recording: Recording, host: str, link: str) -> bool:
+    """Return whether the host's path manager should use a link while others work, and may have enough subflows."""
+    transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
+    endpoints, limits = transport["endpoints"], transport["limits"]
+    links = [one for one in recording.manifest["links"] if host in one["between"]]
+    if len(links) - 1 > min(limits.values()):
+        return False
+    if isinstance(endpoints, str):
+        return endpoints != "none" and transport["modes"].get(link, "on") in ("on", "master")
+    return any(one["link"] == link and "backup" not in one["flags"] for one in endpoints)

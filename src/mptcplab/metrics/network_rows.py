@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""Counters of the network by the points of a sweep: means over seeds, and the single values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mptcplab.metrics.endpoints import EndpointStates
+from mptcplab.metrics.links import DirectionCounters
+from mptcplab.metrics.loss import Chances
+from mptcplab.metrics.middleboxes import MiddleboxCount
+from mptcplab.metrics.network import NetworkCounters
+from mptcplab.metrics.rows import RunResult
+from mptcplab.stats import mean_interval
+
+_Seen = TypeVar("_Seen")
+#: Counters of a direction, by their names in JSON.
+_COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
+    "packets": lambda one: one.packets,
+    "bytes": lambda one: one.bytes,
+    "lost": lambda one: one.lost,
+    "lost_percent": lambda one: one.lost_percent,
+    "dropped": lambda one: one.dropped,
+    "marked": lambda one: one.marked,
+    "waiting": lambda one: one.waiting,
+    "peak_queue_bytes": lambda one: one.peak_bytes,
+    "peak_queue_packets": lambda one: one.peak_packets,
+}
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """One direction of a link at one point. ``values`` has the counters that any run has.
+
+    ``outside`` has the seeds whose losses are outside the expected interval; ``unknown`` is the reason if there is no
+    such interval.
+    """
+
+    settings: Mapping[str, str]
+    link: str
+    direction: str
+    asked: Chances
+    seeds: tuple[int, ...]
+    values: Mapping[str, tuple[float, ...]]
+    outside: tuple[int, ...]
+    unknown: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        return {
+            "settings": dict(self.settings),
+            "link": self.link,
+            "direction": self.direction,
+            "asked_loss_percent": [100 * self.asked.low, 100 * self.asked.high],
+            **{name: _json(values) for name, values in self.values.items()},
+            "seeds": list(self.seeds),
+            "seeds_outside_99.9_percent": list(self.outside),
+            "loss_not_compared": self.unknown,
+        }
+
+
+@dataclass(frozen=True)
+class EndpointRow:
+    """The endpoints of one host at one point, and the seeds that had them."""
+
+    settings: Mapping[str, str]
+    endpoints: EndpointStates
+    seeds: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        one = self.endpoints
+        described = {
+            "settings": dict(self.settings),
+            "host": one.host,
+            "asked": list(one.asked),
+            "seen": list(one.seen),
+        }
+        return {**described, "seeds": list(self.seeds)}
+
+
+@dataclass(frozen=True)
+class MiddleboxRow:
+    """The packets to which a middlebox applied one action at one point."""
+
+    settings: Mapping[str, str]
+    router: str
+    verb: str
+    option: str
+    packets: tuple[float, ...]
+    seeds: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        described = {"settings": dict(self.settings), "router": self.router, "verb": self.verb, "option": self.option}
+        return {**described, "packets": _json(self.packets), "seeds": list(self.seeds)}
+
+
+def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
+    """Return all rows as JSON data for results.json."""
+    return {
+        "links": [row.to_json() for row in link_rows(results)],
+        "endpoints": [row.to_json() for row in endpoint_rows(results)],
+        "middleboxes": [row.to_json() for row in middlebox_rows(results)],
+    }
+
+
+def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
+    """Return the rows of every direction of every link, by point."""
+    groups = _grouped(results, lambda seen: seen.directions, lambda one: (one.link, one.direction))
+    return [_link_row(settings, members) for settings, members in groups]
+
+
+def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
+    """Return the rows of every host's endpoints, by point; several rows if seeds differ."""
+    groups = _grouped(results, lambda seen: seen.endpoints, lambda one: one)
+    return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
+
+
+def middlebox_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
+    """Return the rows of all actions of middleboxes, by point."""
+    groups = _grouped(results, lambda seen: seen.middleboxes, lambda one: (one.router, one.verb, one.option))
+    return [_middlebox_row(settings, members) for settings, members in groups]
+
+
+def _grouped(
+    results: Iterable[RunResult],
+    part: Callable[[NetworkCounters], Iterable[_Seen]],
+    key: Callable[[_Seen], Hashable],
+) -> list[tuple[dict[str, str], list[tuple[int, _Seen]]]]:
+    """Group what was counted by point and key, with the seeds."""
+    groups: dict[Any, list[tuple[int, _Seen]]] = {}
+    for result in results:
+        for one in part(result.network):
+            groups.setdefault((result.settings, key(one)), []).append((result.seed, one))
+    return [(dict(settings), members) for (settings, _), members in groups.items()]
+
+
+def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionCounters]]) -> LinkRow:
+    first = members[0][1]
+    counted = {name: [count(one) for _, one in members] for name, count in _COUNTED.items()}
+    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
+    return LinkRow(
+        settings=settings,
+        link=first.link,
+        direction=first.direction,
+        asked=first.asked,
+        seeds=_seeds(members),
+        values={name: values for name, values in known.items() if values},
+        outside=tuple(seed for seed, one in members if not one.is_as_asked),
+        unknown=next((one.unknown for _, one in members if one.unknown), ""),
+    )
+
+
+def _middlebox_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
+    first = members[0][1]
+    packets = tuple(float(one.packets) for _, one in members)
+    return MiddleboxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))
+
+
+def _seeds(members: Sequence[tuple[int, Any]]) -> tuple[int, ...]:
+    return tuple(seed for seed, _ in members)
+
+
+def _json(values: tuple[float, ...]) -> dict[str, Any]:
+    return mean_interval(values).to_json() | {"values": list(values)}

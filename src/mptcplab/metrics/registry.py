@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""All metrics by their names in JSON, from :mod:`mptcplab.metrics.catalog` and :mod:`mptcplab.plugins`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+
+from mptcplab.errors import InputError
+from mptcplab.metrics import catalog
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.plugins import modules_of, plugins
+
+
+def _metrics_in(module: ModuleType) -> Iterator[Metric]:
+    for value in vars(module).values():
+        some = value if isinstance(value, (list, tuple)) else (value,)
+        yield from (one for one in some if isinstance(one, Metric))
+
+
+def _all_metrics() -> dict[str, Metric]:
+    found: dict[str, Metric] = {}
+    for module in (*modules_of(catalog), *plugins()):
+        for metric in _metrics_in(module):
+            if found.setdefault(metric.name, metric) is not metric:
+                hint = f"give the one in {module.__name__} another name"
+                raise InputError(f"two metrics are called {metric.name}", hint=hint)
+    return dict(sorted(found.items(), key=lambda item: (not item[1].basic, item[1].place)))
+
+
+#: All metrics, in the order of columns.
+METRICS = _all_metrics()
+#: The metrics that every row has.
+BASIC = [name for name, metric in METRICS.items() if metric.basic]
+#: Names in JSON by the names that users type: nouns for the basic ones, names in JSON for the others.
+CALLED = {metric.noun if metric.basic else name: name for name, metric in METRICS.items()}
+
+
+def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
+    """Return the metrics of ``rows`` beside the basic ones, in order; with ``hidden``, also those not in tables."""
+    there = {name for row in rows for name in row}
+    return [
+        name for name, metric in METRICS.items() if name in there and not metric.basic and (metric.in_table or hidden)
+    ]
+
+
+def measured(subject: Subject) -> dict[str, float]:
+    """Return the metrics of ``subject``. :raises InputError: if its workload kind reports an undefined metric."""
+    unknown = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
+    if unknown:
+        hint = "define a Metric of this name in the module of the kind"
+        raise InputError(
+            f"workloads of kind {subject.described['kind']} report undefined metrics: {unknown}", hint=hint
+        )
+    values = ((name, metric.of(subject)) for name, metric in METRICS.items())
+    return {name: value for name, value in values if value is not None}

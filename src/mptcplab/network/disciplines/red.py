@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""RED (Floyd and Jacobson 1993): drops at the tail by the mean length of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from mptcplab.fields import Boolean, Part, conflict, invalid
+from mptcplab.network.behaviour import EffectCounter, Words
+from mptcplab.network.chances import CERTAIN
+from mptcplab.network.disciplines.base import Discipline, Shaping, marks
+from mptcplab.network.frames import full_frame
+from mptcplab.units import Probability, QueueLength, Rate
+
+#: RED's mean packet size in bytes, for the weight of its moving average.
+_PACKET = 1000
+_PROBABILITY = "0.02"
+
+
+def _possible(probability: Probability) -> Probability:
+    if not 0 < probability < CERTAIN:
+        raise invalid("is not plausible", "use more than 0 % and less than 100 %")
+    return probability
+
+
+class RedParameters(Part):
+    """RED's thresholds: between them it drops some packets."""
+
+    min: QueueLength | None = Field(
+        default=None, description="mean queue below which no packet is dropped; default a twelfth of the queue"
+    )
+    max: QueueLength | None = Field(
+        default=None, description="mean queue above which every packet is dropped; default a quarter of the queue"
+    )
+    probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
+        default=None, description="maximum probability of a drop between them; default 2 %"
+    )
+    ecn: Boolean = marks()
+
+
+class Red(Discipline[RedParameters]):
+    """RED with one queue for all flows."""
+
+    name = "red"
+    parameters = RedParameters
+    counters = (EffectCounter("red", "marked", "packets that were marked"),)
+
+    def check(self, shaped: Shaping, rate: Rate, parameters: RedParameters) -> None:
+        """See the base class."""
+        low, high, limit = _range(shaped, rate, parameters)
+        if not 0 < low < high <= limit:
+            hint = f"use min < max <= queue: the queue holds {limit} B"
+            raise conflict("has min, max and queue out of order", hint, "aqm")
+
+    def child_qdiscs(self, shaped: Shaping, rate: Rate, parameters: RedParameters, frame: int) -> Iterator[Words]:  # noqa: ARG002
+        """See the base class."""
+        low, high, limit = _range(shaped, rate, parameters)
+        mean_of = max(1, (2 * low + high) // (3 * _PACKET))
+        probability = (
+            _PROBABILITY if parameters.probability is None else f"{Decimal(int(parameters.probability)) / CERTAIN:f}"
+        )
+        words: Words = ("red", "limit", str(limit), "min", str(low), "max", str(high), "avpkt", str(_PACKET))
+        words += ("burst", str(mean_of), "probability", probability, "bandwidth", f"{int(rate)}bit")
+        yield (*words, "ecn") if parameters.ecn else words
+
+
+def _range(shaped: Shaping, rate: Rate, parameters: RedParameters) -> tuple[int, int, int]:
+    """Return RED's minimum and maximum mean queue, and its limit, in bytes."""
+    frame = full_frame()
+    limit = max(shaped.held_bytes(rate, frame), frame)
+    low = shaped.held_bytes(rate, frame, parameters.min) if parameters.min is not None else limit // 12
+    high = shaped.held_bytes(rate, frame, parameters.max) if parameters.max is not None else limit // 4
+    return low, high, limit

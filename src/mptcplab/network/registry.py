@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""All link behaviours: those of the modules in ``behaviours`` and of :mod:`mptcplab.plugins`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mptcplab.errors import InputError
+from mptcplab.network import behaviours
+from mptcplab.network.behaviour import Behaviour, VariableKey
+from mptcplab.plugins import named_classes
+
+#: In the order of the reference and of captions.
+BEHAVIOURS: tuple[Behaviour[Any], ...] = tuple(
+    sorted((kind() for kind in named_classes(Behaviour, behaviours).values()), key=lambda one: (one.rank, one.name))
+)
+#: In the order in which they apply to a packet.
+IN_PACKET_ORDER = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
+#: The keys that events and traces may change, and the behaviour of each.
+VARIABLE_KEYS: dict[str, VariableKey] = {key: variable for one in BEHAVIOURS for key, variable in one.variable.items()}
+VARIABLE_KEY_NAMES = " or ".join(", ".join(VARIABLE_KEYS).rsplit(", ", 1))
+OWNERS = {key: one for one in BEHAVIOURS for key in one.variable}
+
+
+def _check_keys() -> None:
+    """Check that keys are unique. :raises InputError: if two behaviours have a key of the same name."""
+    owners: dict[str, type] = {}
+    for one in BEHAVIOURS:
+        for model in one.model.__mro__:
+            for key in vars(model).get("__annotations__", {}):
+                if owners.setdefault(key, model) is not model:
+                    hint = "give the key another name"
+                    message = f"the key {key} of the behaviour {one.name} belongs to another behaviour already"
+                    raise InputError(message, hint=hint)
+
+
+_check_keys()

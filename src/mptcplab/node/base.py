@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""The base class of node kinds. A kind is one class in one file; all other code about nodes asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from mptcplab.fields import Part
+from mptcplab.node import mptcp, path_manager, routes
+from mptcplab.node.context import Context
+from mptcplab.node.graph import Port
+from mptcplab.node.transport import Transport
+from mptcplab.steps import Call, Command, Counter, Event, Program
+
+_FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+
+
+class NodeBase(Part):
+    """The base of all nodes: each is a network namespace that may forward and may have sockets of its own.
+
+    A kind is a subclass with a ``kind``. Its fields are the keys of ``[TABLE.NAME]`` in a scenario. Its methods return
+    a node's part of a plan; its class methods draw and describe a node from the scenario in a recording.
+    """
+
+    kind: ClassVar[str]
+    """The name of the kind, in one word: ``host``."""
+    table: ClassVar[str]
+    """The table of a scenario that has the nodes of the kind by name: ``hosts``."""
+    forwards: ClassVar[bool] = False
+    """It forwards packets, so that paths may lead through it."""
+    is_required: ClassVar[bool] = False
+    """Every scenario needs at least one."""
+    is_recorded_empty: ClassVar[bool] = False
+    """A resolved scenario has the kind's table even if it is empty."""
+    shares_transport: ClassVar[bool] = False
+    """Its own ``transport`` inherits from ``[transport]``."""
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, if the package's name differs from the program's."""
+    example: ClassVar[Mapping[str, Any]] = {}
+    """The keys of a node with the links ``link1`` and ``link2`` that uses all programs of the kind."""
+    corner: ClassVar[int] = 6
+    """The corner radius of its rectangle in pictures."""
+
+    @property
+    def own_transport(self) -> Transport | None:
+        """The transport of its own sockets; None for a node whose programs open none: no workload runs there."""
+        return None
+
+    @property
+    def shapes(self) -> bool:
+        """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
+        return self.own_transport is None
+
+    # -- its part of a plan
+
+    def settings(self, context: Context) -> Iterator[str]:
+        """Yield ``name=value`` for ``sysctl``."""
+        if self.forwards:
+            yield from _FORWARDING
+        if self.own_transport is not None:
+            yield from mptcp.settings(context, self.own_transport)
+
+    def routes(self, context: Context) -> Iterator[Command]:
+        """Return all routes and rules; those of an interface are repeated, as ``replace``, when it comes back."""
+        return routes.route_commands(context, self.own_transport)
+
+    def endpoints(self, context: Context) -> Iterator[Command]:
+        """Return the commands that configure its path manager once addresses and routes exist."""
+        return mptcp.endpoint_commands(context, self.own_transport)
+
+    def readdress(self, context: Context, port: Port, *, add: bool) -> Iterator[Command]:
+        """Return the path manager commands for an address of ``port`` that is removed, or added again."""
+        return mptcp.change_commands(context, self.own_transport, port, add=add)
+
+    def commands(self, context: Context) -> Iterator[Command]:  # noqa: ARG002
+        """Return further commands at the end of the set-up, when all interfaces and their shaping exist."""
+        yield from ()
+
+    def programs(self, context: Context) -> Iterator[Program]:
+        """Return servers that run throughout; the workloads' programs start after them. See :meth:`server`."""
+        return path_manager.path_managers(context, self.own_transport)
+
+    def events(self, context: Context) -> Iterator[Event]:  # noqa: ARG002
+        """Return events of the node while workloads run; ``link`` is its name. See :class:`mptcplab.steps.Event`."""
+        yield from ()
+
+    def counters(self, context: Context) -> Iterator[Counter]:
+        """Return the counters to read at the end, beside those of its links and queues."""
+        if self.own_transport is not None:
+            yield from mptcp.counters(context.name)
+
+    def server(self, context: Context, purpose: str, call: Call) -> Program:
+        """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
+        return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", call.argv, starts=call.starts)
+
+    # -- its description in recordings
+
+    def description(self, context: Context) -> dict[str, Any]:
+        """Return its description in a manifest, beside its name and kind, as JSON data.
+
+        For a node with sockets of its own: its transport, and the MPTCP endpoints that it should have.
+        """
+        transport = self.own_transport
+        if transport is None:
+            return {}
+        endpoints = list(mptcp.described_endpoints(context, transport))
+        return {"transport": transport.model_dump(mode="json", by_alias=True), "endpoints": endpoints}
+
+    # -- checks
+
+    def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Yield the keys that name links, with these links, which must be its own."""
+        yield from ()
+
+    def check(self, context: Context) -> None:
+        """Check the node in its network. :raises PydanticCustomError: made by ``mptcplab.fields.invalid``."""
+
+    # -- pictures and text
+
+    @classmethod
+    def phrase(cls) -> str:
+        """Return a phrase like ``a host``, for use in a sentence."""
+        return f"{'an' if cls.kind[0] in 'aeiou' else 'a'} {cls.kind.replace('-', ' ')}"
+
+    @classmethod
+    def caption(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
+        """Return the caption below its shape: its function beyond that of its kind; empty for a plain node.
+
+        ``described`` is its table in a resolved scenario, as recordings hold it.
+        """
+        return ""
+
+    @classmethod
+    def outline(cls, left: float, top: float, width: float, height: float) -> str:
+        """Return its shape as SVG: a ``rect`` or a ``path``, which the page's style sheet colours."""
+        return f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:g}" height="{height:g}" rx="{cls.corner}"/>'

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The view that a node has of its scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mptcplab.node.graph import Graph, Port
+
+if TYPE_CHECKING:
+    from mptcplab.node.base import NodeBase
+
+
+@dataclass(frozen=True)
+class WorkloadView:
+    """A workload from the view of one of its two nodes.
+
+    ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
+    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own.
+    """
+
+    partner: str
+    target: Port | None
+    is_client: bool
+    scheduler: str | None
+
+
+@dataclass(frozen=True)
+class Context:
+    """The node called ``name`` among all ``nodes``, which ``graph`` connects."""
+
+    name: str
+    graph: Graph
+    nodes: Mapping[str, NodeBase]
+    workloads: Sequence[WorkloadView] = ()
+
+    @property
+    def ports(self) -> list[Port]:
+        """The node's interfaces in the order of the links."""
+        return self.graph.ports_of(self.name)
+
+    @property
+    def partners(self) -> list[str]:
+        """The nodes at the other ends of its workloads."""
+        return list(dict.fromkeys(talk.partner for talk in self.workloads))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""The transport of a node as ``sysctl`` and ``ip mptcp`` commands, and the counters that are read at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mptcplab.node.context import Context
+from mptcplab.node.graph import Port
+from mptcplab.node.transport import Transport
+from mptcplab.node.weights import uses_weights, weights_by_address
+from mptcplab.steps import Command, Counter
+
+_PATH_MANAGERS = {"kernel": 0, "userspace": 1}
+#: Read back at the end, to record the values in force rather than those requested.
+_SETTINGS = (
+    "net.mptcp.scheduler",
+    "net.mptcp.scheduler_weights",
+    "net.mptcp.pm_type",
+    "net.mptcp.checksum_enabled",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+)
+
+
+def settings(context: Context, transport: Transport) -> Iterator[str]:
+    """Yield the settings of the transport for ``sysctl``."""
+    yield "net.mptcp.enabled=1"
+    yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
+    if transport.congestion_control is not None:
+        yield f"net.ipv4.tcp_congestion_control={transport.congestion_control}"
+    if transport.scheduler is not None:
+        yield f"net.mptcp.scheduler={transport.scheduler}"
+    weights = weights_by_address(context, transport) if uses_weights(context, transport) else {}
+    if weights:
+        # Set only for a scheduler that uses weights, so that kernels without them can be compared.
+        yield f"net.mptcp.scheduler_weights={' '.join(f'{address}={weight}' for address, weight in weights.items())}"
+    for key, sizes in (("tcp_rmem", transport.tcp_rmem), ("tcp_wmem", transport.tcp_wmem)):
+        if sizes is not None:
+            yield f"net.ipv4.{key}={' '.join(str(int(size)) for size in sizes)}"
+    for name, value in transport.sysctl.items():
+        yield f"{name}={value}"
+
+
+def endpoint_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
+    """Yield the commands for limits and endpoints, if the node uses MPTCP."""
+    if transport is None or transport.protocol != "mptcp":
+        return
+    limits = transport.limits
+    bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
+    yield Command(context.name, ("ip", "mptcp", "limits", "set", *bounds))
+    for port, options in endpoints_of(context, transport):
+        yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
+
+
+def change_commands(context: Context, transport: Transport | None, port: Port, *, add: bool) -> Iterator[Command]:
+    """Yield the commands that remove the endpoints with the address of ``port``, or restore them.
+
+    The kernel numbers endpoints from 1 in the order in which they are added.
+    """
+    if transport is None or transport.protocol != "mptcp":
+        return
+    for number, (own, options) in enumerate(endpoints_of(context, transport), start=1):
+        if own == port and add:
+            named = ("id", str(number), *options)
+            yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
+        elif own == port:
+            yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
+
+
+def counters(node: str) -> Iterator[Counter]:
+    """Yield the counters of ``node`` that are read at the end."""
+    yield Counter(node, "sysctl.txt", ("sysctl", "-e", *_SETTINGS))
+    yield Counter(node, "nstat.json", ("nstat", "-a", "-s", "-z", "-j"))
+    yield Counter(node, "mptcp-endpoint.json", ("ip", "-j", "mptcp", "endpoint", "show"))
+    yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
+
+
+def described_endpoints(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
+    """Yield the endpoints that the node should have, as in a manifest."""
+    if transport.protocol != "mptcp":
+        return
+    for port, words in endpoints_of(context, transport):
+        number = int(words[1]) if words[:1] == ("port",) else None
+        flags = sorted(words if number is None else words[2:])
+        yield {"address": port.ip, "link": port.link, "port": number, "flags": flags}
+
+
+def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
+    """Yield the addresses that the node announces or uses, with the options of ``ip mptcp endpoint add``.
+
+    ``auto``: a server announces its other addresses (signal); a client may open subflows from every address that has
+    a path to the address it connects to (subflow). With disjoint paths only the first path's address has one: there
+    the client opens subflows to announced addresses, from the address that routing selects.
+    """
+    wanted = transport.endpoints
+    ports = {port.link: port for port in context.ports}
+    if isinstance(wanted, tuple):
+        for endpoint in wanted:
+            port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
+            yield ports[endpoint.link], (*port_number, *endpoint.flags)
+        return
+    if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
+        return
+    connected_to = {talk.target for talk in context.workloads if not talk.is_client}
+    targets = [talk.target for talk in context.workloads if talk.is_client]
+    for port in ports.values():
+        flags = ["signal"] if connected_to and connected_to != {port} else []
+        if wanted == "fullmesh" and targets:
+            # The kernel refuses an endpoint that is both fullmesh and signal.
+            flags += ["subflow"] if flags else ["subflow", "fullmesh"]
+        elif any(target is not None and context.graph.leads(port, target) for target in targets):
+            flags += ["subflow"]
+        if flags:
+            yield port, tuple(flags)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT
+"""The transport of a host: protocol, algorithms, endpoints, buffers."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
+
+from mptcplab.errors import Mistake
+from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, conflict, idle, invalid
+from mptcplab.units import Size
+
+_SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
+
+
+class Endpoint(Part):
+    """One MPTCP endpoint, as for ``ip mptcp endpoint``."""
+
+    link: LinkName = Field(description="the link whose address on this host is the endpoint", examples=["link1"])
+    flags: tuple[Flag, ...] = Field(
+        default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
+    )
+    port: Whole | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only", examples=[80])
+
+    @model_validator(mode="after")
+    def _check(self) -> Endpoint:
+        if self.port is not None and "signal" not in self.flags:
+            raise conflict('needs the flag "signal"', 'add "signal" to the flags, or remove the port', "port")
+        if "fullmesh" in self.flags and "signal" in self.flags:
+            hint = "remove one of the two: the kernel refuses this pair"
+            raise conflict("has both fullmesh and signal", hint, "flags")
+        if not self.flags:
+            raise idle("is empty: the endpoint does nothing", 'write for example flags = ["subflow"]', "flags")
+        if len(set(self.flags)) != len(self.flags):
+            raise invalid("names a flag twice", "name each flag once", "flags")
+        return self
+
+
+class Limits(Part):
+    """Limits of additional subflows and announced addresses per connection; the kernel's own maximum is 8."""
+
+    subflows: Whole = Field(default=8, ge=0, le=8, description="additional subflows per connection", examples=[2])
+    add_addr_accepted: Whole = Field(
+        default=8, ge=0, le=8, description="accepted announced addresses per connection", examples=[2]
+    )
+
+
+def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
+    if not sizes[0] <= sizes[1] <= sizes[2]:
+        hint = 'write minimum, default and maximum, like ["4 KiB", "128 KiB", "6 MiB"]'
+        raise invalid("is not in ascending order", hint)
+    return sizes
+
+
+BufferSizes = Annotated[tuple[Size, Size, Size], AfterValidator(_ascending)]
+_BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
+
+
+def _word_or_list(endpoints: Any) -> Any:
+    if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
+        hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "link1", flags = ["subflow"] }]'
+        raise invalid("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
+    return endpoints
+
+
+#: Distinguished before validation, so that an error in a list is not reported as a wrong word as well.
+Endpoints = Annotated[
+    Annotated[Literal["auto", "fullmesh", "none"], Tag("word")] | Annotated[tuple[Endpoint, ...], Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, (list, tuple)) else "word"),
+    BeforeValidator(_word_or_list),
+]
+
+
+def _setting(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        hint = 'write text or a whole number, like "net.ipv4.tcp_ecn" = 1'
+        raise invalid("is neither text nor a whole number", hint, kind=Mistake.TYPE)
+    if isinstance(value, str) and not value.isprintable():
+        raise invalid("is not one line of text", 'separate values with spaces, like "4096 131072 6291456"')
+    return value
+
+
+def _of_network(name: str) -> str:
+    if name == "net":
+        hint = 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1'
+        raise invalid("is a table, not a setting", hint, kind=Mistake.TYPE)
+    if not _SYSCTL.match(name):
+        raise invalid("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
+    return name
+
+
+#: The JSON Schema of a setting's name.
+_SYSCTL_SHAPE = {"type": "string", "pattern": r"^[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$"}
+Sysctl = dict[
+    Annotated[str, AfterValidator(_of_network), WithJsonSchema(_SYSCTL_SHAPE)],
+    Annotated[str | int, BeforeValidator(_setting)],
+]
+SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
+
+
+#: Schedulers that use weights.
+WEIGHTED_SCHEDULERS = ("weighted", "priority")
+MAX_WEIGHTS = 16
+_MAX_WEIGHT = 255
+
+
+def _weight(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_WEIGHT:
+        raise invalid("is not a weight", f"use a whole number from 1 to {_MAX_WEIGHT}")
+    return value
+
+
+_WEIGHT_SHAPE = {"type": "integer", "minimum": 1, "maximum": _MAX_WEIGHT}
+Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema(_WEIGHT_SHAPE)]]
+
+
+Mode = Literal["on", "master", "backup", "handover", "off"]
+Modes = dict[LinkName, Mode]
+
+
+class Transport(Part):
+    """The transport of a host. Missing keys keep the kernel's default."""
+
+    protocol: Protocol = Field(default="mptcp", description="the sockets that the host's programs open: mptcp or tcp")
+    congestion_control: Algorithm | None = Field(
+        default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
+    )
+    scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
+    weights: Weights = Field(
+        default_factory=dict,
+        description="weights of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
+        + " and ".join(WEIGHTED_SCHEDULERS),
+        examples=[{"link1": 3, "link2": 1}],
+    )
+    path_manager: Literal["kernel", "userspace"] = Field(
+        default="kernel", description="the kernel's path manager, with endpoints, or the lab's own program"
+    )
+    modes: Modes = Field(
+        default_factory=dict,
+        description="modes of this host's links, for path_manager userspace: on (default), master, backup, handover, "
+        "off",
+        examples=[{"link1": "master", "link2": "backup"}],
+    )
+    subflows_per_pair: Whole = Field(
+        default=1,
+        ge=1,
+        le=8,
+        description="subflows per pair of addresses, for path_manager userspace",
+        examples=[2],
+    )
+    endpoints: Endpoints = Field(default="auto", description="auto: every address that can reach the other side")
+    limits: Limits = Field(default_factory=Limits)
+    tcp_rmem: BufferSizes | None = Field(
+        default=None, description="receive buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    tcp_wmem: BufferSizes | None = Field(
+        default=None, description="send buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
+    )
+    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=SYSCTL_EXAMPLE)
+
+    @model_validator(mode="after")
+    def _check_path_manager(self) -> Transport:
+        """Refuse keys of the other path manager."""
+        if self.path_manager == "kernel":
+            for key in ("modes", "subflows_per_pair"):
+                if self.is_set(key):
+                    hint = 'add path_manager = "userspace", or use flags of endpoints, like "backup"'
+                    raise idle("does nothing with the kernel's path manager", hint, key)
+        elif isinstance(self.endpoints, tuple):
+            hint = 'use modes, like modes = { link2 = "backup" }, or path_manager = "kernel"'
+            raise idle("is a list, which only the kernel's path manager uses", hint, "endpoints")
+        elif self.endpoints == "none" and self.modes:
+            raise idle('do nothing with endpoints = "none"', "remove endpoints, or modes", "modes")
+        if list(self.modes.values()).count("master") > 1:
+            raise conflict("name two masters", "use at most one master: its routes come first", "modes")
+        return self
+
+    @model_validator(mode="after")
+    def _check_sysctl(self) -> Transport:
+        for key, name in _OWN_SETTINGS.items():
+            if name in self.sysctl and self.is_set(key):
+                raise conflict(f"is also set by `{key}`", "remove one of the two", "sysctl", name)
+        return self
+
+
+#: Settings with a key of their own.
+_OWN_SETTINGS = {
+    "congestion_control": "net.ipv4.tcp_congestion_control",
+    "scheduler": "net.mptcp.scheduler",
+    "weights": "net.mptcp.scheduler_weights",
+    "path_manager": "net.mptcp.pm_type",
+    "tcp_rmem": "net.ipv4.tcp_rmem",
+    "tcp_wmem": "net.ipv4.tcp_wmem",
+}

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Tables of the network as the kernel counted it: links, MPTCP endpoints, middleboxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.metrics.loss import CONFIDENCE
+from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, endpoint_rows, link_rows, middlebox_rows
+from mptcplab.metrics.rows import RunResult
+from mptcplab.network.words import direction_words
+from mptcplab.report.table import Table, interval_text, number, short_names
+from mptcplab.stats import mean_interval
+
+#: By settings, link and direction: its nodes and its configuration, as text.
+Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
+_MAX_ROWS = 200
+_NOTHING = "none"
+_LOST, _ASKED = "lost %", "asked %"
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column with a number of :class:`LinkRow`: its name in JSON, and the unit by which it is divided.
+
+    A single value that ``is_count`` is printed as a whole number.
+    """
+
+    name: str
+    unit: float = 1
+    is_count: bool = False
+
+
+#: Columns by their heads; counts are in packets. That of the configured loss has no counter.
+_COLUMNS: Mapping[str, _Column | None] = {
+    "packets": _Column("packets", is_count=True),
+    "MB": _Column("bytes", 1e6),
+    _LOST: _Column("lost_percent"),
+    _ASKED: None,
+    "dropped": _Column("dropped", is_count=True),
+    "marked": _Column("marked", is_count=True),
+    "peak queue": _Column("peak_queue_packets", is_count=True),
+    "peak kB": _Column("peak_queue_bytes", 1e3),
+}
+_NOTES = (
+    "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
+    "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
+    f"A highlighted loss is outside the interval that holds in {100 * CONFIDENCE:g} % of all runs with the loss asked "
+    "for. One direction in a thousand is outside by chance.",
+)
+
+
+def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
+    """Return the texts about links in the manifests of some runs, by point."""
+    return {
+        (result.settings, link["name"], side): (_arrow(link["between"], side), ", ".join(direction_words([link[side]])))
+        for result, manifest in manifests
+        for link in manifest["links"]
+        for side in ("forward", "backward")
+    }
+
+
+def _arrow(between: Sequence[str], side: str) -> str:
+    return " → ".join(between if side == "forward" else reversed(between))
+
+
+def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
+    """Return the tables that have rows: only that of links without MPTCP and middleboxes."""
+    found = (
+        link_table(link_rows(results), words),
+        _endpoint_table(endpoint_rows(results)),
+        _middlebox_table(middlebox_rows(results)),
+    )
+    return tuple(table for table in found if table.rows)
+
+
+def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
+    """Return the counters of every direction of every link, beside its configuration."""
+    shown = rows[:_MAX_ROWS]
+    keys = list(rows[0].settings) if rows else []
+    titles = [*short_names(keys).values(), "link", "direction", "as asked for", *_COLUMNS, "n"]
+    cells = tuple(tuple(_link_cells(row, words)) for row in shown)
+    loss = titles.index(_LOST)
+    styles = tuple((line, loss, "bold red") for line, row in enumerate(shown) if row.outside)
+    return Table("Links", tuple(titles), cells, frozenset(_COLUMNS), (*_NOTES, *_left_out(rows)), styles)
+
+
+def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
+    arrow, asked = words[tuple(row.settings.items()), row.link, row.direction]
+    yield from (*row.settings.values(), row.link, arrow, asked)
+    for column in _COLUMNS.values():
+        yield _asked(row) if column is None else _counted(row, column)
+    yield str(len(row.seeds))
+
+
+def _counted(row: LinkRow, column: _Column) -> str:
+    values = row.values.get(column.name)
+    if not values:
+        return ""
+    if column.is_count:
+        return _mean(values)
+    return interval_text(mean_interval([value / column.unit for value in values]))
+
+
+def _asked(row: LinkRow) -> str:
+    """Return the configured loss: a range if it changes during the run, or a minimum only (see ``Chances``)."""
+    if row.asked.high >= 1:
+        return f"at least {number(100 * row.asked.low)}"
+    ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.low, row.asked.high))
+    return " to ".join(ends)
+
+
+def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
+    keys = list(rows[0].settings) if rows else []
+    titles = (*short_names(keys).values(), "host", "as asked for", "as seen", "n")
+    cells, styles = [], []
+    for line, row in enumerate(rows[:_MAX_ROWS]):
+        one = row.endpoints
+        described = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
+        cells.append((*row.settings.values(), one.host, *described, str(len(row.seeds))))
+        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.unexpected else []
+    note = "State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use."
+    return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
+
+
+def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
+    keys = list(rows[0].settings) if rows else []
+    titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
+    cells = tuple(
+        (*row.settings.values(), row.router, row.verb, row.option, _mean(row.packets), str(len(row.seeds)))
+        for row in rows[:_MAX_ROWS]
+    )
+    return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_left_out(rows)))
+
+
+def _mean(values: Sequence[float]) -> str:
+    """Return the mean of counts; a single count is printed as a whole number."""
+    return interval_text(mean_interval(values), 0 if len(values) == 1 else None)
+
+
+def _left_out(rows: Sequence[object]) -> Iterator[str]:
+    if len(rows) > _MAX_ROWS:
+        yield f"The first {_MAX_ROWS} of {len(rows)} rows are shown; results.json has all."

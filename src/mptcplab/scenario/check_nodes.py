@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Checks of nodes across keys: their number, their links, and the checks of each kind."""
+
+from __future__ import annotations
+
+from pydantic_core import PydanticCustomError
+
+from mptcplab.errors import Mistake
+from mptcplab.node.registry import NODE_KINDS
+from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.schema import Scenario
+
+_MAX_NODES = 250
+
+
+def check_numbers(document: Document, scenario: Scenario) -> None:
+    """Check the number of nodes and their names. :raises InputError: for too few, too many or a name used twice."""
+    kinds: dict[str, str] = {}
+    for kind in NODE_KINDS.values():
+        for name in scenario.node_tables[kind.table]:
+            if name in kinds:
+                hint = "give the two nodes different names"
+                raise document.error((kind.table, name), f"is also {kinds[name]}", hint=hint)
+            kinds[name] = kind.phrase()
+    if len(scenario.transports) < 2:
+        hint = "use a [topology] preset, or add [hosts.NAME]: a workload needs two hosts"
+        raise document.error(("hosts",), "has fewer than two hosts", hint=hint, kind=Mistake.MISSING)
+    if len(kinds) > _MAX_NODES:
+        hint = f"use at most {_MAX_NODES} nodes in all"
+        message = f"brings the number of nodes to {len(kinds)}"
+        raise document.error(("hosts",), message, hint=hint, kind=Mistake.VALUE)
+
+
+def check_linked(document: Document, scenario: Scenario) -> None:
+    """Check that every node has a link. :raises InputError: for the first one without."""
+    linked = {end: None for link in scenario.links.values() for end in link.between}
+    for table, nodes in scenario.node_tables.items():
+        for name in nodes:
+            if name in linked:
+                continue
+            near = nearest(name, [other for other in linked if other in nodes])
+            hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
+            hint = f"did you mean `{near}`?" if near else hint
+            raise document.error((table, name), "has no link", hint=hint, kind=Mistake.MISSING)
+
+
+def check_named_links(document: Document, scenario: Scenario) -> None:
+    """Check that nodes name their own links. :raises InputError: for the first that is not."""
+    network = Network(scenario)
+    for name, node in network.nodes.items():
+        for key, links in node.named_links():
+            _check_own(document, network, name, (node.table, name, *key), links)
+
+
+def _check_own(document: Document, network: Network, node: str, path: KeyPath, links: tuple[str, ...]) -> None:
+    known = network.links_of(node)
+    for index, link in enumerate(links):
+        if link not in network.scenario.links:
+            hint = name_hint(link, known)
+            raise document.error((*path, index), f"there is no link '{link}'", hint=hint, kind=Mistake.REFERENCE)
+        if link not in known:
+            hint = f"use a link of '{node}': {', '.join(known)}"
+            raise document.error((*path, index), f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
+
+
+def check_kinds(document: Document, scenario: Scenario) -> None:
+    """Run the check of each node's kind. :raises InputError: for the first node that fails it."""
+    network = Network(scenario)
+    for name, node in network.nodes.items():
+        try:
+            node.check(network.context_of(name))
+        except PydanticCustomError as error:
+            raise document.refusal((node.table, name), error) from error

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Link presets: ``links.link1.preset = "lte-2014"`` sets published, measured rates and delays.
+
+``forward`` is the uplink: the first node of ``between`` is the subscriber. A preset has only the values of its source;
+if the source gives no delay, the scenario must. Each direction gets half of the round-trip time as its delay: the
+whole path to the measurement server counts as the link. Keys of the scenario take precedence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from mptcplab.errors import Mistake
+from mptcplab.scenario.document import Document, nearest
+from mptcplab.scenario.place import KeyPath
+from mptcplab.units import Duration, Rate
+
+
+@dataclass(frozen=True)
+class LinkPreset:
+    """Measured values: rates in Mbit/s, times in ms, ``rtt`` without load; None if the source does not give it."""
+
+    up: float | None
+    down: float | None
+    rtt: float | None
+    technology: str
+    source: str
+    jitter: float | None = None
+
+
+_OOKLA_2022 = (
+    "Ookla, US, June 2022: medians of users' tests; "
+    "https://www.telecompetitor.com/cox-nears-200-mbps-download-in-june-ookla-speedtest-results/"
+)
+_OOKLA_SATELLITE_2021 = (
+    "Ookla, US, second quarter of 2021: medians of users' tests; "
+    "https://www.ookla.com/articles/starlink-hughesnet-viasat-performance-q2-2021"
+)
+_OFCOM_2014 = (
+    "Ofcom, five UK cities, fourth quarter of 2014: means of 120,000 tests on smartphones, four operators; "
+    "http://4g5gworld.com/news/ofcom-147-mbps-average-lte-download-speed-uk"
+)
+_SAMKNOWS_2012 = (
+    "SamKnows for the European Commission, March 2012: means at peak hours, wired; it gives no latency here; "
+    "https://www.multichannel.com/news/cable-download-speeds-deemed-most-reliable-europe-261645"
+)
+_ITO = "Ito 2016: parameters of the study's emulated paths, after its own measurements to San Francisco"
+
+#: By name; docs/events.md shows the same in a table.
+LINK_PRESETS: dict[str, LinkPreset] = {
+    "dsl-2012": LinkPreset(0.69, 7.2, None, "DSL", _SAMKNOWS_2012),
+    "cable-2012": LinkPreset(3.68, 33.1, None, "cable", _SAMKNOWS_2012),
+    "fibre-2012": LinkPreset(19.8, 41.02, None, "fibre to the home or cabinet", _SAMKNOWS_2012),
+    "dsl-2022": LinkPreset(12.02, 41.29, 15, "CenturyLink, for the most part DSL", _OOKLA_2022),
+    "cable-2022": LinkPreset(18.88, 184.08, 14, "Xfinity, for the most part cable", _OOKLA_2022),
+    "fibre-2022": LinkPreset(112.36, 171.01, 8, "Verizon, for the most part fibre", _OOKLA_2022),
+    "3g-2014": LinkPreset(1.6, 5.9, 63.5, "UMTS and HSPA", _OFCOM_2014),
+    "lte-2014": LinkPreset(13.6, 14.7, 53.1, "LTE", _OFCOM_2014),
+    "mobile-2022": LinkPreset(7.00, 54.64, 34, "LTE and 5G together (AT&T)", _OOKLA_2022),
+    "5g-2024": LinkPreset(
+        14.56,
+        265.80,
+        47,
+        "5G (T-Mobile US)",
+        "Ookla, US, first half of 2024: medians of users' tests; "
+        "https://rcrwireless.com/20240717/5g/t-mobile-us-first-in-5g-mobile-att-in-home-internet-ookla",
+    ),
+    "starlink-2021": LinkPreset(13.89, 97.23, 45, "low orbit (Starlink)", _OOKLA_SATELLITE_2021),
+    "starlink-2022": LinkPreset(
+        9.33,
+        90.55,
+        43,
+        "low orbit (Starlink)",
+        "Ookla, US, first quarter of 2022: medians of users' tests; "
+        "http://samenacouncil.org/samena_daily_news.php?news=90698",
+    ),
+    "starlink-2025": LinkPreset(
+        14.84,
+        104.71,
+        25.7,
+        "low orbit (Starlink)",
+        "Ookla, US, first quarter of 2025: medians of users' tests; "
+        "https://www.telecompetitor.com/starlink-shows-gains-in-speed-test-report/; latency as Starlink reports it for "
+        "the US, July 2025, the median at peak hours as far as its own points of presence; "
+        "https://www.starlink.com/updates/network-update",
+    ),
+    "satellite-2021": LinkPreset(
+        2.43,
+        19.73,
+        724,
+        "geostationary (HughesNet)",
+        f"{_OOKLA_SATELLITE_2021}; latency from "
+        "https://rcrwireless.com/20210804/carriers/"
+        "nice-link-if-you-can-get-it-starlink-outpaces-other-satellite-providers-and-sometimes-even-fixed-broadband",
+    ),
+    "wifi-public-2014": LinkPreset(
+        None,
+        9,
+        None,
+        "public Wi-Fi of a coffee-shop chain, with its uplink",
+        "OpenSignal, US, 2014: mean of users' tests, download alone; "
+        "https://elblogdeformacion.blogspot.com/2014/08/coffee-rankings-are-personal-but-in-wi.html",
+    ),
+    "wifi-hop-2016": LinkPreset(
+        None,
+        None,
+        20,
+        "the Wi-Fi hop alone: a median of its latency",
+        "'WiFi can be the weakest link of round trip network latency in the wild' (2016), 47 access points of a "
+        "campus, two months: half of TCP's packets took more than 20 ms; "
+        "https://paperexplained.cn/articles/paper/detail/aadd9fa14b6597dd00f5d77157bad602709f7d33",
+    ),
+    "ito2016-school": LinkPreset(80, 80, 290, "path 1 of the study", _ITO, jitter=1),
+    "ito2016-home": LinkPreset(40, 40, 240, "path 2 of the study", _ITO, jitter=5),
+}
+
+LinkPresetName = Literal[
+    "dsl-2012", "cable-2012", "fibre-2012", "dsl-2022", "cable-2022", "fibre-2022",
+    "3g-2014", "lte-2014", "mobile-2022", "5g-2024",
+    "starlink-2021", "starlink-2022", "starlink-2025", "satellite-2021",
+    "wifi-public-2014", "wifi-hop-2016", "ito2016-school", "ito2016-home",
+]  # fmt: skip
+
+
+def expand_presets(document: Document) -> frozenset[KeyPath]:
+    """Replace the ``preset`` of every link by its keys; keys of the link itself take precedence.
+
+    Return the keys that were set: a trace takes precedence over them, too.
+    :raises InputError: for an unknown preset.
+    """
+    links = document.tables.get("links")
+    found = links.items() if isinstance(links, dict) else ()
+    named = [name for name, link in found if isinstance(link, dict) and "preset" in link]
+    return frozenset(key for name in named for key in _expand(document, ("links", name)))
+
+
+def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
+    at: KeyPath = (*path, "preset")
+    link = document.tables["links"][path[-1]]
+    preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None
+    if preset is None:
+        near = nearest(str(link["preset"]), LINK_PRESETS)
+        hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(LINK_PRESETS)}"
+        raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
+    place = document.place(at)
+    del link["preset"]
+    for direction, rate in (("forward", preset.up), ("backward", preset.down)):
+        own = link.get(direction, {})
+        for key, text in _keys(rate, preset):
+            if isinstance(own, dict) and key not in own and key not in link:
+                document.put((*path, direction, key), text, place)
+                yield (*path, direction, key)
+
+
+def _keys(rate: float | None, preset: LinkPreset) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    if rate is not None:
+        found.append(("rate", str(Rate(round(rate * 10**6)))))
+    if preset.rtt is not None:
+        found.append(("delay", str(Duration(round(preset.rtt * 10**6 / 2)))))
+    if preset.jitter is not None:
+        found.append(("jitter", str(Duration(round(preset.jitter * 10**6)))))
+    return found

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The figure of published and measured values: logarithmic axes, identity line, tolerance bands, and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mptcplab.report.figure import save_drawing, tidy
+from mptcplab.report.html_model import Drawing
+from mptcplab.stats import Interval
+from mptcplab.study.classes import VALUE_CLASSES
+from mptcplab.study.judged import JudgedTable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Of the larger of two bounds, what is left free beside the points.
+_SPARE = 1.35
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Point:
+    """One published value that was measured. ``tolerance`` in percent; ``anchor`` is where its sheet is on a page."""
+
+    name: str
+    published: float
+    measured: Interval
+    tolerance: float
+    verdict: str
+    anchor: str = ""
+
+
+def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
+    """Return the points of a table, each published value once. ``anchors`` has one for every cell of the table."""
+    table, found = judged.selected.table, []
+    for number, cell in enumerate(judged.cells):
+        if cell.measured is not None and cell.first is None and min(cell.published.mean, cell.measured.mean) > 0:
+            place = f"{table.columns[cell.column].title} at {cell.row}, {table.unit_of(cell.column)}"
+            name, anchor = f"{judged.selected.name}, {place}", anchors[number] if anchors else ""
+            found.append(Point(name, cell.published.mean, cell.measured, table.tolerance, cell.counted_as, anchor))
+    return found
+
+
+def _bounds(points: Sequence[Point]) -> tuple[float, float]:
+    lows = [min(one.published, one.measured.low if one.measured.low > 0 else one.measured.mean) for one in points]
+    highs = [max(one.published, one.measured.high) for one in points]
+    return min(lows) / _SPARE, max(highs) * _SPARE
+
+
+def agreement_drawing(title: str, points: Sequence[Point]) -> Drawing:
+    """Return the interactive picture: a click on a point leads to its sheet."""
+    low, high = _bounds(points)
+    data = {
+        "range": [low, high],
+        "tolerances": sorted({one.tolerance for one in points}),
+        "classes": [
+            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": own}
+            for kind in VALUE_CLASSES
+            if (own := [_row(one) for one in points if one.verdict == kind.name])
+        ],
+    }
+    return Drawing("agreement", title, caption(points), data, ("agreement",))
+
+
+def _row(one: Point) -> list[Any]:
+    half = one.measured.half_width
+    spread = None if half is None else round(half, _DIGITS)
+    return [one.name, one.published, round(one.measured.mean, _DIGITS), spread, one.measured.n, one.anchor]
+
+
+def caption(points: Sequence[Point]) -> str:
+    """Return the caption of the figure."""
+    tolerances = " and ".join(f"{one:g} %" for one in sorted({one.tolerance for one in points}))
+    return (
+        f"{len(points)} published values, each once. On the line, measured equals published; bands: tolerance of "
+        f"{tolerances}. Bars: 95 % interval; without a bar, a point is a single run, or its interval is smaller than "
+        "the mark. Values are in the unit of their table."
+    )
+
+
+def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str) -> list[Path]:
+    """Write NAME.svg and NAME.png if there are points. Equal points give equal bytes and are not drawn again."""
+    if not points:
+        return []
+    key = repr((title, points)).encode() + Path(__file__).read_bytes()
+    note = caption(points).replace(". Bars", ".\nBars")
+    return save_drawing(folder, name, key, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
+
+
+def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
+    low, high = _bounds(points)
+    tolerances = sorted({one.tolerance for one in points}, reverse=True)
+    for number, tolerance in enumerate(tolerances, start=1):
+        share = tolerance / 100
+        ends = ([low * (1 - share), high * (1 - share)], [low * (1 + share), high * (1 + share)])
+        axes.fill_between([low, high], *ends, color=str(0.93 - 0.1 * number), linewidth=0, label=f"± {tolerance:g} %")
+    axes.plot([low, high], [low, high], color="0.35", linewidth=0.9)
+    for kind in VALUE_CLASSES:
+        own = [one for one in points if one.verdict == kind.name]
+        if not own:
+            continue
+        # A single run has no interval, so it gets no bar.
+        above = [math.nan if one.measured.half_width is None else one.measured.half_width for one in own]
+        below = [min(width, 0.999 * one.measured.mean) for width, one in zip(above, own, strict=True)]
+        axes.errorbar(
+            [one.published for one in own],
+            [one.measured.mean for one in own],
+            yerr=[below, above],
+            fmt=kind.marker,
+            color=kind.colour,
+            markersize=4.5,
+            elinewidth=1.1,
+            capsize=2,
+            alpha=0.85,
+            label=f"{kind.head} ({len(own)})",
+        )
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+    axes.set_xlabel("published")
+    axes.set_ylabel("measured")
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    axes.grid(color="0.9", linewidth=0.7)
+    tidy(axes)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""The page about one study's folder of ``mptcplab reproduce``: a section per published table that was measured."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import RunResult, run_result
+from mptcplab.recording.record import Recording, is_complete
+from mptcplab.report.html_build import OverTime, section
+from mptcplab.report.html_model import Command, Experiment, Report
+from mptcplab.report.html_sweep import published_drawing
+from mptcplab.report.table import Table, result_table
+from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.study.agreement import Point, agreement_drawing, points_of
+from mptcplab.study.chosen import parameters_table
+from mptcplab.study.figures import study_figures
+from mptcplab.study.forms import read_documents, short_changes
+from mptcplab.study.full import FullResult, full_form
+from mptcplab.study.judged import JudgedTable, judge
+from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.measured import index_results
+from mptcplab.study.page_sheets import anchor_of_cell, sheets_of
+from mptcplab.study.present import VERDICT, places_of, study_table
+from mptcplab.study.scoreboard import Line, line_of
+from mptcplab.study.source import read_sources
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """One form of a table in a folder: its runs, and the current verdicts."""
+
+    results: Results
+    judged: JudgedTable
+    document: dict[str, Any]
+
+    @property
+    def is_short(self) -> bool:
+        """True for the form that ``--quick`` measures."""
+        return bool(self.document["quick"])
+
+    @property
+    def line(self) -> Line:
+        """The table's line on the scoreboard."""
+        failed = len(self.document["failed"])
+        return line_of(self.judged, quick=self.is_short, failed=failed, runs=len(self.document["runs"]) + failed)
+
+
+class StudyFolder:
+    """The contents of one study's folder. ``known`` has runs that were measured already, by identity."""
+
+    def __init__(self, folder: Path, known: Mapping[str, RunResult] | None = None) -> None:
+        self._folder = folder
+        self._known: dict[str, RunResult | str] = dict(known or {})
+        self._documents = read_documents(folder)
+
+    @cached_property
+    def tables(self) -> list[list[TableForm]]:
+        """The forms of every table that was measured, the full one first, in the order of the study."""
+        found = []
+        for selected in self._selected():
+            forms = (self._documents.get((selected.name, quick)) for quick in (False, True))
+            whole = [self._form(selected, document) for document in forms if document and "runs" in document]
+            found += [whole] if whole else []
+        return found
+
+    def _selected(self) -> list[SelectedTable]:
+        names = {name.partition("/")[0] for name, _ in self._documents} & set(study_names())
+        return [selected for name in sorted(names) for selected in select(name)]
+
+    def _form(self, selected: SelectedTable, document: dict[str, Any]) -> TableForm:
+        results = self._runs(selected, document)
+        measured = index_results(selected, [run.result for run in results.recorded])
+        sources = read_sources(self._documents, quick=document["quick"])
+        changes = [str(change) for change in document["changed"]]
+        full = self._full(selected, document)
+        return TableForm(results, judge(selected, measured, changes, sources, full), document)
+
+    def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
+        """Return the full form for comparison with a short one, unless more was changed than usual."""
+        usual = document["quick"] and document["changed"] == short_changes(selected.table)
+        return full_form(selected, self._documents) if usual else None
+
+    def _runs(self, selected: SelectedTable, document: dict[str, Any]) -> Results:
+        """Return the recordings that the document names, as far as they exist and can be read."""
+        found, damaged, absent = [], [], 0
+        for one in document["runs"]:
+            place = self._folder / "runs" / one["run"]
+            if not is_complete(place):
+                absent += 1
+                continue
+            result = self._result(place)
+            if isinstance(result, str):
+                damaged.append(f"{place.name}: {result}")
+            else:
+                # Another table may have other names for the settings of the same run.
+                named = replace(result, settings=tuple(one["settings"].items()))
+                found.append(RecordedRun(Recording(place), named))
+        about = {"title": selected.table.title, "failed": document["failed"]}
+        log = tuple(log_lines(self._folder / "log.jsonl"))
+        return Results(self._folder, tuple(found), about, log, tuple(damaged), absent=absent + len(damaged))
+
+    def _result(self, place: Path) -> RunResult | str:
+        """Return the result of a recording, or its error. Tables may share runs."""
+        if place.name not in self._known:
+            try:
+                self._known[place.name] = run_result(Recording(place))
+            except LabError as error:
+                self._known[place.name] = error.message
+        return self._known[place.name]
+
+
+def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report | None:
+    """Return the page of one study; None if the folder is not that of a study."""
+    tables = StudyFolder(folder, known).tables
+    if not tables:
+        return None
+    sections = sections_of(tables)
+    experiments = tuple(table_section(forms, sections) for forms in tables)
+    study = tables[0][0].judged.selected.study
+    points = points_in(tables, sections)
+    title = f"{study.authors} {study.year}: published and measured"
+    pictures = (agreement_drawing(title, points),) if points else ()
+    parameters = (parameters_table(select(study.name)),) if study.parameters else ()
+    return Report(f"Study {folder.resolve().name}", experiments, pictures=pictures, parameters=parameters)
+
+
+def sections_of(tables: Sequence[Sequence[TableForm]], *, with_study: bool = False) -> dict[str, str]:
+    """Return the anchor of each table's section, by the table's name."""
+    found = [forms[0].judged.selected for forms in tables]
+    return {selected.name: anchor_of(selected, with_study=with_study) for selected in found}
+
+
+def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]) -> list[Point]:
+    """Return the published values of the tables' first forms, for a figure."""
+    found = []
+    for judged in (forms[0].judged for forms in tables):
+        anchors = [anchor_of_cell(sections[judged.selected.name], cell.row, cell.column) for cell in judged.cells]
+        found += points_of(judged, anchors)
+    return found
+
+
+def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
+    """Return the anchor of a table's section."""
+    name = selected.name if with_study else f"table-{selected.number}"
+    return name.replace(".", "-").replace("/", "-")
+
+
+def table_section(
+    forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
+) -> Experiment:
+    """Return the section of a table: its first form in full, and the table of the other form.
+
+    ``in_study``: the page is about one study. ``sections`` has the anchors of tables.
+    """
+    first = forms[0]
+    judged, selected, rows = first.judged, first.judged.selected, first.results.rows
+    study = selected.study
+    about = f"{study.authors} {study.year}, {study.title}. {study.where}. "
+    question = f"{about}Can the published table be reproduced? {' '.join(study.test_bed.split())}" if in_study else ""
+    anchor = sections[selected.name]
+    command = ["mptcplab", "run", str(selected.scenario), *_set(judged.changes)]
+    whole = section(
+        first.results,
+        anchor=anchor,
+        title=judged.title if in_study else f"{selected.folder.name}, {judged.title}",
+        question=question,
+        tables=(
+            _linked(_table(first), judged, anchor),
+            *(_table(form) for form in forms[1:]),
+            result_table("All measured values", rows),
+        ),
+        figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
+        rows=rows,
+        command=command,
+        whole=tuple(Command(_form_name(form), _command(form)) for form in forms),
+        over_time=over_time,
+    )
+    own = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
+    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=own)
+    return replace(whole, sheets=tuple(sheets))
+
+
+def _linked(table: Table, judged: JudgedTable, anchor: str) -> Table:
+    """Return the table with links from verdicts to sheets."""
+    if VERDICT not in table.columns:
+        return table
+    at, cells = table.columns.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
+    links = [
+        (line, at, anchor_of_cell(anchor, *place)) for line, place in enumerate(places_of(judged)) if place in cells
+    ]
+    return replace(table, links=tuple(links))
+
+
+def _table(form: TableForm) -> Table:
+    table = study_table(form.judged)
+    return replace(table, title=f"{table.title}, short form") if form.is_short else table
+
+
+def _form_name(form: TableForm) -> str:
+    return "the short form of this table" if form.is_short else "this table"
+
+
+def _command(form: TableForm) -> str:
+    quick = ["--quick"] if form.is_short else []
+    usual = short_changes(form.judged.selected.table) if form.is_short else []
+    own = [change for change in form.judged.changes if change not in usual]
+    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(own)])
+
+
+def _set(changes: Sequence[str]) -> list[str]:
+    return [word for change in changes for word in ("--set", change)]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Lists of all published values and claims by class: counts on the scoreboard link to them, and lines to sheets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mptcplab.report.table import Table
+from mptcplab.study.classes import AGREES, CLAIM_CLASSES, VALUE_CLASSES, Class
+from mptcplab.study.judged import JudgedTable
+from mptcplab.study.page_sheets import anchor_of_cell, anchor_of_claim
+from mptcplab.study.scoreboard_tables import TABLE
+from mptcplab.study.words import NONE, published_text, value_text, verdict_text
+
+_VALUE, _CLAIM = "value", "claim"
+_NOT_IN_ANCHORS = re.compile(r"[^a-z0-9]+")
+#: The group of values or claims that a column of the scoreboard counts, by its head.
+_GROUPS = {
+    **{one.head: (_VALUE, one.name) for one in VALUE_CLASSES},
+    **{one.head: (_CLAIM, one.name) for one in CLAIM_CLASSES},
+    "at half": (_VALUE, AGREES),
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table on the page: its verdicts, and the anchor of its section."""
+
+    judged: JudgedTable
+    anchor: str
+
+    @property
+    def name(self) -> str:
+        """``STUDY/TABLE``."""
+        return self.judged.selected.name
+
+
+def _anchor(kind: str, group: str, scope: str) -> str:
+    return _NOT_IN_ANCHORS.sub("-", f"{kind} {group} {scope}".lower()).strip("-")
+
+
+def values_tables(sections: Sequence[Section]) -> tuple[Table, ...]:
+    """Return the list of values and the list of claims, if not empty."""
+    tables = (_list(_VALUE, VALUE_CLASSES, sections), _list(_CLAIM, CLAIM_CLASSES, sections))
+    return tuple(table for table in tables if table.rows)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One value or claim. ``cells`` follow its class, ``sheet`` is the anchor of its sheet."""
+
+    group: str
+    section: Section
+    cells: tuple[str, ...]
+    sheet: str
+
+
+def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> Table:
+    lines = [line for one in sections for line in (_values(one) if kind == _VALUE else _claims(one))]
+    names = [one.name for one in classes]
+    lines.sort(key=lambda line: names.index(line.group))
+    seen: set[str] = set()
+    anchors = []
+    for line in lines:
+        scopes = ("", line.section.name.partition("/")[0], line.section.name)
+        own = [_anchor(kind, line.group, scope) for scope in scopes]
+        anchors.append(tuple(name for name in own if name not in seen))
+        seen.update(own)
+    styles = {one.name: one.style for one in classes}
+    columns = ("published", "measured", "difference") if kind == _VALUE else ()
+    return Table(
+        "Every published value, each once" if kind == _VALUE else "Every claim",
+        ("class", "table", kind, *columns),
+        tuple((line.cells[0], line.section.name, *line.cells[1:]) for line in lines),
+        frozenset(columns),
+        styles=tuple((number, 0, styles[line.group]) for number, line in enumerate(lines)),
+        links=tuple((number, at, line.sheet) for number, line in enumerate(lines) for at in (0, 2)),
+        anchors=tuple(anchors),
+    )
+
+
+def _values(section: Section) -> Iterator[_Line]:
+    table = section.judged.selected.table
+    for cell in section.judged.counted_once:
+        kind, unit = table.value_of(cell.column), table.unit_of(cell.column)
+        measured = f"{value_text(kind, cell.measured)} {unit}".rstrip() if cell.measured else NONE
+        difference = NONE if cell.difference_percent is None else f"{cell.difference_percent:+.1f} %"
+        title = f"{table.columns[cell.column].title} at {cell.row}"
+        cells = (verdict_text(cell), title, f"{published_text(cell.published)} {unit}".rstrip(), measured, difference)
+        yield _Line(cell.counted_as, section, cells, anchor_of_cell(section.anchor, cell.row, cell.column))
+
+
+def _claims(section: Section) -> Iterator[_Line]:
+    for number, one in enumerate(section.judged.claims, start=1):
+        cells = (one.counted_as, one.claim.text)
+        yield _Line(one.counted_as, section, cells, anchor_of_claim(section.anchor, number))
+
+
+def with_links(board: Table, values: Sequence[Table], sections: Sequence[Section]) -> Table:
+    """Return a scoreboard whose counts link to the lists, and whose tables link to their sections."""
+    there = {name for table in values for names in table.anchors for name in names}
+    anchors = {section.name: section.anchor for section in sections}
+    links = []
+    for line, row in enumerate(board.rows):
+        name = row[0].removesuffix(": all")
+        scope = "" if name == "all" else name
+        if name in anchors:
+            links.append((line, board.columns.index(TABLE), anchors[name]))
+        for at, text in enumerate(row):
+            group = _GROUPS.get(board.columns[at])
+            target = _anchor(*group, scope) if group and text else ""
+            if target in there:
+                links.append((line, at, target))
+            elif text and board.columns[at] == "same shape" and name in anchors:
+                links.append((line, at, anchors[name]))
+    return replace(board, links=tuple(links))

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""The scoreboard as a table and as a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mptcplab.report.table import Table
+from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
+from mptcplab.study.scoreboard import Line, Score, by_study, total
+
+#: The head of the column of names.
+TABLE = "table"
+#: Columns that are shown even if they are empty.
+_STAY = (AGREES, HOLDS, UNEXPLAINED)
+_MEANINGS = (
+    "Values that a study prints count once each. They agree if the measured 95 % interval overlaps the tolerance band "
+    "and is narrower; they are too uncertain if it overlaps and is not narrower, as for every single run. Fitted: a "
+    "parameter was fitted to them. For those outside the tolerance, the reason is shown if the run that isolates it is "
+    "within the tolerance or leaves at most half of the difference, else supposed. Without a reason they are "
+    "unexplained, even if the table describes what was tried. At half: values that also agree with half of the "
+    "tolerance.",
+    "Same shape: columns that rise and fall as published, within the factor that their table prints. It is not a "
+    "verdict.",
+    "Claims of a study hold, do not hold (for a shown, a supposed, or no known reason), are not certain (an interval "
+    "crosses a bound), or were not judged, because their rows were not measured.",
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of the table. ``is_sum``: a total of a study or of all studies."""
+
+    name: str
+    about: str
+    form: str
+    score: Score
+    remark: str
+    is_sum: bool = False
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column: head, and a text per row. It ``stays`` even if these are empty. ``style`` is for cells with text."""
+
+    head: str
+    cells: tuple[str, ...]
+    style: str = ""
+    is_number: bool = False
+    stays: bool = False
+
+
+def scoreboard_table(lines: Sequence[Line], *, with_titles: bool = True) -> Table:
+    """Return a row per table, per study and for all studies, without empty columns."""
+    whys = [f"{line.selected.name} was not measured: {line.why}." for line in lines if line.why]
+    notes = (summary(lines), *whys, *_MEANINGS, *_beside_note(lines))
+    return _table(f"Scoreboard{_form(lines)}", _rows(lines), notes, set() if with_titles else {"about"})
+
+
+def totals_table(lines: Sequence[Line]) -> Table:
+    """Return the scoreboard's totals, per study and for all studies, with its notes."""
+    rows = [row for row in _rows(lines) if row.is_sum]
+    return _table(f"Scoreboard{_form(lines)}", rows, scoreboard_table(lines).notes, {"remark"})
+
+
+def tables_table(lines: Sequence[Line]) -> Table:
+    """Return the scoreboard's rows per table."""
+    return _table("By table", [row for row in _rows(lines) if not row.is_sum], (), set())
+
+
+def _form(lines: Sequence[Line]) -> str:
+    """Return the form for the title, if it is the same for all tables."""
+    forms = {line.form for line in lines if line.form}
+    return "".join(f", {form} form" for form in forms if len(forms) == 1)
+
+
+def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: set[str]) -> Table:
+    if len({row.form for row in rows if row.form}) == 1:
+        left_out = {*left_out, "form"}
+    columns = [one for one in _columns(rows) if one.head not in left_out and (one.stays or any(one.cells))]
+    styles = [(line, 0, "bold") for line, row in enumerate(rows) if row.is_sum]
+    styles += [
+        (line, at, column.style)
+        for at, column in enumerate(columns)
+        for line, text in enumerate(column.cells)
+        if text and column.style
+    ]
+    return Table(
+        title,
+        tuple(column.head for column in columns),
+        tuple(zip(*(column.cells for column in columns), strict=True)),
+        frozenset(column.head for column in columns if column.is_number),
+        notes,
+        tuple(styles),
+    )
+
+
+def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
+    yield _Column(TABLE, tuple(row.name for row in rows), stays=True)
+    yield _Column("about", tuple(row.about for row in rows))
+    yield _Column("form", tuple(row.form for row in rows))
+    for one in VALUE_CLASSES:
+        yield _counts(one, [row.score.values for row in rows])
+        if one.name == AGREES:
+            yield _Column("at half", tuple(str(row.score.at_half or "") for row in rows), is_number=True)
+    shapes = [f"{row.score.shapes} of {row.score.columns}" if row.score.columns else "" for row in rows]
+    yield _Column("same shape", tuple(shapes), is_number=True)
+    for one in CLAIM_CLASSES:
+        yield _counts(one, [row.score.claims for row in rows])
+    beside = [f"{row.score.outside} of {row.score.compared}" if row.score.compared else "" for row in rows]
+    yield _Column("outside full", tuple(beside), is_number=True)
+    yield _Column("remark", tuple(row.remark for row in rows))
+
+
+def _counts(one: Class, counts: Sequence[Mapping[str, int]]) -> _Column:
+    """Return the column of a class; cells of zero are empty."""
+    cells = tuple(str(count.get(one.name, 0) or "") for count in counts)
+    return _Column(one.head, cells, one.style, is_number=True, stays=one.name in _STAY)
+
+
+def _rows(lines: Sequence[Line]) -> list[_Row]:
+    rows, studies = [], by_study(lines)
+    for name, own in studies.items():
+        rows += [_row(line) for line in own]
+        rows.append(_Row(f"{name}: all", _count(len(own), "table"), "", total(own), "", is_sum=True))
+    if len(studies) > 1:
+        rows.append(_Row("all", _count(len(studies), "study", "studies"), "", total(lines), "", is_sum=True))
+    return rows
+
+
+def _row(line: Line) -> _Row:
+    selected, score = line.selected, line.score
+    nothing = not (score.values or score.claims or line.remark)
+    counted = [f"{score.repeated} counted elsewhere"] if score.repeated else []
+    remark = selected.table.kind.lower() if nothing else ", ".join([*counted, *([line.remark] if line.remark else [])])
+    return _Row(selected.name, selected.table.title, line.form, score, remark)
+
+
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number} {one if number == 1 else several or f'{one}s'}"
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Return a summary in a few sentences."""
+    score = total(lines)
+    sentences = [
+        f"Of {sum(counts.values())} {noun}: {_listed(counts, classes)}."
+        for noun, counts, classes in (
+            ("published values", score.values, VALUE_CLASSES),
+            ("claims", score.claims, CLAIM_CLASSES),
+        )
+        if counts
+    ]
+    if score.values.get(AGREES):
+        sentences.insert(1, f"With half of the tolerance {score.at_half} of {score.values[AGREES]} still agree.")
+    if score.fitted_outside:
+        sentences.insert(1, f"Of the fitted values, {score.fitted_outside} are outside the tolerance.")
+    if score.columns:
+        sentences.append(f"Of {score.columns} columns {score.shapes} have the published shape.")
+    return " ".join(sentences)
+
+
+def _listed(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
+    """Return the counts that are not zero, and that of unexplained ones in any case."""
+    return ", ".join(
+        f"{one.words} {counts.get(one.name, 0)}" for one in classes if counts.get(one.name) or one.name == UNEXPLAINED
+    )
+
+
+def _beside_note(lines: Sequence[Line]) -> Iterator[str]:
+    score = total(lines)
+    if score.compared:
+        yield (
+            f"Outside full: {score.outside} of {score.compared} values of the short form are outside the 95 % interval "
+            "of the full form's mean. They are marked in their tables."
+        )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The base class of workload kinds. A kind is one class in one file; all other code about workloads asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from mptcplab.errors import Mistake
+from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, conflict, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Program
+from mptcplab.units import Duration, Size
+from mptcplab.workload.context import Context
+from mptcplab.workload.outputs import Reading
+
+
+class WorkloadBase(Part):
+    """The base of all workloads.
+
+    A kind is a subclass whose ``kind`` is its name. Its fields are the keys in a scenario. Its methods return programs
+    and estimates; its class methods read a recording, which describes the workload by its resolved keys.
+    """
+
+    samples_itself: ClassVar[bool] = False
+    """Its programs are ``tools/flow``, which samples its own sockets."""
+    is_bulk: ClassVar[bool] = False
+    """It sends as much as the network carries: with several paths, it should use all of them."""
+    server_sends: ClassVar[bool] = False
+    """The host ``to`` always sends the measured data."""
+    has_control_connections: ClassVar[bool] = True
+    """It may have control connections, which carry hardly any data and are ignored."""
+    only_protocol: ClassVar[str | None] = None
+    """The protocol of its sockets, if neither the hosts' transport nor the workload selects it."""
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, if the package's name differs from the program's."""
+    smallest: ClassVar[Mapping[str, Any]] = {}
+    """The keys of a minimal workload, beside those that all kinds have."""
+
+    sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
+    receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
+    via: LinkName | None = Field(
+        default=None, description="the link of `to` whose address `from` connects to", examples=["link1"]
+    )
+    start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
+    timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")
+    congestion_control: Algorithm | None = Field(
+        default=None, description="congestion control of the workload's sockets, on both hosts", examples=["cubic"]
+    )
+    scheduler: Algorithm | None = Field(
+        default=None, description="scheduler of the workload's MPTCP sockets, on both hosts", examples=["roundrobin"]
+    )
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Return the programs of the workload called ``name``: servers first."""
+        raise NotImplementedError
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """Return an estimate of the workload's CPU time; its paths together carry ``capacity_bps``."""
+        raise NotImplementedError
+
+    def expected_seconds(self, capacity_bps: float) -> float:
+        """Return an estimate of the workload's duration in virtual time."""
+        duration: Duration | None = getattr(self, "duration", None)
+        size: Size | None = getattr(self, "size", None)
+        if duration is not None:
+            return duration.seconds
+        return 8 * float(size) / capacity_bps if size is not None else 0.0
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """Return the results that the workload's programs report. :raises LabError: if their output is corrupt."""
+        raise NotImplementedError
+
+    @classmethod
+    def data_ports(cls, port: int) -> Collection[int]:
+        """Return the ports of data connections if the server listens on ``port``."""
+        return (port,)
+
+    @classmethod
+    def sends_to_client(cls, described: Mapping[str, Any]) -> bool:
+        """Return whether the host ``to`` sends the measured data."""
+        return cls.server_sends or bool(described.get("reverse"))
+
+    @classmethod
+    def ends(cls, name: str, described: Mapping[str, Any], port: int) -> dict[str, Any]:
+        """Return the ends of a workload for a recording: hosts, reporting programs, protocol and ports.
+
+        ``sender`` and ``receiver`` are the hosts of the payload; ``sending`` and ``receiving`` their programs, None if
+        these do not sample their own sockets; ``protocol`` is that of the workload itself; ``ports`` carry its data.
+        """
+        sides = [(described["from"], f"{name}.client"), (described["to"], f"{name}.server")]
+        if cls.sends_to_client(described):
+            sides.reverse()
+        (sender, sending), (receiver, receiving) = sides
+        return {
+            "sender": sender,
+            "receiver": receiver,
+            "sending": sending if cls.samples_itself else None,
+            "receiving": receiving if cls.samples_itself else None,
+            "protocol": cls.only_protocol or described.get("protocol"),
+            "ports": list(cls.data_ports(port)),
+            "is_bulk": cls.is_bulk,
+            "has_control_connections": cls.has_control_connections,
+        }
+
+    @property
+    def advances_time(self) -> bool:
+        """Whether it waits by itself, so that virtual time advances even if the network takes none."""
+        return False
+
+    @model_validator(mode="after")
+    def _check_hosts(self) -> WorkloadBase:
+        if self.sender == self.receiver:
+            raise conflict("is the same host as `from`", "name two different hosts", "to")
+        if self.timeout == 0:
+            raise invalid("leaves no time to run", 'use a longer time, like timeout = "1 h"', "timeout")
+        return self
+
+    def _check_goal(self, duration: Duration | None, size: Size | None) -> None:
+        """Check that exactly one of the two is set, and that it allows data before the timeout."""
+        if duration is None and size is None:
+            hint = 'add duration = "10 s" or size = "1 GiB"'
+            raise invalid("has neither a duration nor a size", hint, kind=Mistake.MISSING)
+        if duration is not None and size is not None:
+            hint = "remove one of the two: either ends the workload"
+            raise conflict("cannot be combined with a duration", hint, "size")
+        if duration == 0 or size == 0:
+            raise invalid("would transfer nothing", "use more than zero", "size" if duration is None else "duration")
+        if duration is not None and duration >= self.timeout:
+            hint = f'set a longer timeout, like timeout = "{Duration(2 * duration)}"'
+            raise conflict(f"is not less than the timeout of {self.timeout}", hint, "duration")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""Estimates of CPU seconds, measured on one slow core; :mod:`mptcplab.plan.forecast` corrects them by the cost of
+finished runs."""
+
+from __future__ import annotations
+
+from mptcplab.units import Duration, Size
+
+PAYLOAD = 1448
+#: Per packet of payload: if the receiver reads in intervals, if it wakes up for every packet, and if it also reads the
+#: clock for each.
+QUIET_PACKET = 2.8e-6
+WAKEUP = 13.5e-6
+IPERF3_PACKET = 30e-6
+#: Per second of virtual time: iperf3 reads the clock continually.
+IPERF3_SECOND = 0.5
+#: With fewer packets than this per read, reading in intervals saves nothing.
+QUIET_FROM = 5
+#: Per response beside its packets, and a typical time until it arrives.
+ANSWER = 150e-6
+ROUND_TRIP_NS = 50e6
+
+
+def bulk(
+    size: Size | None, connections: int, duration: Duration | None, capacity_bps: float, *, packet: float = WAKEUP
+) -> float:
+    """Return the cost of a transfer of ``size`` on each connection, or of one that fills its paths for ``duration``."""
+    payload = float(size) * connections if size else capacity_bps / 8 * (duration.seconds if duration else 0.0)
+    return payload / PAYLOAD * packet
+
+
+def messages(count: float) -> float:
+    """Return the cost of ``count`` messages, each of which wakes up its sender and its receiver."""
+    return 2 * WAKEUP * count
+
+
+def answers(count: float, size: Size) -> float:
+    """Return the cost of ``count`` responses."""
+    return count * (ANSWER + float(size) / PAYLOAD * WAKEUP)

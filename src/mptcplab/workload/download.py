@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""The common part of downloads by Debian's servers and ``curl``: the file that is served, and the requests."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Protocol, Whole, conflict, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program, shell
+from mptcplab.units import Size
+from mptcplab.workload import cost
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.outputs import NS, Reading, completion_metrics, error_events, goodput, streams
+
+_MAX_FILE = Size(100 * 10**9)
+#: The part of a file that is pseudo-random and occupies memory; the rest is zeros, which take no space.
+_RANDOM_BYTES = 128 * 2**20
+NAME = "file"
+#: The placeholder that ``xargs`` replaces by a number, everywhere in the command: it must be unique.
+_NUMBER = "MPTCPLAB_FILE_NUMBER"
+_TIMES = r'%{stderr}{"event":"curl","time_connect":%{time_connect},"time_total":%{time_total}}\n'
+
+
+def folder(name: str) -> str:
+    """Return the folder with the file of a workload's server."""
+    return f"/tmp/mptcplab-{name}"
+
+
+class Download(WorkloadBase):
+    """Downloads of a file by ``curl``, with a comparison of checksums."""
+
+    is_bulk = True
+    server_sends = True
+    packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
+    # With several files, doctor checks `xargs`, too.
+    smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
+    scheme: ClassVar[str]
+
+    size: Size = Field(description="size of the file", examples=["10 MB"])
+    files: Whole = Field(default=1, ge=1, le=1000, description="number of downloads of the file", examples=[1])
+    connections: Whole = Field(default=1, ge=1, le=20, description="simultaneous downloads", examples=[1])
+
+    @model_validator(mode="after")
+    def _goal(self) -> Download:
+        self._check_goal(None, self.size)
+        if self.size > _MAX_FILE:
+            raise invalid("is too large a file", f"use at most {_MAX_FILE}", "size")
+        if self.connections > self.files:
+            hint = f"set files = {self.connections} or more: each connection is one download"
+            raise conflict(f"are more than the files, {self.files}", hint, "connections")
+        return self
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a server that runs until the end, and a client that ends with the last file."""
+        line, serving = self._serve(name, context)
+        prepare = f"{self._prepare(name, context)} && {line}"
+        yield server(name, self, shell(prepare, "mkdir", FLOW, "truncate", *serving))
+        yield client(name, self, self._fetch(context))
+
+    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+        """Return shell commands that serve the file until the end, and the programs in them."""
+        raise NotImplementedError
+
+    def _prepare(self, name: str, context: Context) -> str:
+        """Return shell commands that create the file; its checksum goes to the server's standard error, like the
+        client's."""
+        place, file = folder(name), f"{folder(name)}/{NAME}"
+        part = str(min(int(self.size), _RANDOM_BYTES))
+        make = shlex.join((FLOW, "pattern", "--bytes", part, "--seed", str(context.seed)))
+        grow = shlex.join(("truncate", "--size", str(int(self.size)), file))
+        return f"mkdir -p {place} && {make} > {file} 2> /dev/null && {grow} && {FLOW} sum < {file}"
+
+    def _with_algorithms(self, call: Call, protocol: Protocol, *, library: tuple[str, ...] | None = None) -> Call:
+        return with_algorithms(call, protocol, self.congestion_control, self.scheduler, library=library)
+
+    def _fetch(self, context: Context) -> Call:
+        """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
+        host = f"[{context.address}]" if ":" in context.address else context.address
+        url = f"{self.scheme}://{host}:{context.port}/{NAME}"
+        options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
+        fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
+        one = f"{fetch} | {FLOW} sum"
+        if self.files == 1:
+            return shell(one, fetch, FLOW)
+        many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{one} # {_NUMBER}')}"
+        return shell(f"seq {self.files} | {many}", "seq", "xargs", fetch, FLOW)
+
+    def cpu_seconds(self, capacity_bps: float) -> float:
+        """See the base class."""
+        return cost.bulk(self.size, self.connections, None, capacity_bps)
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+        """Compare every download with the served file; the duration is that of the client's program."""
+        (served,) = streams(recording, f"{name}.server")
+        fetched = streams(recording, f"{name}.client")
+        if fetched != [served] * described["files"]:
+            errors = recording.output(f"{name}.client", "err").splitlines()
+            errors = [line for line in errors if line.startswith("curl:")]
+            hint = f"{errors[0]} (see out/{name}.client.err)" if errors else f"see out/{name}.client.err"
+            raise LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
+        client = recording.program(f"{name}.client")
+        elapsed = (client["end_ns"] - client["start_ns"]) / NS
+        received = sum(int(one["bytes"]) for one in fetched)
+        times = [float(one["time_total"]) for one in error_events(recording, f"{name}.client", "curl")]
+        metrics = completion_metrics(times) if len(times) > 1 else {}
+        return Reading(goodput(received, elapsed, name), elapsed, metrics)

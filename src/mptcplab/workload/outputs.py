@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Readers of the outputs of workload programs, shared by all kinds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mptcplab.errors import LabError
+from mptcplab.recording.record import Recording
+
+#: The head of a line of ``flow`` that has the kind of an event: {"event":"interval".
+_HEAD = 24
+NS = 1e9
+MS = 1e6
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The result of a workload: goodput in bit/s, duration in s, and metrics by their names in JSON."""
+
+    goodput_bps: float
+    duration_s: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
+    """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
+    lines = recording.output(program).splitlines()
+    return [json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD]]
+
+
+def error_events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
+    """Return events of one kind that a program wrote to its standard error, among other lines."""
+    lines = recording.output(program, "err").splitlines()
+    head = json.dumps({"event": kind}, separators=(",", ":")).removesuffix("}")
+    return [json.loads(line) for line in lines if line.startswith(head)]
+
+
+def streams(recording: Recording, program: str) -> list[dict[str, Any]]:
+    """Return bytes and checksums as ``flow pattern`` and ``flow sum`` report them. :raises LabError: for none."""
+    found = error_events(recording, program, "stream")
+    if not found:
+        raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
+    return found
+
+
+def goodput(received: int, elapsed_s: float, name: str) -> float:
+    """Return the mean rate in bit/s. :raises LabError: if the data took no time."""
+    if not received:
+        return 0.0
+    if not elapsed_s:
+        hint = "give a link on its path a delay or a rate, so that packets take virtual time"
+        raise LabError(f"{name}: the data took no time, so goodput is undefined", hint=hint)
+    return 8 * received / elapsed_s
+
+
+def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
+    """Return ``PREFIX_pNN_UNIT``, the smallest value that at least NN % of ``values`` do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    ranks = {each: max(1, -(-each * len(ordered) // 100)) for each in wanted}
+    return {f"{prefix}_p{each}_{unit}": ordered[rank - 1] for each, rank in ranks.items()}
+
+
+def completion_metrics(times_s: list[float]) -> dict[str, float]:
+    """Return mean and percentiles of completion times."""
+    if not times_s:
+        return {}
+    mean = sum(times_s) / len(times_s)
+    return {"completion_mean_s": mean, **percentiles(times_s, "completion", "s", (50, 95, 99))}

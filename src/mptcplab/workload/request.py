@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""The common part of requests and short flows: ``tools/flow`` sends requests, its server responds, and the client
+reports the times of each response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.errors import LabError
+from mptcplab.fields import Number, idle, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.steps import Call, Program
+from mptcplab.units import Size
+from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.outputs import NS, Reading, events, goodput
+
+_MAX_RESPONSE = 100_000_000
+_SHAPES = {"pareto": 1.2, "lognormal": 1.0}
+
+
+class RequestWorkload(WorkloadBase):
+    """A workload of requests, whose responses may have random sizes."""
+
+    samples_itself = True
+    server_sends = True
+    has_control_connections = False
+    smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+
+    request: Size = Field(default=Size(200), description="size of a request")
+    sizes: Literal["fixed", "exponential", "pareto", "lognormal"] = Field(
+        default="fixed", description="distribution of the sizes of responses"
+    )
+    shape: Number | None = Field(
+        default=None, description="alpha of pareto (default 1.2), sigma of lognormal (default 1)", examples=[1.2]
+    )
+    largest: Size | None = Field(default=None, description="larger responses are cut to this; default 100 MB")
+
+    @model_validator(mode="after")
+    def _distribution(self) -> RequestWorkload:
+        if self.shape is not None and self.sizes not in _SHAPES:
+            raise idle(f"does nothing with sizes = {self.sizes}", 'set sizes = "pareto"', "shape")
+        if self.largest is not None and self.sizes == "fixed":
+            raise idle("does nothing with sizes = fixed", 'set sizes = "pareto"', "largest")
+        if self.sizes == "pareto" and self.shape_or_default <= 1:
+            raise invalid("gives a distribution without a mean", "use a shape of more than 1", "shape")
+        if not 0 <= self.shape_or_default <= 100 or self.shape == 0:
+            raise invalid("is not a shape", "use more than 0 and at most 100", "shape")
+        if self.largest == 0:
+            raise invalid("leaves nothing to send", "use more than zero", "largest")
+        return self
+
+    @property
+    def shape_or_default(self) -> float:
+        """The shape; 0 for distributions without one."""
+        return self.shape if self.shape is not None else _SHAPES.get(self.sizes, 0.0)
+
+    def programs(self, name: str, context: Context) -> Iterator[Program]:
+        """Yield a server that runs until the end, and the client that sends requests."""
+        port = ("--port", str(context.port))
+        waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *context.sampling)
+        yield server(name, self, Call(waiting))
+        calling = (
+            *(FLOW, "client"),
+            *("--connect", context.address),
+            *port,
+            "--ask",
+            *self._requests(),
+            *self._sizes(),
+            *("--seed", str(context.seed)),
+            *socket_options(self, context.client_protocol),
+            *context.sampling,
+        )
+        yield client(name, self, Call(calling))
+
+    def _requests(self) -> Iterator[str]:
+        """Return the options of ``flow`` for the number and times of requests."""
+        raise NotImplementedError
+
+    def _sizes(self) -> Iterator[str]:
+        yield from ("--request-bytes", str(int(self.request)))
+        if self.sizes == "fixed":
+            return
+        yield from ("--sizes", self.sizes, "--largest-bytes", str(int(self.largest or _MAX_RESPONSE)))
+        if self.shape_or_default:
+            yield from ("--shape-milli", str(round(1000 * self.shape_or_default)))
+
+    @classmethod
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+        """Return the results; times are from the request to the last byte of its response."""
+        answers = events(recording, f"{name}.client", "request")
+        if not answers:
+            raise LabError(f"{name}: no request got a response", hint=f"see out/{name}.client.err")
+        times = [(one["t_ns"] - one["asked_ns"]) / NS for one in answers]
+        elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / NS
+        rate = goodput(sum(one["response"] for one in answers), elapsed, name)
+        return Reading(rate, elapsed, cls._metrics(times))
+
+    @classmethod
+    def _metrics(cls, times_s: list[float]) -> dict[str, float]:
+        """Return the metrics of all response times."""
+        raise NotImplementedError

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""A stream of messages, like that of a camera or a sensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Time, invalid
+from mptcplab.recording.record import Recording
+from mptcplab.units import Duration, Size
+from mptcplab.workload.messages import stream_metrics
+from mptcplab.workload.outputs import MS
+from mptcplab.workload.paced import PacedWorkload
+
+
+class Stream(PacedWorkload):
+    """Messages of one size at constant intervals, like those of a camera or a sensor."""
+
+    kind: Literal["stream"]
+    packet: Size = Field(default=Size(1200), description="payload of each message")
+    interval: Time = Field(default=Duration(10**7), description="time from one message to the next")
+    deadline: Time = Field(default=Duration(150 * 10**6), description="maximum delay of a message that is not late")
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Stream:
+        self._check_packet(self.packet, "packet")
+        if self.interval < 1000:
+            raise invalid("is too short", "use at least 1 us", "interval")
+        return self
+
+    def _messages(self) -> Iterator[str]:
+        return self._options(int(self.packet), self.interval)
+
+    def _count(self) -> float:
+        return float(self.duration) / float(self.interval)
+
+    @classmethod
+    def _metrics(
+        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
+    ) -> dict[str, float]:
+        deadline_ms = int(Duration.parse(described["deadline"])) / MS
+        return stream_metrics(cls._arrived(recording, receiver), sent, deadline_ms)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Voice calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Time, invalid, whole_units
+from mptcplab.recording.record import Recording
+from mptcplab.units import Duration
+from mptcplab.workload.messages import call_metrics
+from mptcplab.workload.outputs import MS
+from mptcplab.workload.paced import PacedWorkload
+
+
+class Voip(PacedWorkload):
+    """One direction of a call with G.711: 64 kbit/s of voice, and RTP's header of 12 bytes in each packet."""
+
+    kind: Literal["voip"]
+    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
+        default=Duration(20 * 10**6), description="duration of the voice in each packet"
+    )
+    playout: Time = Field(
+        default=Duration(60 * 10**6), description="the receiver's play-out buffer, from the arrival of the first packet"
+    )
+
+    @model_validator(mode="after")
+    def _sizes(self) -> Voip:
+        if not 10**6 <= self.interval <= 180 * 10**6:
+            raise invalid("is not a plausible duration of a packet", "use from 1 ms to 180 ms", "interval")
+        return self
+
+    @property
+    def packet(self) -> int:
+        """Bytes of each packet: 8,000 samples of one byte per second, and RTP's header."""
+        return int(self.interval) * 8 // 10**6 + 12
+
+    def _messages(self) -> Iterator[str]:
+        return self._options(self.packet, self.interval)
+
+    def _count(self) -> float:
+        return float(self.duration) / float(self.interval)
+
+    @classmethod
+    def _metrics(
+        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
+    ) -> dict[str, float]:
+        times = (int(Duration.parse(described[key])) / MS for key in ("playout", "interval"))
+        return call_metrics(cls._arrived(recording, receiver), sent, *times)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""A plugin with a metric: the mean goodput of a subflow."""
+
+from __future__ import annotations
+
+from mptcplab.metrics.metric import Metric, Subject
+
+
+def _value(subject: Subject) -> float | None:
+    use = subject.sockets.use
+    subflows = use.carrying or use.connections
+    return subject.reading.goodput_bps / 1e6 / subflows if subflows else None
+
+
+PER_SUBFLOW = Metric(
+    name="per_subflow_mbps",
+    noun="per subflow",
+    unit="Mbit/s",
+    definition="goodput divided by the number of subflows that carried data",
+    source="the sockets of the receiver",
+    value=_value,
+    digits=1,
+)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Manifests for tests that make their recordings by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mptcplab.recording.record import FORMAT
+from mptcplab.workload.context import FIRST_PORT
+from mptcplab.workload.registry import KINDS
+
+
+def manifest(workloads: dict[str, dict[str, Any]], **others: Any) -> dict[str, Any]:
+    """A manifest with what readers ask of ``workloads``, which run from client to server, and ``others`` beside it."""
+    return {
+        "format": FORMAT,
+        "nodes": [],
+        "links": [],
+        "workloads": described(workloads),
+        "paths": {name: {} for name in workloads},
+        **others,
+    }
+
+
+def described(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Workloads as a manifest has them; their ports are those that plans give."""
+    made = []
+    for port, (name, described) in enumerate(workloads.items(), FIRST_PORT):
+        load = {"from": "client", "to": "server", **described}
+        made.append({"name": name, **load, "ends": KINDS[load["kind"]].ends(name, load, port)})
+    return made

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The programs that a command line starts, read from its text: the other opinion to what plans say that they use."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+#: What dash carries out itself, of all that it knows.
+_BUILT_IN = {":", "cd", "echo", "exit", "kill", "printf", "test", "trap", "true", "wait"}
+_BEFORE_A_COMMAND = {"{", "(", "!", "exec", "do", "then", "else", "if", "while", "|", "||", "&", "&&", ";"}
+_NO_COMMAND = {"}", ")", "done", "fi"}
+_OPERATORS = "();<>|&"
+
+
+def started(argv: Sequence[str]) -> set[str]:
+    """Return the names of all programs behind ``argv``, those behind shells and wrappers too."""
+    return set(_started(list(argv)))
+
+
+def _started(argv: list[str]) -> Iterator[str]:
+    name, rest = argv[0], argv[1:]
+    yield name
+    if name == "sh":
+        yield from _in_line(rest[rest.index("-c") + 1])
+    elif name == "mptcpize":
+        yield from _started(rest[1:])
+    elif name == "mptcplab-flow" and rest[0] == "with":
+        yield from _started(_after_options(rest[1:], values=False))
+    elif name == "setsid":
+        yield from _started(rest)
+    elif name == "xargs":
+        yield from _started(_after_options(rest, values=True))
+    elif name == "socat":
+        for word in rest:
+            if word.startswith("EXEC:"):
+                yield from _started(shlex.split(word.removeprefix("EXEC:")))
+
+
+def _after_options(words: list[str], *, values: bool) -> list[str]:
+    while words[0].startswith("-"):
+        words = words[2 if values else 1 :]
+    return words
+
+
+def _in_line(line: str) -> Iterator[str]:
+    """Every simple command of a line of shell, without its assignments and redirections."""
+    command: list[str] = []
+    tokens = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
+    tokens.whitespace_split = True
+    tokens.commenters = "#"
+    words = iter([*tokens, ";"])
+    for word in words:
+        if word in _BEFORE_A_COMMAND or word in _NO_COMMAND:
+            if command:
+                yield from _simple(command)
+            command = []
+        elif set(word) <= {"<", ">", "&"}:
+            next(words)
+            if command[-1:] == ["2"]:
+                command.pop()
+        elif command or "=" not in word:
+            command.append(word)
+
+
+def _simple(command: list[str]) -> Iterator[str]:
+    if command[0] == "trap":
+        yield from _in_line(command[1])
+    elif command[0] not in _BUILT_IN:
+        yield from _started(command)

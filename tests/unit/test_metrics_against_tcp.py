@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Aggregation benefit over TCP: which runs of TCP an MPTCP run is compared with, and which are not enough."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
+from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.scenario.repeats import Repeats
+
+OVER_TCP = "aggregation_benefit_over_tcp"
+BOTH = ("fast", "slow")
+
+
+def _run(
+    mbps: float,
+    *paths: str,
+    seed: int = 1,
+    bulk: bool = True,
+    fell_back: int = 0,
+    others: dict[str, str] | None = None,
+) -> RunResult:
+    """A run of TCP if it took one path, else of MPTCP."""
+    is_mptcp = len(paths) > 1
+    use = MptcpUse(1, int(is_mptcp), fell_back, len(paths), len(paths))
+    sockets = Sockets(use, dict.fromkeys(paths, 1 / len(paths)), None, None, ())
+    metrics = {"goodput_mbps": mbps, "duration_s": 1.0}
+    measured = WorkloadMeasurement("bulk", mbps * 1e6, sockets, "", MptcpCounts(0, 0, 0), (), metrics, bulk)
+    point = {"transport.protocol": "mptcp" if is_mptcp else "tcp", "workloads.bulk.via": paths[0], **(others or {})}
+    return RunResult(tuple(point.items()), seed, f"{point}{seed}", "k", (measured,))
+
+
+def _benefits(*runs: RunResult) -> dict[int, float]:
+    """Of the last run's row, by seed."""
+    row = _row(*runs)
+    return dict(zip(row.seeds_of(OVER_TCP), row.samples.get(OVER_TCP, ()), strict=True))
+
+
+def _row(*runs: RunResult) -> ResultRow:
+    return next(row for row in rows_of(runs) if row.settings == dict(runs[-1].settings))
+
+
+@pytest.mark.parametrize(("goodput", "benefit"), [(40, 1), (45, 1.5), (35, 0.5), (30, 0), (15, -0.5)])
+def test_it_is_the_papers_with_goodputs_of_tcp(goodput: float, benefit: float) -> None:
+    tcp = _run(30, "fast"), _run(10, "slow")
+    assert _benefits(*tcp, _run(goodput, *BOTH)) == {1: benefit}
+
+
+def test_each_seed_is_compared_with_its_own() -> None:
+    tcp = [_run(mbps, path, seed=seed) for path, mbps, seed in (("fast", 30, 1), ("slow", 10, 1), ("fast", 20, 2))]
+    later = _run(20, "slow", seed=2)
+    row = _row(*tcp, later, _run(40, *BOTH, seed=2), _run(45, *BOTH, seed=3), _run(35, *BOTH))
+    assert (row.samples[OVER_TCP], row.seeds_of(OVER_TCP)) == ((1.0, 0.5), (2, 1)), "no run of TCP has seed 3"
+    assert row.to_json()["metrics"][OVER_TCP]["mean"] == 0.75
+
+
+def test_every_path_needs_a_run_of_tcp() -> None:
+    assert _benefits(_run(30, "fast"), _run(40, *BOTH)) == {}
+    assert _benefits(_run(30, "fast"), _run(5, "third"), _run(40, *BOTH)) == {}
+
+
+@pytest.mark.parametrize("other", [{"links.link1.rate": "9 Mbit/s"}, {"transport.congestion_control": "reno"}])
+def test_other_points_do_not_count(other: dict[str, str]) -> None:
+    same = dict.fromkeys(other, "x")
+    tcp = _run(30, "fast", others=same), _run(10, "slow", others=same)
+    assert _benefits(*tcp, _run(40, *BOTH, others=other)) == {}
+    assert _benefits(*tcp, _run(40, *BOTH, others=same)) == {1: 1}
+
+
+def test_tcp_has_no_scheduler() -> None:
+    """So one run of it is beside every scheduler, and several are one."""
+    key = "transport.scheduler"
+    tcp = [_run(mbps, path, others={key: name}) for path, name, mbps in (("fast", "a", 29), ("fast", "b", 31))]
+    slow = _run(10, "slow", others={key: "a"})
+    assert _benefits(*tcp, slow, _run(40, *BOTH, others={key: "c"})) == {1: 1}
+
+
+def test_neither_fallbacks_nor_streams_are_compared() -> None:
+    tcp = _run(30, "fast"), _run(10, "slow")
+    assert _benefits(tcp[0], _run(10, "slow", fell_back=1), _run(40, *BOTH)) == {}
+    assert _benefits(*tcp, _run(40, *BOTH, bulk=False)) == {}
+    assert OVER_TCP not in _row(*tcp).metrics
+
+
+def test_it_does_not_say_when_a_point_has_enough_runs() -> None:
+    """The runs of TCP are other points, whose number of runs must not matter to this one."""
+    assert Repeats.model_validate({"until": "5 %", "of": "aggregation_benefit_of_capacity"}).metric
+    with pytest.raises(ValidationError):
+        Repeats.model_validate({"until": "5 %", "of": OVER_TCP})
+
+
+def test_the_two_benefits_have_two_names() -> None:
+    found = [metric for name, metric in METRICS.items() if "benefit" in name]
+    assert [metric.noun for metric in found] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
+    assert "aggregation_benefit" not in METRICS

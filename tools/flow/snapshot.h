@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says about a socket. */
+#ifndef FLOW_SNAPSHOT_H
+#define FLOW_SNAPSHOT_H
+
+#include "flow.h"
+
+#define SUBFLOWS_MAX 256	/* the kernel counts subflows in 8 bits */
+
+struct field {
+	const char *name;
+	unsigned short offset;
+	unsigned short size;
+};
+
+struct snapshot {
+	bool fallback;		/* asked for MPTCP, got TCP */
+	const void *mptcp;	/* MPTCP_INFO, NULL if there is none */
+	size_t mptcp_len;
+	unsigned int subflows;
+	const unsigned char *tcp;	/* subflows times tcp_len bytes of TCP_INFO */
+	size_t tcp_len;
+	const unsigned char *addrs;	/* the same for addresses; NULL = the socket's own */
+	size_t addrs_stride;
+	const unsigned char *ids;	/* the same for kernel's subflow numbers; NULL = unknown */
+	size_t ids_stride;
+};
+
+void snapshot_take(const struct conn *c, struct snapshot *snap);
+extern const struct field tcp_fields[];
+extern const struct field mptcp_fields[];
+
+#endif
