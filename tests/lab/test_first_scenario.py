@@ -110,7 +110,8 @@ def _check_table(table: list[dict[str, str]], results: Path) -> None:
 
 
 def _words(line: str) -> list[str]:
-    return [word for word in line.split() if not re.fullmatch(r"\[\d+\]", word)]
+    """The words of a line, with one word for the mark of any warning."""
+    return ["[mark]" if re.fullmatch(r"\[\d+\]", word) else word for word in line.split()]
 
 
 def _check_output(below: str, output: str) -> None:

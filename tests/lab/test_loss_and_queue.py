@@ -155,7 +155,7 @@ def test_sender_shaping_counts_and_loses_packets(bench: Bench, loss: str) -> Non
         assert found.is_as_asked
         assert found.bytes <= 1514 * found.packets
     forward = recording.queues.filter(pl.col("direction") == "forward")
-    assert int(forward["packets"].max()) > 1, "no queue formed"  # type: ignore[arg-type]
+    assert max(forward["packets"]) > 1, "no queue formed"
     largest = max(size / packets for size, packets in forward["bytes", "packets"].iter_rows() if packets)
     assert largest <= 1514, f"packets of {largest:.0f} bytes on average in the queue"
 
@@ -166,7 +166,7 @@ def test_queue_is_sampled_as_the_kernel_has_it(bench: Bench) -> None:
     settings = ("links.link1.rate=10 Mbit/s", "links.link1.delay=10 ms", "links.link1.queue=20 packets")
     (recording,) = bench.record(line, *settings, "transport.protocol=tcp", "record.interval=50 ms")
     forward = recording.queues.filter((pl.col("link") == "link1") & (pl.col("direction") == "forward"))
-    fullest, largest = int(forward["packets"].max()), int(forward["bytes"].max())  # type: ignore[arg-type]
+    fullest, largest = max(forward["packets"]), max(forward["bytes"])
     seen = int(forward["drops"][-1])
     (at_end,) = [row for row in recording.counter("r1", "tc.json") if (row["dev"], row["kind"]) == ("link1", "tbf")]
     print(f"{forward.height} samples, up to {fullest} packets of {largest} bytes, {seen} of {at_end['drops']} drops")
@@ -177,7 +177,7 @@ def test_queue_is_sampled_as_the_kernel_has_it(bench: Bench) -> None:
     assert 0 < seen <= at_end["drops"]
     assert seen >= at_end["drops"] - 5
     backward = recording.queues.filter((pl.col("link") == "link1") & (pl.col("direction") == "backward"))
-    assert int(backward["drops"].max()) == 0, "acknowledgements fit"  # type: ignore[arg-type]
+    assert max(backward["drops"]) == 0, "acknowledgements fit"
 
 
 def test_queues_are_not_sampled_when_not_wanted(bench: Bench) -> None:
