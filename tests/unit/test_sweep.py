@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.unit.made_flow import Made
 from tests.unit.test_engine_parts import build
-from tests.unit.test_metrics import Made
 
 from mptcplab.campaign.lab import CompletedRun, Lab
 from mptcplab.campaign.locks import leased_cpu, locked_place
