@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mptcplab.campaign.contract import contract
+from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
@@ -133,5 +134,6 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         **contract(network, ports(run.point.scenario)),
+        **gateway_contract(network),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

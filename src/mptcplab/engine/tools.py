@@ -18,10 +18,10 @@ from mptcplab.shipped import shipped_folder
 
 #: The programs that compile our own program.
 BUILDERS = ("gcc", "make")
-#: Debian packages of programs whose package has another name; kinds of nodes and workloads add theirs.
+#: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
-    **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
+    **dict.fromkeys(("chmod", "head", "mkdir", "mkfifo", "seq", "sleep", "truncate", "yes"), "coreutils"),
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
@@ -49,11 +49,13 @@ def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, 
 
 def package_of(name: str) -> str:
     """Return the Debian package of the program ``name``."""
-    from mptcplab.node.registry import NODE_KINDS  # late, because these imports take long
+    from mptcplab.gateway.registry import PROGRAMS  # late, because these imports take long
+    from mptcplab.node.registry import NODE_KINDS
     from mptcplab.workload.registry import KINDS
 
     of_nodes = [kind.packages for kind in NODE_KINDS.values()]
-    known = [_PACKAGES, *of_nodes, *(kind.packages for kind in KINDS.values())]
+    of_gateways = [program.packages for program in PROGRAMS.values()]
+    known = [_PACKAGES, *of_nodes, *of_gateways, *(kind.packages for kind in KINDS.values())]
     return next((packages[name] for packages in known if name in packages), name)
 
 

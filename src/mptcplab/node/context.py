@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """A workload from the view of one of its two nodes.
+    """A workload, or a gateway's connections, from the view of one of its two nodes.
 
     ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
-    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own.
+    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own. ``protocol`` is that of a
+    gateway's connection, None for a workload of the scenario, whose protocol is that of the node's transport.
     """
 
     partner: str
     target: Port | None
     is_client: bool
     scheduler: str | None
+    protocol: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,7 @@ class Context:
     def partners(self) -> list[str]:
         """The nodes at the other ends of its workloads."""
         return list(dict.fromkeys(talk.partner for talk in self.workloads))
+
+    def speaks_mptcp(self, protocol: str) -> bool:
+        """Return whether the node has MPTCP sockets; ``protocol`` is that of its transport."""
+        return protocol == "mptcp" or any(talk.protocol == "mptcp" for talk in self.workloads)

@@ -25,7 +25,7 @@ def path_managers(context: Context, transport: Transport | None) -> Iterator[Pro
     """Yield the program of a node that uses it."""
     if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
         return
-    if transport.protocol == "mptcp" and context.workloads:
+    if context.speaks_mptcp(transport.protocol) and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
         yield Program(f"{PREFIX}{context.name}", context.name, "server", (PATH_MANAGER, config))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
+from mptcplab.scenario import gateways
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
@@ -54,22 +55,20 @@ class Network(Graph):
 
     @cached_property
     def _workloads(self) -> dict[str, list[WorkloadView]]:
-        """The workloads of every node, in the order of the file."""
+        """The workloads and gateways of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for workload in self.scenario.workloads.values():
             target, scheduler = self.target(workload), workload.scheduler
             found[workload.sender].append(WorkloadView(workload.receiver, target, is_client=True, scheduler=scheduler))
             found[workload.receiver].append(WorkloadView(workload.sender, target, is_client=False, scheduler=scheduler))
+        for gateway in self.scenario.gateways.values():
+            for node, view in gateways.views(self, gateway):
+                found[node].append(view)
         return found
 
     def target(self, workload: WorkloadBase) -> Port | None:
         """Return the port that the workload connects to: its ``via``, else the first reachable one."""
-        if workload.via is not None:
-            return self.ports.get((workload.receiver, workload.via))
-        for port in self.ports_of(workload.receiver):
-            if self.reaches(workload.sender, port):
-                return port
-        return None
+        return gateways.target_of(self, workload)
 
 
 def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, Port]]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, conflict, invalid
+from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Time, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
@@ -34,6 +34,8 @@ class WorkloadBase(Part):
     """It may have control connections, which carry hardly any data and are ignored."""
     only_protocol: ClassVar[str | None] = None
     """The protocol of its sockets, if neither the hosts' transport nor the workload selects it."""
+    speaks_socks: ClassVar[bool] = False
+    """Its client can use a SOCKS5 proxy."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     smallest: ClassVar[Mapping[str, Any]] = {}
@@ -43,6 +45,9 @@ class WorkloadBase(Part):
     receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
     via: LinkName | None = Field(
         default=None, description="the link of `to` whose address `from` connects to", examples=["link1"]
+    )
+    through: GatewayName | None = Field(
+        default=None, description="the gateway with mode local that `from` speaks to, at its entry", examples=["bond"]
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")

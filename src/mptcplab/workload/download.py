@@ -38,6 +38,7 @@ class Download(WorkloadBase):
 
     is_bulk = True
     server_sends = True
+    speaks_socks = True
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor checks `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
@@ -84,7 +85,8 @@ class Download(WorkloadBase):
         """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
         host = f"[{context.address}]" if ":" in context.address else context.address
         url = f"{self.scheme}://{host}:{context.port}/{NAME}"
-        options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
+        options: tuple[str, ...] = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
+        options += ("--proxy", f"socks5://{context.proxy}") if context.proxy is not None else ()
         fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
         one = f"{fetch} | {FLOW} sum"
         if self.files == 1:
