@@ -95,7 +95,8 @@ class OpenVpn(GatewayBase):
         for side, use in (("exit", "serverAuth"), ("entry", "clientAuth")):
             words = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
             files = ("-keyout", context.file(f"{side}.key"), "-out", context.file(f"{side}.crt"), "-days", _DAYS)
-            lines.append(str(Call((*words, *files, "-subj", f"/CN={side}", "-addext", f"extendedKeyUsage={use}"))))
+            uses = ("-addext", "keyUsage=digitalSignature,keyCertSign", "-addext", f"extendedKeyUsage={use}")
+            lines.append(str(Call((*words, *files, "-subj", f"/CN={side}", *uses))))
         call = shell(" && ".join(lines), "openssl")
         return Command(self.exit, call.argv, call.starts)
 

@@ -52,7 +52,8 @@ def supervised(call: Call, place: str) -> Call:
     quoted = shlex.quote(place)
     line = (
         f"mkfifo {quoted}.up && echo no > {quoted}.down && while :; do {call} & echo $! > {quoted}.pid; wait $!; "
-        f"status=$?; read planned < {quoted}.down; [ $planned = yes ] || exit $status; read again < {quoted}.up; done"
+        f"status=$?; read planned < {quoted}.down; [ $planned = yes ] || exit $status; echo no > {quoted}.down; "
+        f"read again < {quoted}.up; done"
     )
     return shell(line, "mkfifo", call)
 
@@ -61,7 +62,7 @@ def outage_events(outage: Outage, name: str, node: str, place: str) -> Iterator[
     """Yield the two events of an outage of the gateway ``name``, whose program runs on ``node``."""
     quoted = shlex.quote(place)
     kill = f"echo yes > {quoted}.down; read pid < {quoted}.pid; kill -KILL $pid"
-    start = f"echo no > {quoted}.down; echo up > {quoted}.up"
+    start = f"echo up > {quoted}.up"
     back_ns = int(outage.at) + int(outage.downtime)
     yield Event(int(outage.at), DOWN, name, "both", outage.side, (_on(node, kill),))
     yield Event(back_ns, UP, name, "both", outage.side, (_on(node, start),))

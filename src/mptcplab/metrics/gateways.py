@@ -193,4 +193,4 @@ def _contradictions(
     for node, protocol, counter in outer:
         known = count(node, counter) if node not in own else None
         if protocol == "TCP" and known:
-            yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted {known} MPTCP connections"
+            yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"
