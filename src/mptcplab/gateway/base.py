@@ -55,6 +55,11 @@ class GatewayBase(Part):
         """The port at which the entry's program takes connections in; None if it takes packets."""
         return None
 
+    @property
+    def tunnel_device(self) -> str | None:
+        """The interface of a tunnel on both nodes; None if it takes connections."""
+        return None
+
     def exit_call(self, context: Context) -> Call:
         """Return the command line at the exit."""
         raise NotImplementedError

@@ -48,6 +48,11 @@ class OpenVpn(GatewayBase):
         """See the base class."""
         return True
 
+    @property
+    def tunnel_device(self) -> str | None:
+        """See the base class."""
+        return self.device
+
     def commands(self, context: Context) -> Iterator[Command]:
         """Yield the keys, the tunnel's devices with addresses and translation, and the entry's routes into it."""
         yield self._keys(context)

@@ -26,6 +26,8 @@ def check_gateways(document: Document, scenario: Scenario) -> None:
         _check_nodes(document, network, name, gateway)
         _check_way(document, network, name, gateway)
         _check_ports(document, network, name, gateway)
+        _check_device(document, network, name, gateway)
+        _check_catching(document, network, name, gateway)
 
 
 def check_carried(document: Document, scenario: Scenario) -> None:
@@ -81,6 +83,36 @@ def _check_ports(document: Document, network: Network, name: str, gateway: Gatew
             message = f"is also a port of {user} on '{node}'"
             hint = "choose another port, like 8389" if key == "port" else "choose another port, like 1081"
             raise document.error(("gateways", name, key), message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_device(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse a tunnel's interface with the name of a link, or of another tunnel, of one of its nodes."""
+    device = gateway.tunnel_device
+    if device is None:
+        return
+    path: KeyPath = ("gateways", name, "device")
+    hint = "choose another name, like tun1"
+    if device in network.scenario.links:
+        raise document.error(path, "is the name of a link", hint=hint, kind=Mistake.CONFLICT)
+    sides = {gateway.entry, gateway.exit}
+    for other, one in network.scenario.gateways.items():
+        if other == name:
+            return
+        if one.tunnel_device == device and sides & {one.entry, one.exit}:
+            message = f"is also the interface of the gateway '{other}'"
+            raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_catching(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse a gateway whose entry hands everything that it could take to an earlier one."""
+    for other, one in network.scenario.gateways.items():
+        if other == name or not gateway.catches_all:
+            return
+        is_same = (one.listening_port is None) == (gateway.listening_port is None)
+        if one.catches_all and one.entry == gateway.entry and is_same:
+            message = f"takes what the gateway '{other}' takes first"
+            hint = "use another entry, or mode = \"local\" for one of the two"
+            raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _own_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:

@@ -150,7 +150,8 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     quoted = [f'"{word}"' for word in words]
     if len(words) > MAX_WORDS:
         quoted = [*quoted[:_FEW], "another one from docs/metrics.md"]
-    return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
+    listed = " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+    return f'did you mean "{near}"?' if near else f"use {listed}"
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:
