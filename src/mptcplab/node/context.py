@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """A workload from the view of one of its two nodes.
+    """Connections of a workload, or of another program, from the view of one of their two nodes.
 
     ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
-    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own.
+    ``is_client``: this node opens them. ``scheduler`` is their own, None for that of the node's transport.
     """
 
     partner: str
@@ -43,5 +43,5 @@ class Context:
 
     @property
     def partners(self) -> list[str]:
-        """The nodes at the other ends of its workloads."""
+        """The nodes at the other ends of its connections."""
         return list(dict.fromkeys(talk.partner for talk in self.workloads))

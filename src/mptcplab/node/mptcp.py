@@ -96,22 +96,35 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
     the client opens subflows to announced addresses, from the address that routing selects.
     """
     wanted = transport.endpoints
-    ports = {port.link: port for port in context.ports}
     if isinstance(wanted, tuple):
+        own = {port.link: port for port in context.ports}
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
-            yield ports[endpoint.link], (*port_number, *endpoint.flags)
+            yield own[endpoint.link], (*port_number, *endpoint.flags)
         return
+    ports = _ports_of_paths(context)
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
     connected_to = {talk.target for talk in context.workloads if not talk.is_client}
     targets = [talk.target for talk in context.workloads if talk.is_client]
-    for port in ports.values():
+    for port in ports:
         flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:
             # The kernel refuses an endpoint that is both fullmesh and signal.
             flags += ["subflow"] if flags else ["subflow", "fullmesh"]
-        elif any(target is not None and context.graph.leads(port, target) for target in targets):
+        elif any(target is not None and context.graph.enters(port, target) for target in targets):
             flags += ["subflow"]
         if flags:
             yield port, tuple(flags)
+
+
+def _ports_of_paths(context: Context) -> list[Port]:
+    """Return the node's ports that may have a subflow.
+
+    Those of a node that forwards lead to the other side of one of its connections without passing through it: a
+    router's other links lead elsewhere.
+    """
+    if not context.nodes[context.name].forwards:
+        return context.ports
+    others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
+    return [port for port in context.ports if any(context.graph.enters(port, other) for other in others)]
