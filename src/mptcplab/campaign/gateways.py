@@ -21,8 +21,8 @@ def gateway_contract(network: Network) -> dict[str, Any]:
         return {}
     described = [
         {
-            **gateway.description(gateways.context_of(scenario, network, name)),
-            "carried": gateways.carried(scenario, network, name),
+            **gateway.description(gateways.context_of(network, name)),
+            "carried": gateways.carried(network, name),
         }
         for name, gateway in scenario.gateways.items()
     ]

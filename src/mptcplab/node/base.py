@@ -35,6 +35,8 @@ class NodeBase(Part):
     """A resolved scenario has the kind's table even if it is empty."""
     shares_transport: ClassVar[bool] = False
     """Its own ``transport`` inherits from ``[transport]``."""
+    transport_is_optional: ClassVar[bool] = False
+    """Without a ``transport`` table of its own, it has no sockets, and inherits nothing."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     example: ClassVar[Mapping[str, Any]] = {}

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """A workload, or a gateway's connections, from the view of one of its two nodes.
+    """Connections of a workload, or of a gateway, from the view of one of their two nodes.
 
     ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
-    ``is_client``: this node opens the connection. ``scheduler`` is the workload's own. ``protocol`` is that of a
-    gateway's connection, None for a workload of the scenario, whose protocol is that of the node's transport.
+    ``is_client``: this node opens them. ``scheduler`` is their own, None for that of the node's transport. ``protocol``
+    is that of a gateway's connections, None for those of a workload, which have that of the node's transport.
     """
 
     partner: str
@@ -45,7 +45,7 @@ class Context:
 
     @property
     def partners(self) -> list[str]:
-        """The nodes at the other ends of its workloads."""
+        """The nodes at the other ends of its connections."""
         return list(dict.fromkeys(talk.partner for talk in self.workloads))
 
     def speaks_mptcp(self, protocol: str) -> bool:

@@ -87,10 +87,29 @@ class Graph:
         return links
 
     def leads(self, port: Port, target: Port) -> bool:
-        """Return whether some path to ``target``'s subnet begins with the link at ``port``."""
-        if port.link == target.link:
-            return True
-        return port.peer in self._relays and self._distance(port.peer, target.link, avoid=port.node) is not None
+        """Return whether a path to ``target``'s subnet begins with the link at ``port``, and does not come back."""
+        relays = self._relays_behind(port, target)
+        return relays is not None and port.node not in relays
+
+    def enters(self, port: Port, target: Port) -> bool:
+        """Return whether such a path reaches ``target`` by its own link: not through another link of its node."""
+        relays = self._relays_behind(port, target)
+        return relays is not None and port.node not in relays and target.node not in relays
+
+    def _relays_behind(self, port: Port, target: Port) -> list[str] | None:
+        """Return the nodes that forward what leaves by ``port`` to ``target``'s subnet; None if it does not get there.
+
+        A packet may come back to its node: the path ends there, since a node discards packets from itself.
+        """
+        relays: list[str] = []
+        link, node = port.link, port.peer
+        while link != target.link:
+            onward = self.next_hop(node, target) if node in self._relays else None
+            if onward is None:
+                return None
+            relays.append(node)
+            link, node = onward.link, onward.peer
+        return relays
 
     def _search(self, node: str, link: str) -> Port | None:
         best: tuple[int, Port] | None = None

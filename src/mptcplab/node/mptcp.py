@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mptcplab.node.context import Context, WorkloadView
+from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
 from mptcplab.node.weights import uses_weights, weights_by_address
@@ -96,32 +96,36 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
     the client opens subflows to announced addresses, from the address that routing selects.
     """
     wanted = transport.endpoints
-    ports = {port.link: port for port in context.ports}
     if isinstance(wanted, tuple):
+        own = {port.link: port for port in context.ports}
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
-            yield ports[endpoint.link], (*port_number, *endpoint.flags)
+            yield own[endpoint.link], (*port_number, *endpoint.flags)
         return
+    ports = _ports_of_paths(context)
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
     talks = [talk for talk in context.workloads if (talk.protocol or transport.protocol) == "mptcp"]
     connected_to = {talk.target for talk in talks if not talk.is_client}
     targets = [talk.target for talk in talks if talk.is_client]
-    for port in ports.values():
-        is_announced = bool(connected_to) and connected_to != {port} and _is_of_use(context, port, talks)
-        flags = ["signal"] if is_announced else []
+    for port in ports:
+        flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:
             # The kernel refuses an endpoint that is both fullmesh and signal.
             flags += ["subflow"] if flags else ["subflow", "fullmesh"]
-        elif any(target is not None and context.graph.leads(port, target) for target in targets):
+        elif any(target is not None and context.graph.enters(port, target) for target in targets):
             flags += ["subflow"]
         if flags:
             yield port, tuple(flags)
 
 
-def _is_of_use(context: Context, port: Port, talks: list[WorkloadView]) -> bool:
-    """Return whether an announced address can be reached: a gateway has links that lead away from its other side."""
-    partners = [talk.partner for talk in talks if not talk.is_client]
-    if any(talk.protocol is None for talk in talks if not talk.is_client):
-        return True
-    return any(context.graph.leads(port, other) for one in partners for other in context.graph.ports_of(one))
+def _ports_of_paths(context: Context) -> list[Port]:
+    """Return the node's ports that may have a subflow.
+
+    Those of a node that forwards lead to the other side of one of its connections without passing through it: a
+    router's other links lead elsewhere.
+    """
+    if not context.nodes[context.name].forwards:
+        return context.ports
+    others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
+    return [port for port in context.ports if any(context.graph.enters(port, other) for other in others)]

@@ -17,9 +17,6 @@ from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Program
 
-#: The name of a path manager's program, followed by its node; no program of a workload has this prefix.
-PREFIX = "path-manager.host-"
-
 
 def path_managers(context: Context, transport: Transport | None) -> Iterator[Program]:
     """Yield the program of a node that uses it."""
@@ -27,7 +24,9 @@ def path_managers(context: Context, transport: Transport | None) -> Iterator[Pro
         return
     if context.speaks_mptcp(transport.protocol) and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
-        yield Program(f"{PREFIX}{context.name}", context.name, "server", (PATH_MANAGER, config))
+        # No program of a workload has such a name.
+        name = f"path-manager.{context.nodes[context.name].kind}-{context.name}"
+        yield Program(name, context.name, "server", (PATH_MANAGER, config))
 
 
 def _config(context: Context, transport: Transport) -> dict[str, Any]:
@@ -47,5 +46,5 @@ def _path(context: Context, transport: Transport, port: Port, others: list[Port]
         "address": port.ip,
         "id": number,
         "mode": transport.modes.get(port.link, "on"),
-        "reaches": [other.ip for other in others if context.graph.leads(port, other)],
+        "reaches": [other.ip for other in others if context.graph.enters(port, other)],
     }

@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""A router: forwards packets, may translate addresses, and may be a middlebox."""
+"""A router: forwards packets, may translate addresses, be a middlebox, and have sockets of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from mptcplab.fields import LinkName, invalid
+from mptcplab.fields import LinkName, conflict, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.node.middlebox import Middlebox, going_out, middlebox_words, nft_table
-from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl
+from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl, Transport, transport_words
 from mptcplab.steps import Command, Counter
 
 
 class Router(NodeBase):
-    """Forwards packets between its links, and shapes its own egress."""
+    """Forwards packets between its links.
+
+    A router without a ``transport`` has no sockets of its own, and shapes its own egress.
+    """
 
     kind = "router"
     table = "routers"
     forwards = True
     is_recorded_empty = True
+    shares_transport = True
+    transport_is_optional = True
     packages: ClassVar[Mapping[str, str]] = {"nft": "nftables"}
-    example: ClassVar[Mapping[str, Any]] = {"nat": ["link2"], "middlebox": {"strip": ["mp_join"]}}
+    example: ClassVar[Mapping[str, Any]] = {"nat": ["link2"], "middlebox": {"strip": ["mp_join"]}, "transport": {}}
     corner = 20
 
     sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the router", examples=SYSCTL_EXAMPLE)
@@ -38,6 +43,30 @@ class Router(NodeBase):
         description="actions on packets that it forwards",
         examples=[{"strip": ["mp_join"]}],
     )
+    transport: Transport | None = Field(
+        default=None,
+        description="sockets of its own, with the transport of a host; without this table, it has none",
+        examples=[{"protocol": "mptcp"}],
+    )
+
+    @property
+    def own_transport(self) -> Transport | None:
+        """See the base class."""
+        return self.transport
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a transport that the router does not have, as in recordings from before routers could have one."""
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key != "transport" or value is not None}
+
+    @model_validator(mode="after")
+    def _check_sysctl(self) -> Router:
+        for name in self.sysctl:
+            key = self.transport.key_of(name) if self.transport is not None else None
+            if key is not None:
+                raise conflict(f"is also set by `transport.{key}`", "remove one of the two", "sysctl", name)
+        return self
 
     @model_validator(mode="after")
     def _check_nat(self) -> Router:
@@ -78,4 +107,5 @@ class Router(NodeBase):
     def caption(cls, described: Mapping[str, Any]) -> str:
         """See the base class."""
         nat = [f"NAT at {', '.join(described['nat'])}"] if described.get("nat") else []
-        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {})))
+        speaks = [f"speaks {transport_words(described['transport'])}"] if described.get("transport") else []
+        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {}), *speaks))

@@ -4,6 +4,9 @@
 Such a node sends by the link of its source address, as MPTCP guides recommend: ``ip rule`` selects a table by source
 address, and the table has only the subnets that this link leads to. The main table, which selects the source address
 of a new connection, has the shortest path to every subnet.
+
+A node that forwards does so by its main table: forwarded packets have no source address of its own. Modes of its links
+concern its own connections only, so routes that follow from modes have a table for packets that it sends itself.
 """
 
 from __future__ import annotations
@@ -12,15 +15,22 @@ from collections.abc import Iterator
 
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
-from mptcplab.node.transport import Transport
+from mptcplab.node.transport import Modes, Transport
 from mptcplab.steps import Command
 
 _FIRST_TABLE = 100
+#: Routes of the node's own packets; asked after the tables of addresses, whose number is limited by that of links.
+_OWN_PACKETS = 99
+_OWN_PACKETS_PRIORITY = 30000
 
 
 def route_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
     """Yield all routes and rules of a node; ``transport`` is that of its own sockets, if it has any."""
-    yield from _shortest(context, transport)
+    modes = transport.modes if transport is not None else {}
+    forwards = context.nodes[context.name].forwards
+    yield from _main_table(context, transport, {} if forwards else modes)
+    if forwards and modes:
+        yield from _table_of_own_packets(context, modes)
     if transport is not None and len(context.ports) > 1:
         for number, port in enumerate(context.ports):
             yield from _own_table(context, port, _FIRST_TABLE + number)
@@ -30,19 +40,43 @@ def _via(port: Port) -> tuple[str, ...]:
     return ("via", str(port.peer_address.ip), "dev", port.link)
 
 
-def _shortest(context: Context, transport: Transport | None) -> Iterator[Command]:
+def _ip_rule(port: Port) -> tuple[str, ...]:
+    # Unlike a route, a rule is for IPv4 unless the family is given.
+    return ("ip", "-6", "rule", "add") if port.address.version == 6 else ("ip", "rule", "add")
+
+
+def _main_table(context: Context, transport: Transport | None, modes: Modes) -> Iterator[Command]:
+    for target, port in _outgoing(context, modes):
+        # The source is fixed, so that a new connection uses the address of its outgoing link.
+        source = ("src", port.ip) if transport is not None else ()
+        yield Command(context.name, ("ip", "route", "add", str(target.subnet), *_via(port), *source))
+
+
+def _table_of_own_packets(context: Context, modes: Modes) -> Iterator[Command]:
+    """Yield the routes that modes give to the node's own connections, where they differ from the main table's."""
+    shortest = dict(_outgoing(context, {}))
+    routes = [(target, port) for target, port in _outgoing(context, modes) if shortest.get(target) != port]
+    if not routes:
+        return
+    to_table = ("table", str(_OWN_PACKETS))
+    # `iif lo` matches packets that the node itself sends.
+    rule = (*_ip_rule(routes[0][1]), "iif", "lo", *to_table, "priority", str(_OWN_PACKETS_PRIORITY))
+    yield Command(context.name, rule)
+    for target, port in routes:
+        yield Command(context.name, ("ip", "route", "add", str(target.subnet), *_via(port), "src", port.ip, *to_table))
+
+
+def _outgoing(context: Context, modes: Modes) -> Iterator[tuple[Port, Port]]:
+    """Yield a port of every subnet that the node is not in, with the node's outgoing port to it."""
     own = {port.link for port in context.ports}
     for target in context.graph.subnets():
-        port = _first_port(context, transport, target) if target.link not in own else None
+        port = _first_port(context, modes, target) if target.link not in own else None
         if port is not None:
-            # The source is fixed, so that a new connection uses the address of its outgoing link.
-            source = ("src", port.ip) if transport is not None else ()
-            yield Command(context.name, ("ip", "route", "add", str(target.subnet), *_via(port), *source))
+            yield target, port
 
 
-def _first_port(context: Context, transport: Transport | None, target: Port) -> Port | None:
+def _first_port(context: Context, modes: Modes, target: Port) -> Port | None:
     """Return the outgoing port for ``target``'s subnet: the master, else that of the shortest path that is on."""
-    modes = transport.modes if transport is not None else {}
     leading = [port for port in context.ports if modes and context.graph.leads(port, target)]
     master = next((port for port in leading if modes.get(port.link) == "master"), None)
     best = context.graph.next_hop(context.name, target)
@@ -53,9 +87,7 @@ def _first_port(context: Context, transport: Transport | None, target: Port) -> 
 
 def _own_table(context: Context, port: Port, table: int) -> Iterator[Command]:
     to_table = ("table", str(table))
-    # Unlike a route, a rule is for IPv4 unless the family is given.
-    ip = ("ip", "-6") if port.address.version == 6 else ("ip",)
-    yield Command(port.node, (*ip, "rule", "add", "from", port.ip, *to_table, "priority", str(table)))
+    yield Command(port.node, (*_ip_rule(port), "from", port.ip, *to_table, "priority", str(table)))
     yield Command(port.node, ("ip", "route", "add", str(port.subnet), "dev", port.link, *to_table))
     for target in context.graph.subnets():
         if target.link != port.link and context.graph.leads(port, target):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The transport of a host: protocol, algorithms, endpoints, buffers."""
+"""The transport of a node with sockets: protocol, algorithms, endpoints, buffers."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
@@ -121,7 +122,7 @@ Modes = dict[LinkName, Mode]
 
 
 class Transport(Part):
-    """The transport of a host. Missing keys keep the kernel's default."""
+    """The transport of a node with sockets of its own. Missing keys keep the kernel's default."""
 
     protocol: Protocol = Field(default="mptcp", description="the sockets that the host's programs open: mptcp or tcp")
     congestion_control: Algorithm | None = Field(
@@ -184,6 +185,12 @@ class Transport(Part):
                 raise conflict(f"is also set by `{key}`", "remove one of the two", "sysctl", name)
         return self
 
+    def key_of(self, setting: str) -> str | None:
+        """Return the key by which this transport sets a ``setting`` of the kernel; None if it leaves it alone."""
+        if setting in self.sysctl:
+            return "sysctl"
+        return next((key for key, name in _OWN_SETTINGS.items() if name == setting and self.is_set(key)), None)
+
 
 #: Settings with a key of their own.
 _OWN_SETTINGS = {
@@ -194,3 +201,10 @@ _OWN_SETTINGS = {
     "tcp_rmem": "net.ipv4.tcp_rmem",
     "tcp_wmem": "net.ipv4.tcp_wmem",
 }
+
+
+def transport_words(described: Mapping[str, Any]) -> str:
+    """Return a transport in a resolved scenario in a few words: ``MPTCP (roundrobin, olia)``."""
+    algorithms = [described[key] for key in ("scheduler", "congestion_control") if described.get(key)]
+    words = f" ({', '.join(algorithms)})" if algorithms else ""
+    return f"{described['protocol'].upper()}{words}"

@@ -72,7 +72,7 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from shaping.get(name, ())
         yield from node.commands(context)
     for name, gateway in network.scenario.gateways.items():
-        yield from gateway.commands(gateways.context_of(network.scenario, network, name))
+        yield from gateway.commands(gateways.context_of(network, name))
 
 
 def _servers(network: Network) -> Iterator[Program]:
@@ -80,7 +80,7 @@ def _servers(network: Network) -> Iterator[Program]:
     for name, node in network.nodes.items():
         yield from node.programs(network.context_of(name))
     for name, gateway in network.scenario.gateways.items():
-        yield from gateway.programs(gateways.context_of(network.scenario, network, name))
+        yield from gateway.programs(gateways.context_of(network, name))
 
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
@@ -96,7 +96,7 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             server_protocol=transports[described.receiver].protocol,
             interval_ns=sample_interval_ns(scenario),
             seed=seed,
-            proxy=gateways.proxy_of(scenario, network, name),
+            proxy=gateways.proxy_of(network, name),
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
         yield from described.model_copy(update={"start": start}).programs(name, context)

@@ -51,7 +51,7 @@ def event_list(network: Network) -> Iterator[Event]:
     for name, node in network.nodes.items():
         yield from node.events(network.context_of(name))
     for name, gateway in scenario.gateways.items():
-        yield from gateway.events(gateways.context_of(scenario, network, name))
+        yield from gateway.events(gateways.context_of(network, name))
 
 
 def changing(network: Network) -> set[tuple[str, str]]:

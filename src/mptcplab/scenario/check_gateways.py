@@ -36,7 +36,7 @@ def check_carried(document: Document, scenario: Scenario) -> None:
     for name in scenario.workloads:
         _check_through(document, scenario, name)
     for name, gateway in scenario.gateways.items():
-        if not gateways.carried(scenario, network, name):
+        if not gateways.carried(network, name):
             hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
             if gateway.catches_all:
                 hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"
@@ -66,7 +66,7 @@ def _check_way(document: Document, network: Network, name: str, gateway: Gateway
         known = gateway.via in network.scenario.links
         message = f"does not end at '{gateway.exit}'" if known else f"there is no link '{gateway.via}'"
         raise document.error((*path, "via"), message, hint=hint, kind=Mistake.REFERENCE)
-    target = gateways.exit_port(network, gateway)
+    target = network.exit_port(gateway)
     if target is None or not network.reaches(gateway.entry, target):
         hint = "connect the two by a link, or through routers"
         key = "exit" if gateway.via is None else "via"
@@ -111,7 +111,7 @@ def _check_catching(document: Document, network: Network, name: str, gateway: Ga
         is_same = (one.listening_port is None) == (gateway.listening_port is None)
         if one.catches_all and one.entry == gateway.entry and is_same:
             message = f"takes what the gateway '{other}' takes first"
-            hint = "use another entry, or mode = \"local\" for one of the two"
+            hint = 'use another entry, or mode = "local" for one of the two'
             raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
 
 

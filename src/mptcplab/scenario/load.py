@@ -304,11 +304,13 @@ def _expand_transport(document: Document) -> None:
     except ValidationError as error:
         raise first_error(document, error, below=("transport",)) from error
     document.tables.pop("transport", None)
-    for table in (kind.table for kind in NODE_KINDS.values() if kind.shares_transport):
-        nodes = document.tables.get(table)
+    for kind in (kind for kind in NODE_KINDS.values() if kind.shares_transport):
+        nodes = document.tables.get(kind.table)
         for name, node in nodes.items() if isinstance(nodes, dict) else ():
-            if isinstance(node, dict) and isinstance(node.get("transport", {}), dict):
-                _inherit(document, (table, name, "transport"), transport, ("transport",))
+            if not isinstance(node, dict) or (kind.transport_is_optional and "transport" not in node):
+                continue
+            if isinstance(node.get("transport", {}), dict):
+                _inherit(document, (kind.table, name, "transport"), transport, ("transport",))
 
 
 def _inherit(document: Document, path: KeyPath, shared: Table, source: KeyPath) -> None:

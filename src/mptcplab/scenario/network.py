@@ -5,14 +5,30 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
+from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
-from mptcplab.scenario import gateways
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
+
+
+@dataclass(frozen=True)
+class Connections:
+    """Connections that the node ``client`` opens to the port ``target`` of ``server``, with their own ``scheduler``.
+
+    ``target`` is None if it is not reachable, ``scheduler`` and ``protocol`` are None for those of each node's
+    transport.
+    """
+
+    client: str
+    server: str
+    target: Port | None
+    scheduler: str | None
+    protocol: str | None = None
 
 
 class Network(Graph):
@@ -55,20 +71,45 @@ class Network(Graph):
 
     @cached_property
     def _workloads(self) -> dict[str, list[WorkloadView]]:
-        """The workloads and gateways of every node, in the order of the file."""
+        """The connections of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
-        for workload in self.scenario.workloads.values():
-            target, scheduler = self.target(workload), workload.scheduler
-            found[workload.sender].append(WorkloadView(workload.receiver, target, is_client=True, scheduler=scheduler))
-            found[workload.receiver].append(WorkloadView(workload.sender, target, is_client=False, scheduler=scheduler))
-        for gateway in self.scenario.gateways.values():
-            for node, view in gateways.views(self, gateway):
+        for one in self._connections():
+            for node, partner, is_client in ((one.client, one.server, True), (one.server, one.client, False)):
+                view = WorkloadView(
+                    partner, one.target, is_client=is_client, scheduler=one.scheduler, protocol=one.protocol
+                )
                 found[node].append(view)
         return found
 
+    def _connections(self) -> Iterator[Connections]:
+        """Yield everything that opens connections: path managers, weights and routes of both nodes depend on it."""
+        for workload in self.scenario.workloads.values():
+            yield Connections(workload.sender, workload.receiver, self.target(workload), workload.scheduler)
+        for gateway in self.scenario.gateways.values():
+            target = self.exit_port(gateway)
+            yield Connections(gateway.entry, gateway.exit, target, None, protocol=gateway.protocol)
+
     def target(self, workload: WorkloadBase) -> Port | None:
-        """Return the port that the workload connects to: its ``via``, else the first reachable one."""
-        return gateways.target_of(self, workload)
+        """Return the port that the workload connects to: its ``via``, else the :meth:`nearest` one."""
+        if workload.via is not None:
+            return self.ports.get((workload.receiver, workload.via))
+        return self.nearest(workload.sender, workload.receiver)
+
+    def exit_port(self, gateway: GatewayBase) -> Port | None:
+        """Return the port of the exit that the entry connects to: the gateway's ``via``, else the nearest one."""
+        if gateway.via is not None:
+            return self.ports.get((gateway.exit, gateway.via))
+        return self.nearest(gateway.entry, gateway.exit)
+
+    def nearest(self, client: str, server: str) -> Port | None:
+        """Return the first port of ``server`` that is reachable from ``client``; None if none is.
+
+        A port that is reached through another link of a forwarding ``server`` comes last.
+        """
+        reachable = [port for port in self.ports_of(server) if self.reaches(client, port)]
+        firsts = ((port, self.next_hop(client, port)) for port in reachable)
+        entered = (port for port, first in firsts if first is not None and self.enters(first, port))
+        return next(entered, reachable[0] if reachable else None)
 
 
 def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, Port]]:
