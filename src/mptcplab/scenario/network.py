@@ -70,12 +70,12 @@ class Network(Graph):
     def _workloads(self) -> dict[str, list[WorkloadView]]:
         """The connections of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
-        for one in self._connections():
+        for one in self.connections():
             for node, partner, is_client in ((one.client, one.server, True), (one.server, one.client, False)):
                 found[node].append(WorkloadView(partner, one.target, is_client=is_client, scheduler=one.scheduler))
         return found
 
-    def _connections(self) -> Iterator[Connections]:
+    def connections(self) -> Iterator[Connections]:
         """Yield everything that opens connections: path managers, weights and routes of both nodes depend on it."""
         for workload in self.scenario.workloads.values():
             yield Connections(workload.sender, workload.receiver, self.target(workload), workload.scheduler)
