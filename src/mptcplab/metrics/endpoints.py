@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """MPTCP endpoints and limits that the kernel had when the run ended, compared with the configured ones.
 
-They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every node with MPTCP sockets. The kernel adds *implicit* endpoints for
-addresses that a subflow uses and that are not configured. They do not count as a difference.
+They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every node with MPTCP sockets. The kernel adds
+*implicit* endpoints for addresses that a subflow uses and that are not configured. They do not count as a difference.
 """
 
 from __future__ import annotations
