@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field
 
 from mptcplab.errors import LabError
 from mptcplab.node.registry import NODE_KINDS, kind_of
 from mptcplab.node.router import Router
-from mptcplab.node.transport import Transport
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
-from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
@@ -55,47 +52,18 @@ def test_example(kind: str) -> None:
 def test_only_functions_beyond_the_kind_have_a_caption() -> None:
     router = NODE_KINDS["router"]
     assert router.caption({"nat": [], "middlebox": {"strip": []}}) == ""
-    assert router.caption(router.example) == "NAT at link2; strips mp_join"
+    it = json.loads(resolved("router").model_dump_json())["routers"]["it"]
+    assert router.caption(it) == "NAT at link2; strips mp_join; speaks MPTCP"
 
 
-def test_nodes_that_forward_shape_and_have_no_sockets() -> None:
-    nodes = resolved("router").nodes
+def test_nodes_that_forward_shape_unless_they_have_sockets() -> None:
+    nodes = {**resolved("router").nodes, "plain": Router()}
     assert {name: (node.forwards, node.own_transport is None, node.shapes) for name, node in nodes.items()} == {
         "client": (False, False, False),
         "server": (False, False, False),
-        "it": (True, True, True),
+        "it": (True, False, False),
+        "plain": (True, True, True),
     }
-
-
-class _Speaking(Router):
-    """A router with MPTCP sockets of its own."""
-
-    transport: Transport = Field(default_factory=Transport)
-
-    @property
-    def own_transport(self) -> Transport:
-        return self.transport
-
-
-def test_a_router_may_have_sockets_of_its_own() -> None:
-    it = _Speaking.model_validate(
-        {"transport": {"scheduler": "roundrobin", "endpoints": [{"link": "link2"}]}, "sysctl": {"net.ipv4.tcp_ecn": 1}}
-    )
-    context = Network(resolved("router")).context_of("it")
-    forwarding = ["net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]
-    mptcp = ["net.mptcp.enabled=1", "net.mptcp.pm_type=0", "net.mptcp.scheduler=roundrobin"]
-    assert list(it.settings(context)) == [*forwarding, *mptcp, "net.ipv4.tcp_ecn=1"]
-    rules = [" ".join(command.argv) for command in it.routes(context) if command.argv[1] == "rule"]
-    assert rules == [
-        "ip rule add from 10.0.1.2 table 100 priority 100",
-        "ip rule add from 10.0.2.1 table 101 priority 101",
-    ]
-    endpoint = "ip mptcp endpoint add 10.0.2.1 dev link2"
-    assert " ".join(list(it.endpoints(context))[-1].argv) == f"{endpoint} subflow"
-    (again,) = it.readdress(context, context.ports[1], add=True)
-    assert " ".join(again.argv) == f"{endpoint} id 1 subflow"
-    assert [counter.name for counter in it.counters(context)][1] == "nstat.json"
-    assert not it.shapes, "its sockets would see the queue"
 
 
 def test_a_recording_may_have_unknown_kinds() -> None:

@@ -63,7 +63,8 @@ BEYOND = {
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
         "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
-        "weights-of-another-scheduler weights-without-scheduler"
+        "weights-of-another-scheduler weights-without-scheduler router-sysctl-twice router-sysctl-inherited "
+        "router-sysctl-of-own-key"
     ),
     "events in their order": (
         "event-address-there event-address-twice event-between-routers event-changes-nothing "
@@ -74,7 +75,8 @@ BEYOND = {
     ),
     "path managers": (
         "endpoints-of-userspace modes-all-off modes-of-another-host modes-of-no-link modes-of-nobody "
-        "modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel"
+        "modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel router-modes-of-another-node "
+        "router-modes-of-the-kernel"
     ),
     "traces": (
         "trace-beside-rate trace-not-there trace-of-another-digest trace-of-text trace-window-odd trace-without-file"
@@ -95,7 +97,8 @@ BEYOND = {
         "workload-from-unknown-host workload-to-router workload-unreachable workload-via-far-link "
         "workload-via-unknown-link record-capture-foreign-link record-capture-unknown-link "
         "record-capture-unknown-node "
-        "weights-between-routers weights-far-link weights-of-unknown-link"
+        "weights-between-routers weights-far-link weights-of-unknown-link router-endpoint-foreign-link "
+        "router-weights-without-connections"
     ),
 }
 

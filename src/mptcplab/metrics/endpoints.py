@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """MPTCP endpoints and limits that the kernel had when the run ended, compared with the configured ones.
 
-They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every host. The kernel adds *implicit* endpoints for
-addresses that a subflow uses and that are not configured. They do not count as a difference.
+They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every node with MPTCP sockets. The kernel adds
+*implicit* endpoints for addresses that a subflow uses and that are not configured. They do not count as a difference.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 
 @dataclass(frozen=True)
 class EndpointStates:
-    """The endpoints and limits of one host as text: ``10.0.1.1 subflow``. ``asked`` are those configured at the end."""
+    """The endpoints and limits of one node as text: ``10.0.1.1 subflow``. ``asked`` are those configured at the end."""
 
     host: str
     asked: tuple[str, ...]
@@ -42,7 +42,7 @@ class EndpointStates:
 
 
 def endpoint_states(recording: Recording) -> list[EndpointStates]:
-    """Return the endpoints of every host that speaks MPTCP, in the order of the scenario."""
+    """Return the endpoints of every node that speaks MPTCP, in the order of the scenario."""
     removed = without_address(recording)
     return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
 
@@ -88,7 +88,7 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
-    """Yield a warning for each host whose endpoints or limits differ from the configured ones."""
+    """Yield a warning for each node whose endpoints or limits differ from the configured ones."""
     for one in seen:
         if one.missing or one.unexpected:
             parts = [("missing", one.missing), ("unexpected", one.unexpected)]

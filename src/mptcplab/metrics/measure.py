@@ -72,7 +72,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
     reading = read(recording, name, entry)
-    transports = {node["name"]: node["transport"] for node in recording.manifest["nodes"] if "transport" in node}
+    nodes = {node["name"]: node for node in recording.manifest["nodes"]}
+    transports = {name: nodes[name]["transport"] for name in (sender, receiver)}
     requested = algorithms.requested_algorithms(entry, transports[sender])
     protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
     requests_mptcp = "mptcp" in protocols

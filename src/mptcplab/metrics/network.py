@@ -35,7 +35,7 @@ def network_counters(recording: Recording) -> NetworkCounters:
 
 
 def network_warnings(seen: NetworkCounters) -> Iterator[str]:
-    """Yield a warning for each link and host that was not as configured."""
+    """Yield a warning for each link and node that was not as configured."""
     for one in seen.directions:
         if one.expected is not None and not one.is_as_asked:
             low, high = one.expected
@@ -54,9 +54,7 @@ def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], 
     that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports those that
     carried nothing.
     """
-    paths = [
-        [(link, direction) for link, direction in path] for path in recording.manifest["paths"][ends.workload].values()
-    ]
+    paths = _paths_between(recording, ends)
     carried = {(one.link, one.direction): one.bytes for one in seen.directions}
     bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
     named = {link for path in shares for link in path.split(">")}
@@ -67,6 +65,21 @@ def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], 
         yield f"MPTCP was in use, but no data went over {' and '.join(dict.fromkeys(unused))}"
 
 
+def _paths_between(recording: Recording, ends: Ends) -> list[list[tuple[str, str]]]:
+    """Return the workload's paths in the manifest, without those that pass one of its ends on the way.
+
+    A router is on paths between its own links.
+    """
+    between = {link["name"]: link["between"] for link in recording.manifest["links"]}
+    found = []
+    for steps in recording.manifest["paths"][ends.workload].values():
+        path = [(link, direction) for link, direction in steps]
+        behind = [between[link][direction == "forward"] for link, direction in path]
+        if behind[-1] == ends.receiver and not {ends.sender, ends.receiver} & {*behind[:-1]}:
+            found.append(path)
+    return found
+
+
 def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bool:
     if any(failed(recording, link) for link in links):
         return False
@@ -74,7 +87,7 @@ def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bo
 
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
-    """Return whether the host's path manager should use a link while others work, and may have enough subflows."""
+    """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
     transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
     endpoints, limits = transport["endpoints"], transport["limits"]
     links = [one for one in recording.manifest["links"] if host in one["between"]]

@@ -63,7 +63,7 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class EndpointRow:
-    """The endpoints of one host at one point, and the seeds that had them."""
+    """The endpoints of one node at one point, and the seeds that had them."""
 
     settings: Mapping[str, str]
     endpoints: EndpointStates
@@ -114,7 +114,7 @@ def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
 
 
 def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
-    """Return the rows of every host's endpoints, by point; several rows if seeds differ."""
+    """Return the rows of every node's endpoints, by point; several rows if seeds differ."""
     groups = _grouped(results, lambda seen: seen.endpoints, lambda one: one)
     return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
 

@@ -44,6 +44,18 @@ class Context:
         return self.graph.ports_of(self.name)
 
     @property
+    def ports_of_paths(self) -> list[Port]:
+        """The interfaces that may have subflows.
+
+        Of a node that forwards, those that lead to the other side of one of its connections without passing through it:
+        a router's other links lead elsewhere.
+        """
+        if not self.nodes[self.name].forwards:
+            return self.ports
+        others = [port for partner in self.partners for port in self.graph.ports_of(partner)]
+        return [port for port in self.ports if any(self.graph.enters(port, other) for other in others)]
+
+    @property
     def partners(self) -> list[str]:
         """The nodes at the other ends of its connections."""
         return list(dict.fromkeys(talk.partner for talk in self.workloads))

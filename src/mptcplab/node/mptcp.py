@@ -102,7 +102,7 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
             yield own[endpoint.link], (*port_number, *endpoint.flags)
         return
-    ports = _ports_of_paths(context)
+    ports = context.ports_of_paths
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
     talks = [talk for talk in context.workloads if (talk.protocol or transport.protocol) == "mptcp"]
@@ -117,15 +117,3 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
             flags += ["subflow"]
         if flags:
             yield port, tuple(flags)
-
-
-def _ports_of_paths(context: Context) -> list[Port]:
-    """Return the node's ports that may have a subflow.
-
-    Those of a node that forwards lead to the other side of one of its connections without passing through it: a
-    router's other links lead elsewhere.
-    """
-    if not context.nodes[context.name].forwards:
-        return context.ports
-    others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
-    return [port for port in context.ports if any(context.graph.enters(port, other) for other in others)]

@@ -33,7 +33,8 @@ def _config(context: Context, transport: Transport) -> dict[str, Any]:
     others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
     return {
         "paths": [
-            _path(context, transport, port, others, number) for number, port in enumerate(context.ports, start=1)
+            _path(context, transport, port, others, number)
+            for number, port in enumerate(context.ports_of_paths, start=1)
         ],
         "full_mesh": transport.endpoints == "fullmesh",
         "subflows_per_pair": transport.subflows_per_pair,

@@ -19,7 +19,7 @@ _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
 class Endpoint(Part):
     """One MPTCP endpoint, as for ``ip mptcp endpoint``."""
 
-    link: LinkName = Field(description="the link whose address on this host is the endpoint", examples=["link1"])
+    link: LinkName = Field(description="the link whose address on this node is the endpoint", examples=["link1"])
     flags: tuple[Flag, ...] = Field(
         default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
     )
@@ -124,14 +124,14 @@ Modes = dict[LinkName, Mode]
 class Transport(Part):
     """The transport of a node with sockets of its own. Missing keys keep the kernel's default."""
 
-    protocol: Protocol = Field(default="mptcp", description="the sockets that the host's programs open: mptcp or tcp")
+    protocol: Protocol = Field(default="mptcp", description="the sockets that the node's programs open: mptcp or tcp")
     congestion_control: Algorithm | None = Field(
         default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
     )
     scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
     weights: Weights = Field(
         default_factory=dict,
-        description="weights of paths, 1 to 255, by links of this host or of the other side; for the schedulers "
+        description="weights of paths, 1 to 255, by links of this node or of the other side; for the schedulers "
         + " and ".join(WEIGHTED_SCHEDULERS),
         examples=[{"link1": 3, "link2": 1}],
     )
@@ -140,7 +140,7 @@ class Transport(Part):
     )
     modes: Modes = Field(
         default_factory=dict,
-        description="modes of this host's links, for path_manager userspace: on (default), master, backup, handover, "
+        description="modes of this node's links, for path_manager userspace: on (default), master, backup, handover, "
         "off",
         examples=[{"link1": "master", "link2": "backup"}],
     )
@@ -159,7 +159,7 @@ class Transport(Part):
     tcp_wmem: BufferSizes | None = Field(
         default=None, description="send buffer: minimum, default, maximum", examples=[_BUFFER_EXAMPLE]
     )
-    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the host", examples=SYSCTL_EXAMPLE)
+    sysctl: Sysctl = Field(default_factory=dict, description="any net.* setting of the node", examples=SYSCTL_EXAMPLE)
 
     @model_validator(mode="after")
     def _check_path_manager(self) -> Transport:

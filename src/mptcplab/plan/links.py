@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compile links to ``ip`` and ``tc`` commands: veth pairs without offloads, and the shaping of each direction.
 
-Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a host sends, at the
-far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape = "sender"`` a host's own
-egress is shaped instead, like that of a host with a slow network card.
+Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a node with sockets
+of its own sends, at the far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape =
+"sender"`` such a node's own egress is shaped instead, like that of a host with a slow network card.
 
 :mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
 packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
@@ -178,7 +178,7 @@ def _shaping_point(network: Network, name: str, direction: str) -> tuple[str, st
 
 
 def _shapes_own_egress(network: Network, node: str, name: str) -> bool:
-    """Return whether ``node`` is a host that shapes what it sends itself into link ``name``."""
+    """Return whether ``node`` has sockets and shapes nevertheless what it sends into link ``name``."""
     return network.scenario.links[name].shape == "sender" and not network.nodes[node].shapes
 
 

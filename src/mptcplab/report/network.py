@@ -114,7 +114,7 @@ def _asked(row: LinkRow) -> str:
 
 def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
     keys = list(rows[0].settings) if rows else []
-    titles = (*short_names(keys).values(), "host", "as asked for", "as seen", "n")
+    titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
     cells, styles = [], []
     for line, row in enumerate(rows[:_MAX_ROWS]):
         one = row.endpoints

@@ -13,13 +13,14 @@ from mptcplab.errors import Mistake
 from mptcplab.fields import conflict, invalid
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
+from mptcplab.node.base import NodeBase
 from mptcplab.node.graph import Interface, Subnet
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
-from mptcplab.scenario.document import Document, name_hint
+from mptcplab.scenario.document import Document, ScenarioError, name_hint
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
@@ -88,7 +89,7 @@ def _check_links(document: Document, scenario: Scenario) -> None:
         for index, end in enumerate(link.between):
             _check_known(document, ("links", name, "between", index), end, nodes, "node")
         if link.shape == "sender" and all(nodes[end].shapes for end in link.between):
-            hint = "remove `shape`: between two routers, the sending router always shapes"
+            hint = "remove `shape`: a router without a transport always shapes what it sends"
             raise document.error(
                 ("links", name, "shape"), "does nothing on a link without a host", hint=hint, kind=Mistake.IDLE
             )
@@ -186,10 +187,7 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
         path: KeyPath = ("workloads", name)
         for key, node in (("from", workload.sender), ("to", workload.receiver)):
             if node in network.nodes and node not in transports:
-                hint = f"use a host: {', '.join(transports)}"
-                raise document.error(
-                    (*path, key), f"is {network.nodes[node].phrase()}", hint=hint, kind=Mistake.REFERENCE
-                )
+                raise _without_sockets(document, (*path, key), network.nodes[node], node, transports)
             _check_known(document, (*path, key), node, transports, "host")
         if workload.via is not None:
             _check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
@@ -200,14 +198,23 @@ def _check_workloads(document: Document, scenario: Scenario) -> None:
             raise document.error(where, f"is not reachable from '{workload.sender}'", hint=hint, kind=Mistake.REFERENCE)
 
 
+def _without_sockets(
+    document: Document, path: KeyPath, node: NodeBase, name: str, others: Iterable[str]
+) -> ScenarioError:
+    """Return the error for a workload at a node without sockets of its own; ``others`` have some."""
+    also = f", or add [{node.table}.{name}.transport]" if node.transport_is_optional else ""
+    hint = f"use a node with sockets of its own: {', '.join(others)}{also}"
+    return document.error(path, f"is {node.phrase()} without sockets of its own", hint=hint, kind=Mistake.REFERENCE)
+
+
 def _check_modes(document: Document, scenario: Scenario) -> None:
-    """Check that modes name the host's own links, and that one link stays usable."""
+    """Check that modes name the node's own links, and that one link stays usable."""
     network = Network(scenario)
     for name, transport in scenario.transports.items():
         own, modes = network.links_of(name), transport.modes
         path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
         for link in modes:
-            hint = f"modes belong to one host's own links: '{name}' has {', '.join(own)}"
+            hint = f"modes belong to one node's own links: '{name}' has {', '.join(own)}"
             _check_own_link(document, (*path, link), network, name, link, hint=hint)
         if modes and all(modes.get(link) == "off" for link in own):
             raise document.error(path, "switch every link off", hint='set one of them to "on"')
@@ -241,7 +248,7 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
         seen = set()
         for index, endpoint in enumerate(endpoints):
             path: KeyPath = (table, name, "transport", "endpoints", index, "link")
-            hint = f"endpoints belong to one host: write them in [{table}.NAME.transport]"
+            hint = f"endpoints belong to one node: write them in [{table}.NAME.transport]"
             _check_own_link(document, path, network, name, endpoint.link, hint=hint)
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "has two endpoints", hint="write one endpoint with all flags")
@@ -249,7 +256,7 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
 
 
 def _check_weights(document: Document, scenario: Scenario) -> None:
-    """Check that a host's own weights match its subflows, and weights for all hosts those of at least one host."""
+    """Check that a node's own weights match its subflows, and weights for all nodes those of at least one node."""
     network = Network(scenario)
     transports = scenario.transports
     for name, transport in transports.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The keys that each table of a scenario file may have, for hints, documentation and editors.
 
-A file has more keys than a :class:`Scenario`: presets, transport settings for all hosts, keys of a link that apply to
+A file has more keys than a :class:`Scenario`: presets, transport settings for all nodes, keys of a link that apply to
 both directions, and keys of the file as a whole.
 """
 
@@ -50,7 +50,10 @@ Written = create_model(
     __base__=Scenario,
     links=(dict[LinkName, WrittenLink], Field()),
     topology=(Topology | None, Field(default=None, description="a network by name")),
-    transport=(Transport | None, Field(default=None, description="for every host")),
+    transport=(
+        Transport | None,
+        Field(default=None, description="for every host, and every router that has a transport"),
+    ),
     sweep=(dict[str, Any], Field(default={}, description="keys, and the values of each")),
     seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),
     repeats=(
@@ -95,17 +98,18 @@ def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
         yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
 
 
+_TRANSPORTS = " or ".join(f"[{kind.table}.NAME.transport]" for kind in NODE_KINDS.values() if kind.shares_transport)
 #: The table that each misplaced key belongs to; the first match counts.
 _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Written, "at the top of the file, above all tables"),
     (WrittenLink, "in [links.NAME]"),
-    (Transport, "in [transport] or [hosts.NAME.transport]"),
+    (Transport, f"in [transport], {_TRANSPORTS}"),
     (Limits, "in [transport.limits]"),
     (Topology, "in [topology]"),
     (Record, "in [record]"),
     (Flow, 'in [workloads.NAME] with kind = "flow"'),
     (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
-    (Endpoint, "in an endpoint of [hosts.NAME.transport]"),
+    (Endpoint, f"in an endpoint of {_TRANSPORTS}"),
     (Capture, "in a capture of [record]"),
     *_homes_of_nodes(),
     *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),

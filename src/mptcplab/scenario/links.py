@@ -58,7 +58,8 @@ class Link(Part):
     backward: DirectionSettings = Field(default_factory=DirectionSettings)
     shape: Literal["router", "sender"] = Field(
         default="router",
-        description="where the sending direction of a host is shaped: at the other end of the link, or on the host",
+        description="where the direction is shaped in which a host sends, or a router with a transport: at the other "
+        "end of the link, or on the node",
     )
     addresses: tuple[str, str] | None = Field(
         default=None, description="of both ends, with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]

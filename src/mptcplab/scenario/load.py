@@ -211,10 +211,19 @@ def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
         weights: KeyPath = (*path, "weights")
         if not lookup(document.tables, weights):
             continue
+        if not any(_any_connects(point.scenario, only=path[1:2]) for point in points):
+            hint = f"remove them, or let a workload begin or end at '{path[1]}'"
+            raise document.error(weights, "do nothing on a node without connections", hint=hint, kind=Mistake.IDLE)
         if not any(_any_uses_weights(point.scenario, only=path[1:2]) for point in points):
             named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
             hint = f"add {named} to [{dotted(path)}]"
             raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
+
+
+def _any_connects(scenario: Scenario, *, only: Sequence[str]) -> bool:
+    """Return whether any node, or one of ``only`` if given, opens or accepts connections."""
+    network = Network(scenario)
+    return any(network.context_of(name).workloads for name in only or scenario.nodes)
 
 
 def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:

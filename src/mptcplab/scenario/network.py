@@ -73,7 +73,7 @@ class Network(Graph):
     def _workloads(self) -> dict[str, list[WorkloadView]]:
         """The connections of every node, in the order of the file."""
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
-        for one in self._connections():
+        for one in self.connections():
             for node, partner, is_client in ((one.client, one.server, True), (one.server, one.client, False)):
                 view = WorkloadView(
                     partner, one.target, is_client=is_client, scheduler=one.scheduler, protocol=one.protocol
@@ -81,7 +81,7 @@ class Network(Graph):
                 found[node].append(view)
         return found
 
-    def _connections(self) -> Iterator[Connections]:
+    def connections(self) -> Iterator[Connections]:
         """Yield everything that opens connections: path managers, weights and routes of both nodes depend on it."""
         for workload in self.scenario.workloads.values():
             yield Connections(workload.sender, workload.receiver, self.target(workload), workload.scheduler)
