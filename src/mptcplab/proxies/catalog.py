@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is built: for each program a folder in ``tools/proxies`` pins its version, and the checksums of all its parts."""
+"""What is built: for each program a folder in ``tools/proxies`` pins its version, and the checksums of its parts."""
 
 from __future__ import annotations
 
