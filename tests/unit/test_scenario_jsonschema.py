@@ -89,6 +89,14 @@ BEYOND = {
         "address-of-other-family address-overlap-automatic address-overlap address-same-at-both-ends "
         "address-single address-two-networks address-used-twice address-without-prefix"
     ),
+    "gateways": (
+        "gateway-carries-nothing gateway-device-is-link gateway-device-twice gateway-firewall-of-local "
+        "gateway-local-port-is-port gateway-local-port-twice gateway-local-without-through gateway-node-unknown "
+        "gateway-outage-at-zero gateway-outages-overlap gateway-port-of-workload gateway-port-twice "
+        "gateway-router-without-transport gateway-same-node gateway-through-elsewhere gateway-through-redirect "
+        "gateway-through-unknown gateway-through-without-socks gateway-two-redirects gateway-unreachable "
+        "gateway-via-elsewhere gateway-via-unknown gateway-without-program"
+    ),
     "the network as a whole": (
         "middlebox-out-far-link nat-far-link nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "

@@ -10,11 +10,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Part, Time, invalid
+from mptcplab.gateway.words import DOWN, UP
 from mptcplab.steps import Call, Command, Event, shell
 from mptcplab.units import Duration
-
-#: The kinds of these events in recordings.
-DOWN, UP = "gateway-down", "gateway-up"
 
 
 class Outage(Part):

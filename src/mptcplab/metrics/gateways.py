@@ -14,6 +14,7 @@ from typing import Any
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.subflows import Row
+from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
 
 _OPENED, _ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
@@ -62,28 +63,16 @@ class _Sides:
 
 def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any]) -> list[GatewayUse]:
     """Return the gateways that carry the workload of the manifest's entry ``described``, in the scenario's order."""
-    gateways = [one for one in recording.manifest.get("gateways", ()) if ends.workload in one["carried"]]
-    return [_use(recording, ends, described, gateway) for gateway in gateways]
-
-
-def local_rows(rows: Iterable[Row], recording: Recording, workload: str) -> list[Row] | None:
-    """Return the client's sockets of a workload that speaks to a gateway's entry by itself; None for all others.
-
-    Each such workload has a loopback address of its own there.
-    """
-    for gateway in recording.manifest.get("gateways", ()):
-        address = gateway["local"].get(workload)
-        if address is not None:
-            return [row for row in rows if row["remote"] == f"{address}:{gateway['listening_port']}"]
-    return None
+    return [_use(recording, ends, described, gateway) for gateway in gateways_of(recording, ends.workload)]
 
 
 def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> GatewayUse:
     sides = _sides(recording, ends, described, gateway)
     is_tunnel = gateway["listening_port"] is None
     end_to_end = _protocol(sides.client, sides.server)
-    downloads = ends.receiver == described["from"]
-    sent, received = (sides.exit_inner, sides.entry_inner) if downloads else (sides.entry_inner, sides.exit_inner)
+    inner = inner_of(gateway, ends, described["from"])
+    both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
+    sent, received = both[inner.sender], both[inner.receiver]
     connections = subflows.data_connections(received, "bytes_received")
     found = GatewayUse(
         name=gateway["name"],
@@ -91,7 +80,7 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         inner=_protocol(sides.entry_inner, sides.exit_inner),
         server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
         carrying=min((sum(1 for row in one if row["bytes_received"]) for one in connections), default=0),
-        congestion=_congestion(recording, gateway["exit" if downloads else "entry"], sent),
+        congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
     return _with_warnings(found, _warnings(recording, described, gateway, found, sides))
@@ -106,17 +95,16 @@ def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gatew
         return subflows.last_rows(recording.subflows, node=node, program=None)
 
     entry, exit_ = rows_of(gateway["entry"]), rows_of(gateway["exit"])
-    server = _at(rows_of(described["to"]), "local", ends.ports)
-    local = local_rows(rows_of(described["from"]), recording, ends.workload)
-    client = local if local is not None else _at(rows_of(described["from"]), "remote", ends.ports)
+    client, server = described["from"], described["to"]
+    inner, addresses = inner_of(gateway, ends, client), recording.manifest["addresses"]
     listening = [gateway["listening_port"]] if gateway["listening_port"] is not None else []
     return _Sides(
-        client=client,
+        client=workload_rows(rows_of(client), recording, ends, client, None),
         entry_outer=_at(entry, "local", listening),
-        entry_inner=_at(entry, "remote", [gateway["port"]]),
-        exit_inner=_at(exit_, "local", [gateway["port"]]),
+        entry_inner=inner_rows(entry, inner, addresses),
+        exit_inner=inner_rows(exit_, inner, addresses),
         exit_outer=_at(exit_, "remote", ends.ports),
-        server=server,
+        server=_at(rows_of(server), "local", ends.ports),
     )
 
 
@@ -166,12 +154,18 @@ def _warnings(
 
 def _passed_by(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
     """Yield a warning if the workload's data did not go through the gateway."""
-    inner = max((subflows.known_sum(rows, "bytes_received") or 0) for rows in (sides.entry_inner, sides.exit_inner))
-    outer = max((subflows.known_sum(rows, "bytes_received") or 0) for rows in (sides.client, sides.server))
-    if inner < _MIN_SHARE * outer:
+    inner = _largest_sum(sides.entry_inner, sides.exit_inner)
+    outer = _largest_sum(sides.client, sides.server)
+    if inner is not None and outer is not None and inner < _MIN_SHARE * outer:
         yield f"gateway {use.name}: the workload's data did not pass through it"
     elif gateway["listening_port"] is not None and not (sides.entry_outer and sides.exit_outer):
         yield f"gateway {use.name}: no connection of its outer sides was seen"
+
+
+def _largest_sum(*ends: Sequence[Row]) -> int | None:
+    """Return the bytes that the end with more of them received; None if neither reports them."""
+    sums = [subflows.known_sum(rows, "bytes_received") for rows in ends]
+    return max((one for one in sums if one is not None), default=None)
 
 
 def _contradictions(

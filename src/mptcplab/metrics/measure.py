@@ -18,12 +18,13 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
-from mptcplab.metrics.gateways import GatewayUse, gateway_uses, local_rows
+from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
+from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
 from mptcplab.workload.registry import read
@@ -68,7 +69,9 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     ends = ends_of_workload(entry)
     sender, receiver = ends.sender, ends.receiver
     rows = {
-        node: _last_rows(recording, ends, node, program, client=entry["from"])
+        node: workload_rows(
+            subflows.last_rows(recording.subflows, node=node, program=program), recording, ends, node, program
+        )
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
     reading = read(recording, name, entry)
@@ -113,15 +116,6 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
 def _spreads(sockets: Sockets, ends: Ends) -> bool:
     """Return whether all connections of a bulk workload use several subflows; another warning is about a single one."""
     return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
-
-
-def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None, *, client: str) -> list[Row]:
-    """Return the program's sockets if it reports them; else those of the host that belong to the workload's server."""
-    rows = subflows.last_rows(recording.subflows, node=node, program=program)
-    if program is not None:
-        return rows
-    local = local_rows(rows, recording, ends.workload) if node == client else None
-    return local if local is not None else subflows.of_server(rows, ends.ports)
 
 
 def _sockets(

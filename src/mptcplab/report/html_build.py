@@ -178,6 +178,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         left_out=max((line.left_out for of_one in lines for line in of_one), default=0),
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
+        with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
     )
     panels = ("goodput", "rtt", "cwnd", *(["queue"] if any(line.queues for of in lines for line in of) else []))
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
@@ -187,12 +188,16 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
-def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool) -> str:
+def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool, with_gateways: bool) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
         parts.append("Each point is shown by the run whose goodput is closest to the median of its seeds.")
     if marked:
-        parts.append("Dotted lines mark events of the network, which the first figure names.")
+        parts.append("Dotted lines mark events, which the first figure names.")
+    if with_gateways:
+        parts.append(
+            "If a gateway carries a workload, subflows are those between its entry and exit, of all workloads together."
+        )
     parts.append("Goodput: payload that subflows received, including data reinjected on another subflow.")
     parts.append(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""Gateways in texts and pictures, from what recordings say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: The kinds of events of an outage in recordings.
+DOWN, UP = "gateway-down", "gateway-up"
+_VERBS = {DOWN: "killed", UP: "started again"}
+
+
+@dataclass(frozen=True)
+class Role:
+    """A node's part in a gateway: ``entry of bond``, its ``program``, and its ``mode``, ``redirect over MPTCP``."""
+
+    side: str
+    program: str
+    mode: str
+
+
+def roles(node: str, gateways: Mapping[str, Mapping[str, Any]]) -> Iterator[Role]:
+    """Yield the parts that a node has in the ``gateways`` of a resolved scenario."""
+    for name, described in gateways.items():
+        for side in ("entry", "exit"):
+            if described[side] == node:
+                mode = f"{described['mode']} over {described['protocol'].upper()}"
+                yield Role(f"{side} of {name}", described["program"], mode)
+
+
+def event_words(kind: str, name: str, side: str) -> str | None:
+    """Return an event of a gateway in words, ``gateway bond: exit killed``; None if it is another event."""
+    return f"gateway {name}: {side} {_VERBS[kind]}" if kind in _VERBS else None
