@@ -188,7 +188,9 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
-def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool, with_gateways: bool) -> str:
+def _caption(
+    *, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool, with_gateways: bool
+) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
         parts.append("Each point is shown by the run whose goodput is closest to the median of its seeds.")

@@ -150,7 +150,9 @@ class _Drawing:
 
     def _node_width(self, column: int) -> float:
         """Return the width that the nodes in a column need, with the captions below them."""
-        lines = [line for name, place in self._layout.nodes.items() if place[0] == column for line in self._captions[name]]
+        lines = [
+            line for name, place in self._layout.nodes.items() if place[0] == column for line in self._captions[name]
+        ]
         return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for line in lines)])
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Time, conflict, invalid
@@ -38,6 +38,8 @@ class WorkloadBase(Part):
     """Its client can use a SOCKS5 proxy."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
+    recorded_if_set: ClassVar[tuple[str, ...]] = ("through",)
+    """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside those that all kinds have."""
 
@@ -115,6 +117,11 @@ class WorkloadBase(Part):
     def advances_time(self) -> bool:
         """Whether it waits by itself, so that virtual time advances even if the network takes none."""
         return False
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key not in self.recorded_if_set or self.is_set(key)}
 
     @model_validator(mode="after")
     def _check_hosts(self) -> WorkloadBase:
