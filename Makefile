@@ -19,6 +19,8 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 60
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
+# The tests start some hundred Python processes, each of which would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
