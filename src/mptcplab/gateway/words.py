@@ -41,7 +41,6 @@ def at_one_instant(events: Sequence[str]) -> list[str]:
     killed, started = (
         {event.removesuffix(verb) for event in events if event.endswith(verb)} for verb in (_KILLED, _STARTED)
     )
-    restarted = {f"{side}{verb}" for side in killed & started for verb in (_KILLED, _STARTED)}
-    return [event for event in events if event not in restarted] + [
-        f"{side}{_BOTH}" for side in sorted(killed & started)
-    ]
+    both = sorted(killed & started)
+    replaced = {f"{side}{verb}" for side in both for verb in (_KILLED, _STARTED)}
+    return [*(event for event in events if event not in replaced), *(f"{side}{_BOTH}" for side in both)]

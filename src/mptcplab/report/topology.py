@@ -150,10 +150,8 @@ class _Drawing:
 
     def _node_width(self, column: int) -> float:
         """Return the width that the nodes in a column need, with the captions below them."""
-        lines = [
-            line for name, place in self._layout.nodes.items() if place[0] == column for line in self._captions[name]
-        ]
-        return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for line in lines)])
+        here = (name for name, place in self._layout.nodes.items() if place[0] == column)
+        return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for name in here for line in self._captions[name])])
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:
         column, row = place
