@@ -14,6 +14,7 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.proxies.catalog import recipe_of
 from mptcplab.shipped import shipped_folder
 
 #: The programs that compile our own program.
@@ -34,7 +35,11 @@ def find_program(name: str) -> Path:
     """Return the path at which the guest finds ``name``. :raises MissingError: naming the package that has it."""
     found = shutil.which(name, path=_SEARCH)
     if found is None:
-        raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {package_of(name)}")
+        recipe = recipe_of(name)
+        hint = (
+            f"sudo apt-get install {package_of(name)}" if recipe is None else f"mptcplab gateways build {recipe.name}"
+        )
+        raise MissingError(f"this machine has no '{name}'", hint=hint)
     return Path(found)
 
 
