@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Plans, manifests and identities of scenarios that use none of the newer keys: new keys leave them alone.
 
-The digests were computed before routers could have a transport, and before there were gateways. Manifests have all keys,
-with their defaults: those of ``NEW`` were added since, and change neither plans nor identities. A change that is meant to alter the plans of existing
-scenarios makes all their runs again: it is announced, and computes them anew.
+The digests were computed before routers could have a transport, and before there were gateways. A change that is meant
+to alter the plans of existing scenarios makes all their runs again: it is announced, and computes them anew. Manifests
+have all keys, with their defaults: those of ``NEW`` were added since, and change neither plans nor identities.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 #: The kinds of events of an outage in recordings.
 DOWN, UP = "gateway-down", "gateway-up"
-_VERBS = {DOWN: "killed", UP: "started again"}
+_KILLED, _STARTED, _BOTH = "killed", "started again", "restarted"
+_VERBS = {DOWN: _KILLED, UP: _STARTED}
 
 
 @dataclass(frozen=True)
@@ -33,3 +34,13 @@ def roles(node: str, gateways: Mapping[str, Mapping[str, Any]]) -> Iterator[Role
 def event_words(kind: str, name: str, side: str) -> str | None:
     """Return an event of a gateway in words, ``gateway bond: exit killed``; None if it is another event."""
     return f"gateway {name}: {side} {_VERBS[kind]}" if kind in _VERBS else None
+
+
+def at_one_instant(events: Sequence[str]) -> list[str]:
+    """Return the words of the events of one instant: a side that is killed and started again is ``restarted``."""
+    killed, started = (
+        {event.removesuffix(verb) for event in events if event.endswith(verb)} for verb in (_KILLED, _STARTED)
+    )
+    both = sorted(killed & started)
+    replaced = {f"{side}{verb}" for side in both for verb in (_KILLED, _STARTED)}
+    return [*(event for event in events if event not in replaced), *(f"{side}{_BOTH}" for side in both)]

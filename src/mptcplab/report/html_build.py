@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 import shlex
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.rows import ResultRow, Settings
+from mptcplab.metrics.workload_sockets import gateways_of
+from mptcplab.recording.record import Recording
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
@@ -80,9 +82,7 @@ def section(
         question=question,
         notices=notices(results, rows, command),
         pictures=tuple(networks(scenarios)),
-        workloads=tuple(
-            _workload(described) for described in (firsts[0].recording.manifest["workloads"] if firsts else ())
-        ),
+        workloads=tuple(_workloads(firsts[0].recording)) if firsts else (),
         tables=tables,
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),
@@ -129,6 +129,12 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
     for run in runs:
         first.setdefault(run.result.settings, run)
     return list(first.values())
+
+
+def _workloads(recording: Recording) -> Iterator[str]:
+    for described in recording.manifest["workloads"]:
+        through = [f", through gateway {one['name']}" for one in gateways_of(recording, described["name"])]
+        yield "".join((_workload(described), *through))
 
 
 def _workload(load: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mptcplab.gateway.words import event_words
+from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.subflows import Row
@@ -86,7 +86,7 @@ def marks(recording: Recording) -> list[dict[str, Any]]:
     for row in recording.events.iter_rows(named=True):
         if row["kind"] != "trace":
             found.setdefault(row["instant_ns"] / _NS, []).append(_event_words(row))
-    return [{"t": time, "text": "; ".join(texts)} for time, texts in list(found.items())[:_MAX_MARKS]]
+    return [{"t": time, "text": "; ".join(at_one_instant(texts))} for time, texts in list(found.items())[:_MAX_MARKS]]
 
 
 def _event_words(row: Mapping[str, Any]) -> str:

@@ -150,10 +150,8 @@ class _Drawing:
 
     def _node_width(self, column: int) -> float:
         """Return the width that the nodes in a column need, with the captions below them."""
-        lines = [
-            line for name, place in self._layout.nodes.items() if place[0] == column for line in self._captions[name]
-        ]
-        return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for line in lines)])
+        here = (name for name, place in self._layout.nodes.items() if place[0] == column)
+        return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for name in here for line in self._captions[name])])
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:
         column, row = place
@@ -205,6 +203,7 @@ class _Drawing:
         for place in course[1:]:
             middle, there = self._at(place)
             half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
+            half = _NODE_WIDTH / 2 if place == course[-1] else half
             enter = middle + half if turns_back and place == course[-1] else middle - half
             bend = (x + enter) / 2
             if turns_back:  # out to the beginning of the label, and back
