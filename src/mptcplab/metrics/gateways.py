@@ -26,8 +26,9 @@ class GatewayUse:
     """One gateway of a workload, as sockets and counters show it.
 
     ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
-    seen. ``carrying`` is the smallest number of inner subflows with data per connection, ``shares`` each inner path's
-    share of the data. ``warnings`` say where the gateway did not do what the scenario asked for.
+    seen. Those of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying`` is the
+    smallest number of inner subflows with data per connection, ``shares`` each inner path's share of the data.
+    ``warnings`` say where the gateway did not do what the scenario asked for.
     """
 
     name: str
@@ -69,7 +70,7 @@ def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any])
 def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> GatewayUse:
     sides = _sides(recording, ends, described, gateway)
     is_tunnel = gateway["listening_port"] is None
-    end_to_end = _protocol(sides.client, sides.server)
+    end_to_end = "UDP" if ends.protocol == "udp" else _protocol(sides.client, sides.server)
     inner = inner_of(gateway, ends, described["from"])
     both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
     sent, received = both[inner.sender], both[inner.receiver]
