@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
+from typing import Any
 
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Program
 
 NETWORK = """
 title = "t"
@@ -57,3 +63,26 @@ def scenario(folder: Path, *tables: str, settings: tuple[str, ...] = ()) -> Scen
     file = folder / "gateways.toml"
     file.write_text("\n".join((NETWORK, *tables)))
     return load(file, overrides=settings).points[0].scenario
+
+
+def plan_of(made: Scenario) -> Plan:
+    return compile_plan(made, seed=1)
+
+
+def program_of(plan: Plan, side: str, name: str = "bond") -> Program:
+    return next(one for one in plan.programs if one.name == f"gateway.{side}-{name}")
+
+
+def line_of(program: Program) -> str:
+    """Return what a program's shell executes, or its words."""
+    return program.argv[2] if program.argv[0] == "sh" else shlex.join(program.argv)
+
+
+def settings_of(program: Program) -> dict[str, Any]:
+    """Return the configuration that the program's shell writes to its file, as JSON."""
+    line = line_of(program)
+    words = shlex.split(line)
+    assert words[:2] == ["printf", "%s\\n"]
+    assert line.count(f" -c {words[4]}") == 1, "it reads the file that was written"
+    found: dict[str, Any] = json.loads(words[2])
+    return found

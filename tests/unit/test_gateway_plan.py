@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_gateways import gateway, scenario, workload
+from tests.unit.made_gateways import gateway, line_of, plan_of, program_of, scenario, workload
 from tests.unit.test_plan_uses import _undeclared
 
 from mptcplab.campaign import identity
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import identify
-from mptcplab.gateway.base import PASSWORD, GatewayBase
+from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.mptcp import endpoints_of
 from mptcplab.plan.compile import compile_plan
@@ -30,7 +29,6 @@ from mptcplab.scenario.keys import fields_of
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.steps import Program
 
 PROXIES = [name for name in PROGRAMS if name != "openvpn"]
 IPV6 = "family=ipv6"
@@ -48,29 +46,6 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
-def _plan(made: Scenario) -> Plan:
-    return compile_plan(made, seed=1)
-
-
-def _program(plan: Plan, side: str, name: str = "bond") -> Program:
-    return next(one for one in plan.programs if one.name == f"gateway.{side}-{name}")
-
-
-def _line(program: Program) -> str:
-    """Return what a program's shell executes, or its words."""
-    return program.argv[2] if program.argv[0] == "sh" else shlex.join(program.argv)
-
-
-def _settings(program: Program) -> dict[str, Any]:
-    """Return the configuration that the program's shell writes to its file, as JSON."""
-    line = _line(program)
-    words = shlex.split(line)
-    assert words[:2] == ["printf", "%s\\n"]
-    assert line.count(f" -c {words[4]}") == 1, "it reads the file that was written"
-    found: dict[str, Any] = json.loads(words[2])
-    return found
-
-
 def _rules(plan: Plan, node: str, *programs: str) -> list[str]:
     """Return the rules that a node gets from ``programs``, one a line."""
     texts = [" ".join(one.argv[1:]) for one in plan.setup if one.node == node and one.argv[0] in programs]
@@ -82,13 +57,13 @@ def _rules(plan: Plan, node: str, *programs: str) -> list[str]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Make, program: str) -> None:
-    plan = _plan(make(gateway(program)))
+    plan = plan_of(make(gateway(program)))
     sides = [(one.name, one.node, one.role, one.start_ns) for one in plan.programs]
     assert sides[:2] == [("gateway.exit-bond", "vps", "server", 0), ("gateway.entry-bond", "home", "server", 0)]
     assert [name for name, *_ in sides[2:]] == ["fetch.server", "fetch.client"]
     assert set(plan.sampled) == {"laptop", "web", "home", "vps"}, "all ends of connections"
     assert set(plan.watched) == {"laptop", "web", "home", "vps"}
-    assert plan.to_json() == _plan(make(gateway(program))).to_json()
+    assert plan.to_json() == plan_of(make(gateway(program))).to_json()
 
 
 @pytest.mark.parametrize(
@@ -96,8 +71,8 @@ def test_the_exit_starts_before_the_entry_and_both_before_the_workload(make: Mak
 )
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_plans_declare_their_programs(make: Make, program: str, setting: str) -> None:
-    assert _undeclared(_plan(make(gateway(program)))) == []
-    plan = _plan(make(gateway(program), settings=(setting,)))
+    assert _undeclared(plan_of(make(gateway(program)))) == []
+    plan = plan_of(make(gateway(program), settings=(setting,)))
     assert _undeclared(plan) == []
     assert "gateway.entry-bond" in script(plan, title="t")
 
@@ -105,98 +80,14 @@ def test_plans_declare_their_programs(make: Make, program: str, setting: str) ->
 @pytest.mark.parametrize("program", PROXIES)
 def test_local_plans_declare_their_programs(make: Make, program: str) -> None:
     made = make(gateway(program, 'mode = "local"'), settings=LOCAL)
-    assert _undeclared(_plan(made)) == []
-
-
-def test_shadowsocks_libev(make: Make) -> None:
-    plan = _plan(make(gateway("shadowsocks-libev", 'cipher = "rc4-md5"', "port = 8389", "local_port = 1081")))
-    shared = {"server_port": 8389, "password": PASSWORD, "method": "rc4-md5", "timeout": 300, "mode": "tcp_only"}
-    at_exit, at_entry = _program(plan, "exit"), _program(plan, "entry")
-    assert _settings(at_exit) == {"server": "0.0.0.0", **shared}
-    assert _settings(at_entry) == {"server": "10.0.2.2", "local_address": "0.0.0.0", "local_port": 1081, **shared}
-    assert _line(at_exit).endswith("&& exec mptcpize run ss-server -c /tmp/mptcplab-gateway-bond.exit.json")
-    assert _line(at_entry).endswith("&& exec mptcpize run ss-redir -c /tmp/mptcplab-gateway-bond.entry.json")
-    over_tcp = _plan(make(gateway("shadowsocks-libev", 'protocol = "tcp"')))
-    assert _line(_program(over_tcp, "exit")).endswith("&& exec ss-server -c /tmp/mptcplab-gateway-bond.exit.json")
-
-
-@pytest.mark.parametrize(
-    ("protocol", "family", "at_exit", "at_entry"),
-    [
-        ("mptcp", "ipv4", "2 -s ss://{}@0.0.0.0:8388", "3 -c ss://{}@10.0.2.2:8388 -redir 0.0.0.0:1080"),
-        ("tcp", "ipv4", "0 -s ss://{}@0.0.0.0:8388", "0 -c ss://{}@10.0.2.2:8388 -redir 0.0.0.0:1080"),
-        ("mptcp", "ipv6", "2 -s ss://{}@[::]:8388", "3 -c ss://{}@[fd00:6d70:7463:2::2]:8388 -redir6 [::]:1080"),
-    ],
-)
-def test_go_shadowsocks2_asks_for_mptcp_only_on_the_inner_side(
-    make: Make, protocol: str, family: str, at_exit: str, at_entry: str
-) -> None:
-    settings = (f"gateways.bond.protocol={protocol}", f"family={family}")
-    plan = _plan(make(gateway("go-shadowsocks2", 'cipher = "none"'), settings=settings))
-    user = f"DUMMY:{PASSWORD}"
-    for side, expected in (("exit", at_exit), ("entry", at_entry)):
-        environment, program, *words = shlex.split(_line(_program(plan, side)).replace(" exec ", " "))
-        mode, *options = expected.format(user).split(" ")
-        assert (environment, program, words) == (f"GODEBUG=multipathtcp={mode}", "go-shadowsocks2", options)
-
-
-def test_shadowsocks_rust(make: Make) -> None:
-    plan = _plan(make(gateway("shadowsocks-rust", 'cipher = "none"')))
-    at_exit, at_entry = _settings(_program(plan, "exit")), _settings(_program(plan, "entry"))
-    assert (at_exit["server"], at_exit["method"], at_exit["mptcp"], at_exit["mode"]) == (
-        "0.0.0.0",
-        "none",
-        True,
-        "tcp_only",
-    )
-    (listener,) = at_entry["locals"]
-    assert (listener["protocol"], listener["tcp_redir"], listener["local_port"]) == ("redir", "redirect", 1080)
-    assert (at_entry["server"], at_entry["server_port"], at_entry["mptcp"]) == ("10.0.2.2", 8388, True)
-    over_tcp = _plan(make(gateway("shadowsocks-rust", 'protocol = "tcp"')))
-    assert [_settings(_program(over_tcp, side))["mptcp"] for side in ("exit", "entry")] == [False, False]
-
-
-def test_xray_asks_for_mptcp_only_on_the_inner_side(make: Make) -> None:
-    plan = _plan(make(gateway("xray")))
-    at_exit, at_entry = (_settings(_program(plan, side)) for side in ("exit", "entry"))
-    (listens,), (frees,) = at_exit["inbounds"], at_exit["outbounds"]
-    assert listens["streamSettings"]["sockopt"] == {"tcpMptcp": True}
-    assert (listens["port"], listens["settings"]["method"]) == (8388, "aes-256-gcm")
-    assert frees == {"protocol": "freedom"}
-    (takes,), (sends,) = at_entry["inbounds"], at_entry["outbounds"]
-    assert takes["streamSettings"]["sockopt"] == {"tproxy": "redirect"}
-    assert takes["settings"]["followRedirect"]
-    assert sends["streamSettings"]["sockopt"] == {"tcpMptcp": True}
-    assert sends["settings"]["servers"][0]["address"] == "10.0.2.2"
-    assert "GODEBUG=multipathtcp=0" in _line(_program(plan, "exit"))
-    over_tcp = _settings(_program(_plan(make(gateway("xray", 'protocol = "tcp"'))), "entry"))
-    assert over_tcp["outbounds"][0]["streamSettings"]["sockopt"] == {"tcpMptcp": False}
-
-
-@pytest.mark.parametrize("program", PROXIES)
-def test_every_cipher_is_in_both_configurations(make: Make, program: str) -> None:
-    ciphers = PROGRAMS[program].model_fields["cipher"].annotation.__args__  # type: ignore[union-attr]
-    lines = set()
-    for cipher in ciphers:
-        plan = _plan(make(gateway(program, f'cipher = "{cipher}"')))
-        lines.add(tuple(_line(_program(plan, side)) for side in ("exit", "entry")))
-    assert len(lines) == len(ciphers) == 4
-    assert len({one for pair in lines for one in pair}) == 8, "the cipher is named on both sides"
-
-
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_the_entry_connects_to_the_address_of_via(make: Make, program: str) -> None:
-    for via, address in (("dsl", "10.0.2.2"), ("lte", "10.0.3.2")):
-        plan = _plan(make(gateway(program, f'via = "{via}"')))
-        assert address in _line(_program(plan, "entry"))
-        assert "10.0." not in _line(_program(plan, "exit")), "it listens at all addresses"
+    assert _undeclared(plan_of(made)) == []
 
 
 # -- rules
 
 
 def test_redirect_by_nft(make: Make) -> None:
-    rules = _rules(_plan(make(gateway("shadowsocks-libev", "local_port = 1085"))), "home", "nft")
+    rules = _rules(plan_of(make(gateway("shadowsocks-libev", "local_port = 1085"))), "home", "nft")
     kept = "10.0.1.0/24, 10.0.2.0/24, 10.0.3.0/24, 10.0.4.1, 10.0.5.1"
     assert rules == [
         "add table ip gateway-bond",
@@ -210,7 +101,7 @@ def test_redirect_by_nft(make: Make) -> None:
 
 
 def test_redirect_by_nft_over_ipv6(make: Make) -> None:
-    plan = _plan(make(gateway("go-shadowsocks2"), settings=(IPV6,)))
+    plan = plan_of(make(gateway("go-shadowsocks2"), settings=(IPV6,)))
     rules = _rules(plan, "home", "nft")
     near = ", ".join(f"fd00:6d70:7463:{number}::/64" for number in (1, 2, 3))
     kept = f"::1/128, {near}, fd00:6d70:7463:4::1, fd00:6d70:7463:5::1"
@@ -251,7 +142,7 @@ def test_redirect_by_nft_over_ipv6(make: Make) -> None:
     ],
 )
 def test_redirect_by_iptables(make: Make, settings: tuple[str, ...], program: str, kept: list[str]) -> None:
-    plan = _plan(make(gateway("shadowsocks-libev", 'firewall = "iptables"'), settings=settings))
+    plan = plan_of(make(gateway("shadowsocks-libev", 'firewall = "iptables"'), settings=settings))
     nat = "-w -t nat"
     assert _rules(plan, "home", "iptables", "ip6tables", "nft") == [
         f"{nat} -N GATEWAY-0",
@@ -267,9 +158,9 @@ def test_redirect_by_iptables(make: Make, settings: tuple[str, ...], program: st
 def test_local_has_no_rules_and_an_address_for_each_workload(make: Make, program: str) -> None:
     more = workload("more", 'through = "bond"', from_="home", to="other"), workload("direct", from_="home", kind="ftp")
     made = make(gateway(program, 'mode = "local"'), *more, settings=LOCAL)
-    plan = _plan(made)
+    plan = plan_of(made)
     assert _rules(plan, "home", "nft", "iptables") == []
-    clients = {one.name: _line(one) for one in plan.programs if one.role == "client"}
+    clients = {one.name: line_of(one) for one in plan.programs if one.role == "client"}
     assert "--proxy socks5://127.0.1.1:1080 " in clients["fetch.client"]
     assert "--proxy socks5://127.0.1.2:1080 " in clients["more.client"]
     assert "--proxy" not in clients["direct.client"]
@@ -325,7 +216,7 @@ def test_endpoints_are_the_addresses_that_lead_to_the_other_side(make: Make) -> 
         assert described["transport"]["protocol"] == "tcp", "its own programs"
         assert described["speaks_mptcp"] is True
         assert [one["address"] for one in described["endpoints"]]
-    plan = _plan(made)
+    plan = plan_of(made)
     added = [(one.node, one.argv[4]) for one in plan.setup if one.argv[:4] == ("ip", "mptcp", "endpoint", "add")]
     assert added == [("home", "10.0.2.1"), ("vps", "10.0.3.2")]
 
@@ -334,7 +225,7 @@ def test_a_gateway_over_tcp_adds_no_endpoints(make: Make) -> None:
     made = make(gateway("xray", 'protocol = "tcp"'))
     assert _endpoints(made, "home") == _endpoints(made, "vps") == []
     assert "speaks_mptcp" not in made.nodes["home"].description(Network(made).context_of("home"))
-    plan = _plan(made)
+    plan = plan_of(made)
     assert not any(one.argv[:2] == ("ip", "mptcp") for one in plan.setup)
 
 
@@ -343,7 +234,7 @@ def test_nodes_without_a_part_in_the_gateway_stay_as_they_are(make: Make) -> Non
     for node in ("laptop", "web", "middle"):
         context, before = Network(made).context_of(node), Network(without).context_of(node)
         assert made.nodes[node].description(context) == without.nodes[node].description(before)
-        commands = [[one.argv for one in _plan(each).setup if one.node == node] for each in (made, without)]
+        commands = [[one.argv for one in plan_of(each).setup if one.node == node] for each in (made, without)]
         assert commands[0] == commands[1]
 
 
@@ -355,7 +246,7 @@ OUTAGES = 'outages = [{ side = "exit", at = "2 s", downtime = "1 s" }, { side = 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_outages(make: Make, program: str) -> None:
-    plan = _plan(make(gateway(program, OUTAGES)))
+    plan = plan_of(make(gateway(program, OUTAGES)))
     seen = [(one.at_ns / 10**9, one.kind, one.link, one.value, [c.node for c in one.commands]) for one in plan.events]
     assert seen == [
         (2, "gateway-down", "bond", "exit", ["vps"]),
@@ -368,18 +259,18 @@ def test_outages(make: Make, program: str) -> None:
     assert kill == f"echo yes > {place}.down; read pid < {place}.pid; kill -KILL $pid"
     assert start == f"echo up > {place}.up"
     for side in ("exit", "entry"):
-        line = _line(_program(plan, side))
+        line = line_of(program_of(plan, side))
         assert line.startswith(f"mkfifo /tmp/mptcplab-gateway-bond.{side}.up && ")
-        assert "mkfifo" in _program(plan, side).uses
+        assert "mkfifo" in program_of(plan, side).uses
         assert plan.events[0].every_ns == 0
 
 
 def test_only_a_side_with_outages_is_supervised(make: Make) -> None:
-    plan = _plan(make(gateway("shadowsocks-libev", 'outages = [{ side = "exit", at = "2 s" }]')))
-    assert "mkfifo" in _line(_program(plan, "exit"))
-    assert "mkfifo" not in _line(_program(plan, "entry"))
-    without = _plan(make(gateway("shadowsocks-libev")))
-    assert _program(plan, "entry") == _program(without, "entry")
+    plan = plan_of(make(gateway("shadowsocks-libev", 'outages = [{ side = "exit", at = "2 s" }]')))
+    assert "mkfifo" in line_of(program_of(plan, "exit"))
+    assert "mkfifo" not in line_of(program_of(plan, "entry"))
+    without = plan_of(make(gateway("shadowsocks-libev")))
+    assert program_of(plan, "entry") == program_of(without, "entry")
 
 
 # -- the tunnel
@@ -391,7 +282,7 @@ def _words(plan: Plan, node: str, *beginning: str) -> list[str]:
 
 
 def test_openvpn_routes_what_is_beyond_the_exit_into_the_tunnel(make: Make) -> None:
-    plan = _plan(make(gateway("openvpn", 'device = "vpn0"')))
+    plan = plan_of(make(gateway("openvpn", 'device = "vpn0"')))
     rules = [rule for rule in _words(plan, "home", "ip", "rule", "add") if "priority 1" not in rule]
     assert rules == [
         "to 10.0.4.0/24 table 50 priority 50",
@@ -408,19 +299,19 @@ def test_openvpn_routes_what_is_beyond_the_exit_into_the_tunnel(make: Make) -> N
 
 
 def test_openvpn_over_ipv6(make: Make) -> None:
-    plan = _plan(make(gateway("openvpn"), settings=(IPV6,)))
+    plan = plan_of(make(gateway("openvpn"), settings=(IPV6,)))
     rules = _words(plan, "home", "ip", "-6", "rule", "add")
     assert "to fd00:6d70:7463:4::/64 table 50 priority 50" in rules
     assert "to fd00:6d70:7463:2::2 lookup main priority 49" in rules
     assert _words(plan, "home", "ip", "address", "add", "fd00:6d70:7475::1000/64") == ["dev tun0 nodad"]
     assert "fd00:6d70:7463:4::/64 via fd00:6d70:7475::1 dev tun0 table 50" in _words(plan, "home", "ip", "route", "add")
-    assert "--server-ipv6 fd00:6d70:7475::/64 --proto tcp6-server" in _line(_program(plan, "exit"))
-    assert "--proto tcp6-client --remote fd00:6d70:7463:2::2 8388" in _line(_program(plan, "entry"))
+    assert "--server-ipv6 fd00:6d70:7475::/64 --proto tcp6-server" in line_of(program_of(plan, "exit"))
+    assert "--proto tcp6-client --remote fd00:6d70:7463:2::2 8388" in line_of(program_of(plan, "entry"))
 
 
 def test_openvpn_programs_and_keys(make: Make) -> None:
-    plan = _plan(make(gateway("openvpn")))
-    at_exit, at_entry = _line(_program(plan, "exit")), _line(_program(plan, "entry"))
+    plan = plan_of(make(gateway("openvpn")))
+    at_exit, at_entry = line_of(program_of(plan, "exit")), line_of(program_of(plan, "entry"))
     assert at_exit.startswith("mptcpize run openvpn --server 10.255.0.0 255.255.255.0 ")
     assert at_entry.startswith("mptcpize run openvpn --client --nobind --proto tcp4-client --remote 10.0.2.2 8388 ")
     for line, own, other in ((at_exit, "exit", "entry"), (at_entry, "entry", "exit")):
@@ -430,14 +321,14 @@ def test_openvpn_programs_and_keys(make: Make) -> None:
     (keys,) = [one for one in plan.setup if "openssl" in one.uses]
     assert keys.node == "vps"
     assert keys.argv[2].count("openssl req -x509") == 2
-    over_tcp = _plan(make(gateway("openvpn", 'protocol = "tcp"', 'cipher = "none"')))
-    assert _line(_program(over_tcp, "exit")).startswith("openvpn --server ")
-    assert "--data-ciphers none" in _line(_program(over_tcp, "entry"))
+    over_tcp = plan_of(make(gateway("openvpn", 'protocol = "tcp"', 'cipher = "none"')))
+    assert line_of(program_of(over_tcp, "exit")).startswith("openvpn --server ")
+    assert "--data-ciphers none" in line_of(program_of(over_tcp, "entry"))
 
 
 def test_two_tunnels_have_networks_tables_and_devices_of_their_own(make: Make) -> None:
     second = gateway("openvpn", 'device = "tun1"', "port = 8389", name="second", entry="vps", exit_="home")
-    plan = _plan(make(gateway("openvpn"), second, workload("up", from_="web", to="laptop")))
+    plan = plan_of(make(gateway("openvpn"), second, workload("up", from_="web", to="laptop")))
     assert "10.0.1.0/24 via 10.255.1.1 dev tun1 table 51" in _words(plan, "vps", "ip", "route", "add")
     assert "to 10.0.1.0/24 table 51 priority 51" in _words(plan, "vps", "ip", "rule", "add")
 
