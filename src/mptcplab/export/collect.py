@@ -28,7 +28,7 @@ PREFIX = "mptcplab_"
 #: The folder of mptcplab's source on the machine, for its path manager.
 SOURCE = "/usr/local/lib/mptcplab"
 #: Settings of one interface, before its name.
-_OF_INTERFACE = re.compile(r"(net[./]ipv[46][./](?:conf|neigh)[./])([^./]+)([./].*)")
+_OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
 
 
 def collect(scenario: Scenario, node: str, devices: Mapping[str, str]) -> Configuration:
@@ -70,9 +70,8 @@ def _settings(node: NodeBase, context: Context) -> Iterator[tuple[str, str]]:
         name, _, value = setting.partition("=")
         found = _OF_INTERFACE.fullmatch(name)
         if found is not None and found[2] in devices:
-            # In a name with dots, a slash stands for a dot, and the reverse.
-            device = devices[found[2]] if found[1].endswith("/") else devices[found[2]].replace(".", "/")
-            name = f"{found[1]}{device}{found[3]}"
+            # A dot would separate parts of the name.
+            name = f"{found[1]}{devices[found[2]].replace('.', '/')}{found[3]}"
         yield name, value
 
 

@@ -82,7 +82,7 @@ def _setup(configuration: Configuration) -> Iterator[File]:
         stops.append(("sh", f"/{parts.ENDPOINTS}", "stop"))
     if not starts:
         return
-    lines = [*parts.head(configuration, "MPTCP's endpoints, and what happens to packets,")]
+    lines = [*parts.head(configuration, "MPTCP's endpoints and packet rules")]
     lines += _section(
         "Unit",
         Description=f"mptcplab: the node {configuration.node}",

@@ -54,7 +54,7 @@ def settings(configuration: Configuration) -> Iterator[File]:
 def tables(configuration: Configuration) -> Iterator[File]:
     """Yield the file of ``nft``, if there are tables."""
     if configuration.tables:
-        purpose = "What happens to packets"
+        purpose = "Packet rules"
         yield _file(TABLES, (*head(configuration, purpose), *replacing_tables(configuration.tables)))
 
 

@@ -191,7 +191,7 @@ def _up(configuration: Configuration) -> Iterator[str]:
     for endpoint in configuration.endpoints:
         yield f"endpoint {shlex.quote(' '.join(endpoint.name()))} {shlex.join(endpoint.addition()[4:])}"
     for table in configuration.tables:
-        yield from ("", "# Packets that pass", f"{_step(deletion(table), ('nft', '-f', '-'))} <<- 'END'")
+        yield from ("", "# Packet rules", f"{_step(deletion(table), ('nft', '-f', '-'))} <<- 'END'")
         yield from new_table(table)
         yield "END"
     for service in configuration.services:

@@ -120,7 +120,7 @@ def _firewall(configuration: Configuration, names: dict[str, str]) -> Iterator[_
         yield _Section("zone", f"{_OWN}_outside", name="outside", network=outside, **accept, **masq)
     if configuration.forwards and len(zones) == 2:
         for source, target in (zones, zones[::-1]):
-            yield _Section("forwarding", f"{_OWN}_{source}", src=source, dest=target)
+            yield _Section("forwarding", f"{_OWN}_from_{source}", src=source, dest=target)
     for table in configuration.tables:
         if not table.masquerades:
             place = {"path": f"/{_include(table.name)}", "position": "ruleset-post"}
@@ -135,7 +135,7 @@ def _includes(configuration: Configuration) -> Iterator[File]:
     """Yield the rules that are no masquerading, for the firewall to include."""
     for table in configuration.tables:
         if not table.masquerades:
-            lines = (*parts.head(configuration, "What happens to packets"), *replacing_tables((table,)))
+            lines = (*parts.head(configuration, "Packet rules"), *replacing_tables((table,)))
             yield File(_include(table.name), "\n".join(lines) + "\n")
 
 
