@@ -41,7 +41,8 @@ def _described(found: Configuration) -> Iterator[tuple[str, ...]]:
     for one in found.interfaces:
         nodad = ("nodad",) if one.address.version == 6 else ()
         yield ("ip", "address", "add", str(one.address), "dev", one.device, *nodad)
-    yield from (one.command(node).argv for one in (*found.routes, *found.rules))
+    yield from (route.command(node).argv for route in found.routes)
+    yield from (rule.command(node).argv for rule in found.rules)
     if found.limits is not None:
         yield found.limits.command()
     yield from (one.addition() for one in found.endpoints)
