@@ -6,6 +6,7 @@
 #              recordings of an earlier session
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
+# make gateways  build the proxies of gateways that Debian does not have, from their registries; no other target does that
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
@@ -18,10 +19,12 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 60
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
+# The tests start some hundred Python processes, each of which would compile our modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab bench docs fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
+.PHONY: demo quick test check unit lab bench docs gateways fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -50,6 +53,10 @@ bench: kernel
 
 docs: kernel kernel-lts test-packages
 	$(BIN)/python -m docs.refresh --measured
+
+gateways: venv
+	@scripts/install-packages --gateways
+	$(BIN)/mptcplab gateways build
 
 fuzz: venv test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'

@@ -3,7 +3,7 @@
 
 A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
-a link, and ``MPTCP in use`` is as recorded from the sockets.
+a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from mptcplab.report.table import interval_text, number, short_names
 from mptcplab.stats import Interval
 
 _TITLES = {metric.heading: name for name, metric in METRICS.items()}
+#: Columns of text, as the sockets showed it, and their names in results.json.
+_SEEN = {"MPTCP in use": "mptcp", "gateway": "gateways"}
 Row = Mapping[str, Any]
 
 
@@ -54,8 +56,8 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     if len(wanted) != 1:
         raise ValueError(f"{column!r}: {len(wanted)} workloads, of {len(rows)}")
     (row,) = wanted
-    if title == "MPTCP in use":
-        return str(row["mptcp"])
+    if title in _SEEN:
+        return str(row[_SEEN[title]])
     if title.startswith("share of "):
         link = title.split()[2]
         return (

@@ -98,6 +98,7 @@ def _not_longer(time: Duration) -> Duration:
 
 NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
 LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
+GatewayName = Annotated[str, _name_of(_MAX_NODE_NAME, "gateway")]
 WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
 Algorithm = Annotated[str, matching(_ALGORITHM, "is not a valid kernel identifier", 'write one word, like "cubic"')]
 Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]

@@ -2,7 +2,8 @@
 """Statistics of results. Pure functions of numbers: the same values give the same result; the bootstrap's resampling
 has a fixed seed.
 
-SciPy is imported late, because its import takes longer than most commands.
+SciPy is imported late, and ``scipy.stats`` only where nothing else has it: importing it takes longer than most
+commands.
 """
 
 from __future__ import annotations
@@ -10,9 +11,49 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    FloatArray = NDArray[np.float64]
 
 CONFIDENCE = 0.95
+#: Quantiles of Student's t distribution by degrees of freedom from 1, as SciPy has them, to the last bit: most commands
+#: need nothing else of SciPy.
+_STUDENT_T = (
+    12.706204736174694,
+    4.302652729749462,
+    3.1824463052837078,
+    2.7764451051977934,
+    2.5705818356363146,
+    2.4469118511449786,
+    2.364624251592784,
+    2.306004135204166,
+    2.262157162798205,
+    2.228138851986274,
+    2.200985160091639,
+    2.1788128296672284,
+    2.1603686564627913,
+    2.144786687917804,
+    2.131449545559776,
+    2.1199052992212546,
+    2.1098155778333156,
+    2.1009220402410382,
+    2.0930240544083087,
+    2.085963447265864,
+    2.0796138447276795,
+    2.0738730679040254,
+    2.0686576104190486,
+    2.0638985616280245,
+    2.0595385527532972,
+    2.0555294386428735,
+    2.0518305164802846,
+    2.0484071417952454,
+    2.045229642132703,
+    2.0422724563012378,
+)
 #: The probability with which a test shows a detectable effect.
 POWER = 0.8
 _RESAMPLES = 2000
@@ -107,10 +148,16 @@ def mean_interval(values: Sequence[float]) -> Interval:
         # Computed separately, since rounding would give identical values a spread.
         return Interval(values[0], 0.0, n)
     mean = math.fsum(values) / n
+    return Interval(mean, _student_t(n - 1) * math.sqrt(_variance(values, mean) / n), n)
+
+
+def _student_t(freedom: int) -> float:
+    """Return the quantile of Student's t distribution for both ends of the 95 % confidence interval."""
+    if freedom <= len(_STUDENT_T):
+        return _STUDENT_T[freedom - 1]
     from scipy.special import stdtrit
 
-    quantile = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2))
-    return Interval(mean, quantile * math.sqrt(_variance(values, mean) / n), n)
+    return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def _variance(values: Sequence[float], mean: float) -> float:
@@ -140,19 +187,32 @@ def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInter
         return QuantileInterval(found, None, None, 1)
     if min(values) == max(values):
         return QuantileInterval(found, found, found, n)
-    from scipy.stats import bootstrap
+    low, high = _bootstrapped(np.asarray(values, dtype=float), quantile)
+    return QuantileInterval(found, low, high, n)
 
-    done = bootstrap(
-        (np.asarray(values, dtype=float),),
-        lambda sample, axis: np.quantile(sample, quantile, axis=axis),
-        n_resamples=_RESAMPLES,
-        batch=max(1, _BATCH_NUMBERS // n),
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        random_state=np.random.default_rng(_BOOTSTRAP_SEED),
-    ).confidence_interval
-    return QuantileInterval(found, float(done.low), float(done.high), n)
+
+def _bootstrapped(values: FloatArray, quantile: float) -> tuple[float, float]:
+    """Return the ends of the interval by the percentile bootstrap (Efron, Annals of Statistics 7, 1979).
+
+    ``scipy.stats.bootstrap`` gives the same numbers. But most commands need this, and nothing else of ``scipy.stats``.
+    """
+    import numpy as np
+
+    generator, n = np.random.default_rng(_BOOTSTRAP_SEED), len(values)
+    batch, found = max(1, _BATCH_NUMBERS // n), []
+    for done in range(0, _RESAMPLES, batch):
+        chosen = generator.integers(0, n, (min(batch, _RESAMPLES - done), n))
+        found.append(np.quantile(values[chosen], quantile, axis=1))
+    ranked, tail = np.sort(np.concatenate(found)), (1 - CONFIDENCE) / 2
+    return _between_ranks(ranked, tail), _between_ranks(ranked, 1 - tail)
+
+
+def _between_ranks(ranked: FloatArray, quantile: float) -> float:
+    """Return a quantile of sorted values by linear interpolation, to the last bit as ``scipy.stats.quantile`` does."""
+    place = quantile * len(ranked) + (1 - quantile)
+    rank = math.floor(place)
+    share = place - rank
+    return float((1 - share) * ranked[rank - 1] + share * ranked[rank])
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -11,15 +12,17 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mptcplab.campaign.identity import code_digest
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
-from mptcplab.campaign.record import Engines, labels
+from mptcplab.campaign.record import Engines, labels, prepare_job
 from mptcplab.engine.protocol import Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.tools import find_programs, fingerprint, library_fingerprints
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows
@@ -29,8 +32,12 @@ from mptcplab.recording.record import Recording, relabelled
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.steps import Counter, Program
 
+from . import kept
+
 MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")
+#: What the engine said of a plan's execution, beside its files.
+_OUTCOME = "outcome.json"
 
 
 def note(name: str, value: float) -> None:
@@ -123,6 +130,19 @@ class Bench:
             return relabelled(Recording(mine), labels(run))
         return Recording(mine)
 
+    @contextlib.contextmanager
+    def reusing(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
+        """Let a command find those of ``runs`` in its results folder that another test has made; keep the others.
+
+        For tests of what a command prints and writes, not of how it executes runs.
+        """
+        engines = Engines(DEFAULT_ENGINE, self.engines)
+        for identity in {prepare_job(run, engines).identity.name for run in runs}:
+            kept.lend(self.shared / "runs" / identity, out / "runs" / identity)
+        yield
+        for recording in (out / "runs").glob("[!.]*"):
+            kept.keep(recording, self.shared / "runs" / recording.name)
+
     def rows(self, text: str, *overrides: str, seed: int | None = None) -> list[ResultRow]:
         """The rows of a scenario's table."""
         return result_rows(self.record(text, *overrides, seed=seed))
@@ -142,21 +162,45 @@ class Bench:
         plan = compile_plan(experiment.points[0].scenario, seed=1)
         return replace(plan, programs=tuple(programs), counters=(*plan.counters, *counters), sampled=())
 
-    def live(self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0) -> LabOutput:
-        """Execute a plan; what it leaves stays in a new folder."""
+    def live(
+        self, plan: Plan, *, seed: int = 1, version: str = "7.2", stall_seconds: float = 10.0, fresh: bool = False
+    ) -> LabOutput:
+        """Execute a plan; what it leaves stays in a new folder. What another test has executed is copied.
+
+        A test whose point it is that a plan is executed says ``fresh``.
+        """
         folder = self.folder / f"plan{len(list(self.folder.glob('plan*')))}"
-        folder.mkdir()
         engine = replace(self.engines[version], stall_seconds=stall_seconds)
-        outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
-        return LabOutput(folder, outcome)
+        place = None if fresh else self.shared / "plans" / _identity(plan, engine, seed)
+        if place is None or not kept.lend(place, folder):
+            folder.mkdir()
+            outcome = engine.execute(plan, seed=seed, folder=folder, cpu=min(os.sched_getaffinity(0)))
+            (folder / _OUTCOME).write_text(json.dumps(asdict(outcome)))
+            if place is not None:
+                kept.keep(folder, place)
+        return LabOutput(folder, Outcome(**json.loads((folder / _OUTCOME).read_text())))
 
     def fail(self, plan: Plan, *, stall_seconds: float = 10.0) -> LabError:
         """The error that a plan ends with."""
         try:
-            self.live(plan, stall_seconds=stall_seconds)
+            self.live(plan, stall_seconds=stall_seconds, fresh=True)
         except LabError as error:
             return error
         raise AssertionError("the plan did not fail")
+
+
+def _identity(plan: Plan, engine: VirtualEngine, seed: int) -> str:
+    """A name for everything that a plan's execution depends on, but the code outside of the guest (kept.py)."""
+    paths = {**find_programs(plan.uses, engine.tools), "python": Path(sys.executable)}
+    facts = {
+        "guest": code_digest(("guest/*.py",)),
+        "kernel": engine.kernel_facts,
+        "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
+        "libraries": library_fingerprints(tuple(sorted(paths.values()))),
+        "plan": plan.to_json(),
+        "seed": seed,
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 UNUSED_WORKLOAD = """

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from mptcplab.kernel import find_kernel
+from mptcplab.scenario.load import load
 
-from .bench import mptcplab
+from .bench import Bench, mptcplab
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "bisect.sh"
 SCENARIO = """
@@ -44,13 +45,14 @@ def step(folder: Path, *, built: str, rate: str = "20 Mbit/s") -> subprocess.Com
 
 
 @pytest.fixture
-def good(tmp_path: Path) -> Path:
+def good(bench: Bench) -> Path:
     """Results of the good kernel."""
-    scenario = tmp_path / "good.toml"
+    scenario = bench.folder / "good.toml"
     scenario.write_text(SCENARIO.replace("RATE", "20 Mbit/s"))
-    done = mptcplab("run", scenario, "--out", tmp_path / "good", "--jobs", "1")
+    with bench.reusing(load(scenario).runs, bench.folder / "good"):
+        done = mptcplab("run", scenario, "--out", bench.folder / "good", "--jobs", "1")
     assert done.returncode == 0, done.stderr
-    return tmp_path
+    return bench.folder
 
 
 def test_the_same_kernel_is_good_and_another_result_is_bad(good: Path) -> None:

@@ -124,10 +124,10 @@ def test_reinjections(bench: Bench) -> None:
 
 def test_same_identity_same_captures(bench: Bench) -> None:
     hashes = set()
-    for out in ("one", "another-with-a-longer-name"):
-        recordings = bench.record(BOTH_ENDS, out=out)
-        assert sorted(recordings[0].captures) == ["client-access1", "client-access2", "server-link1", "server-link2"]
-        hashes.add(tree_hash(bench.folder / out / "runs"))
+    for out in (None, "another-with-a-longer-name"):
+        (recording,) = bench.record(BOTH_ENDS, out=out)
+        assert sorted(recording.captures) == ["client-access1", "client-access2", "server-link1", "server-link2"]
+        hashes.add(tree_hash(recording.folder))
     assert len(hashes) == 1
 
 
@@ -160,13 +160,13 @@ def test_nothing_is_lost_at_full_speed(bench: Bench) -> None:
     """A gigabit per second on each line, whole packets, four captures."""
     text = BOTH_ENDS.replace('"client" }', '"client", snaplen = "256 KiB" }')
     fast = ("links.link*.rate=1 Gbit/s", "links.link*.queue=10 ms", "links.link*.delay=1 ms", "links.link1.loss=0 %")
-    (recording,) = bench.record(text, *fast, "workloads.bulk.duration=300 ms")
+    (recording,) = bench.record(text, *fast, "workloads.bulk.duration=150 ms")
     for name, file in recording.captures.items():
         said = recording.output(f"capture.{name}", "err")
         print(name, file.stat().st_size, said.splitlines()[1:])
         assert "\n0 packets dropped by kernel" in said
     connection = only(summary_of(*recording.captures.values()))
-    assert connection.data_bytes[0] > 0.3 * 1.5e9 / 8
+    assert connection.data_bytes[0] > 0.15 * 1.5e9 / 8
     assert sum(direction.unseen_bytes for subflow in connection.subflows for direction in subflow.directions) == 0
 
 

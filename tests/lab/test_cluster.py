@@ -21,9 +21,9 @@ import mptcplab as package
 
 from .bench import CLI, Bench, alive, lab_processes, mptcplab, wait_until_gone
 from .test_life_and_death import LONG
-from .test_sweep import SHORT, assert_equal_results, assert_nothing_left
+from .test_sweep import SHORT, assert_equal_results, assert_nothing_left, whole_sweep
 
-TEXT = SHORT.replace("repeats = 20", "repeats = 8")
+TEXT = SHORT.replace("repeats = 10", "repeats = 4")
 
 
 class Cluster:
@@ -98,11 +98,10 @@ def cache(tmp_path: Path) -> Path:
 
 def test_a_worker_dies_and_the_table_is_the_same(bench: Bench, cluster: Cluster, cache: Path) -> None:
     """Two workers, one killed with SIGKILL while its lab runs: the other does its runs too."""
-    file, here, there = bench.write(TEXT), bench.folder / "here", bench.folder / "there"
-    assert mptcplab("run", file, "--out", here).returncode == 0
+    file, there = bench.write(TEXT), bench.folder / "there"
     doomed = cluster.worker(XDG_CACHE_HOME=str(cache))
     command = [*CLI, "run", str(file), "--out", str(there), "--cluster", cluster.address]
-    _wait_for_workers(cluster, file, bench.folder / "warm-up")
+    _wait_for_workers(cluster)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
         _wait_for(lambda: len(list(there.glob("runs/*/manifest.json"))) >= 3 and bool(_labs(cache)))
         labs = _labs(cache)
@@ -112,10 +111,10 @@ def test_a_worker_dies_and_the_table_is_the_same(bench: Bench, cluster: Cluster,
         recorded = len(list(there.glob("runs/*/manifest.json")))
         cluster.worker(XDG_CACHE_HOME=str(cache))
         _, said = client.communicate(timeout=120)
-    print(f"the worker was killed after {recorded} of 16 runs; its lab's {len(labs)} processes ended with it")
+    print(f"the worker was killed after {recorded} of 8 runs; its lab's {len(labs)} processes ended with it")
     assert client.returncode == 0, said
-    assert 3 <= recorded < 16
-    assert_equal_results(here, there)
+    assert 3 <= recorded < 8
+    assert_equal_results(whole_sweep(bench, file), there)
     assert_nothing_left(there)
     assert not _labs(cache)
 
@@ -128,32 +127,19 @@ def _wait_for(condition: object, seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
-def _when_there_are_workers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """The command, again and again until it finds a worker."""
-    end = time.monotonic() + 60
-    while "has no workers" in (done := mptcplab(*arguments)).stderr:
-        assert time.monotonic() < end, "no worker after 60 s"
-    return done
-
-
-def _wait_for_workers(cluster: Cluster, file: Path, out: Path, *, workers: int = 1) -> None:
-    """Until that many are there, and a first run came back from them."""
-    options = ("--repeats", "1", "--set", "transport.protocol=tcp", "--cluster", cluster.address)
-    done = _when_there_are_workers("run", file, "--out", out, *options)
-    assert done.returncode == 0, done.stderr
+def _wait_for_workers(cluster: Cluster, workers: int = 1) -> None:
     with distributed.Client(cluster.address, set_as_default=False) as client:
         client.wait_for_workers(workers, timeout=60)
 
 
 def test_two_workers_beside_each_other(bench: Bench, cluster: Cluster, cache: Path) -> None:
-    file, here, there = bench.write(TEXT), bench.folder / "here", bench.folder / "there"
-    assert mptcplab("run", file, "--out", here).returncode == 0
+    file, there = bench.write(TEXT), bench.folder / "there"
     for _ in range(2):
         cluster.worker(XDG_CACHE_HOME=str(cache))
-    _wait_for_workers(cluster, file, bench.folder / "warm-up", workers=2)
+    _wait_for_workers(cluster, 2)
     done = mptcplab("run", file, "--out", there, "--cluster", cluster.address)
     assert done.returncode == 0, done.stderr
-    assert_equal_results(here, there)
+    assert_equal_results(whole_sweep(bench, file), there)
     places = {line.split('"worker": "')[1].split('"')[0] for line in (there / "log.jsonl").read_text().splitlines()}
     assert len(places) == 2, f"all runs were made by {places}"
 
@@ -166,9 +152,13 @@ def test_a_worker_with_another_guest_is_refused(bench: Bench, cluster: Cluster) 
         shutil.copytree(checkout / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (source / "src" / "mptcplab" / "guest" / "init.py").open("a") as init:
         init.write("ANOTHER_GUEST = True\n")
-    cluster.worker(PYTHONPATH=str(source / "src"))
     file, out = bench.write(TEXT), bench.folder / "out"
-    done = _when_there_are_workers("run", file, "--out", out, "--repeats", "1", "--cluster", cluster.address)
+    command = ("run", file, "--out", out, "--repeats", "1", "--cluster", cluster.address)
+    nobody = mptcplab(*command)
+    assert (nobody.returncode, "it has no workers" in nobody.stderr) == (2, True), nobody.stderr
+    cluster.worker(PYTHONPATH=str(source / "src"))
+    _wait_for_workers(cluster)
+    done = mptcplab(*command)
     assert done.returncode == 1
     assert "has another mptcplab than this machine" in done.stderr
     assert list((out / "runs").iterdir()) == []
@@ -178,7 +168,7 @@ def test_the_scheduler_dies_and_what_is_recorded_stays(bench: Bench, cluster: Cl
     """The rest fails in plain words; the same command without the cluster goes on."""
     cluster.worker(XDG_CACHE_HOME=str(cache))
     file, out = bench.write(TEXT), bench.folder / "out"
-    _wait_for_workers(cluster, file, bench.folder / "warm-up")
+    _wait_for_workers(cluster)
     command = [*CLI, "run", str(file), "--out", str(out), "--cluster", cluster.address]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as client:
         _wait_for(lambda: len(list(out.glob("runs/*/manifest.json"))) >= 2)
@@ -195,7 +185,7 @@ def test_the_scheduler_dies_and_what_is_recorded_stays(bench: Bench, cluster: Cl
 
 def test_interrupt_ends_the_labs_of_the_workers(bench: Bench, cluster: Cluster, cache: Path) -> None:
     worker = cluster.worker(XDG_CACHE_HOME=str(cache))
-    _wait_for_workers(cluster, bench.write(TEXT), bench.folder / "warm-up")
+    _wait_for_workers(cluster)
     out = bench.folder / "out"
     command = [*CLI, "run", str(bench.write(LONG)), "--out", str(out), "--cluster", cluster.address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.scenario.load import load
+
 from .bench import Bench, mptcplab, tree_hash
 
 #: Two lossy lines, so that chance has a say in everything: losses, hash seeds, ports, keys, the scheduler's choices.
@@ -66,6 +68,11 @@ def _hash(bench: Bench, text: str, out: str, *, seed: int = 1) -> str:
     return tree_hash(bench.folder / out / "runs")
 
 
+def _run(file: Path, out: Path, *options: str, env: dict[str, str] | None = None) -> None:
+    done = mptcplab("run", file, "--out", out, *options, env=env)
+    assert done.returncode == 0, done.stderr
+
+
 def _assert_same(bench: Bench, hashes: dict[str, str]) -> None:
     """All hashes equal; else say which files differ."""
     first = next(iter(hashes))
@@ -95,10 +102,10 @@ def test_another_installation_gives_the_same(bench: Bench, text: str) -> None:
     shutil.copytree(root / "src", other / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("kernel", "tools", "studies"):
         (other / name).symlink_to(root / name)
-    for out, source in (("here", root), ("there", other)):
-        env = {"PYTHONPATH": str(source / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = mptcplab("run", file, "--out", bench.folder / out, env=env)
-        assert done.returncode == 0, done.stderr
+    with bench.reusing(load(file).runs, bench.folder / "here"):
+        _run(file, bench.folder / "here")
+    env = {"PYTHONPATH": str(other / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    _run(file, bench.folder / "there", env=env)
     assert not list(other.rglob("*.pyc")), "the other installation was compiled: the test shows nothing"
     _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("here", "there")})
 
@@ -106,7 +113,9 @@ def test_another_installation_gives_the_same(bench: Bench, text: str) -> None:
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
 @pytest.mark.usefixtures("busy_cpus")
 def test_the_same_beside_a_load(bench: Bench, text: str) -> None:
-    _assert_same(bench, {out: _hash(bench, text, out) for out in ("one", "two")})
+    with bench.reusing(bench.experiment(text, seed=1).runs, bench.folder / "one"):
+        one = _hash(bench, text, "one")
+    _assert_same(bench, {"one": one, "two": _hash(bench, text, "two")})
 
 
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
@@ -119,18 +128,16 @@ def test_another_seed_differs(bench: Bench, text: str) -> None:
 def test_jobs_do_not_matter(bench: Bench) -> None:
     """Four seeds one after the other and two at a time, through the command line, on all CPUs."""
     file = bench.write(FLOW)
-    for jobs in (1, 2):
-        out = bench.folder / f"jobs{jobs}"
-        done = mptcplab("run", file, "--repeats", "4", "--jobs", str(jobs), "--out", out)
-        assert done.returncode == 0, done.stderr
+    with bench.reusing(load(file, repeats=4).runs, bench.folder / "jobs1"):
+        _run(file, bench.folder / "jobs1", "--repeats", "4", "--jobs", "1")
+    _run(file, bench.folder / "jobs2", "--repeats", "4", "--jobs", "2")
     _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("jobs1", "jobs2")})
     tables = {(bench.folder / out / "table.md").read_text() for out in ("jobs1", "jobs2")}
     assert len(tables) == 1, "the tables differ"
 
 
 def test_the_older_kernel_repeats_as_well(bench: Bench) -> None:
-    hashes = {}
-    for out in ("one", "two-with-a-longer-name"):
-        bench.record(FLOW, "kernel=6.12", out=out)
-        hashes[out] = tree_hash(bench.folder / out / "runs")
-    _assert_same(bench, hashes)
+    with bench.reusing(bench.experiment(FLOW, "kernel=6.12").runs, bench.folder / "one"):
+        bench.record(FLOW, "kernel=6.12", out="one")
+    bench.record(FLOW, "kernel=6.12", out="two-with-a-longer-name")
+    _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("one", "two-with-a-longer-name")})

@@ -14,6 +14,7 @@ import pytest
 from mptcplab.cli.main import main
 from mptcplab.metrics.rows import result_rows
 from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.load import load
 
 from .bench import Bench, mptcplab
 
@@ -128,7 +129,10 @@ def test_reproduce_json_is_one_document(
     monkeypatch.setattr("mptcplab.study.load._STUDIES", folder.parent)
     out = str(bench.folder / "out")
     monkeypatch.setattr("sys.argv", ["mptcplab", "reproduce", "nothing/1", "--json", "--out", out])
-    with pytest.raises(SystemExit) as ended:
+    with (
+        bench.reusing(load(folder / "table.toml").runs, bench.folder / "out" / "nothing"),
+        pytest.raises(SystemExit) as ended,
+    ):
         main()
     (table,) = _document(capsys.readouterr().out)["tables"]
     verdicts = [(cell["row"], cell["column"], cell["verdict"]) for cell in table["cells"]]
@@ -239,6 +243,8 @@ def test_studies_are_found_beside_the_package() -> None:
 
 def test_results_path_is_a_path(bench: Bench) -> None:
     """Nothing but the named folder is made in the working directory."""
-    done = mptcplab("run", bench.write(LINES), "--out", "here", cwd=bench.folder)
+    file = bench.write(LINES)
+    with bench.reusing(load(file).runs, bench.folder / "here"):
+        done = mptcplab("run", file, "--out", "here", cwd=bench.folder)
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in Path(bench.folder).iterdir()) == ["here", "scenario.toml"]

@@ -14,7 +14,7 @@ import pytest
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.scenario.load import Run, load
 
-from .bench import CLI, Bench
+from .bench import Bench, mptcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -152,13 +152,14 @@ def test_middlebox(bench: Bench) -> None:
     }
 
 
-def test_python_of_the_guide(tmp_path: Path) -> None:
+def test_python_of_the_guide(bench: Bench) -> None:
     """As a newcomer would: the first command, then the script that looks into its recordings."""
     guide = (ROOT / "docs" / "getting-started.md").read_text()
     (script,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    run = [*CLI, "run", str(EXAMPLES / "two-paths.toml"), "--jobs", "1"]
-    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, timeout=120)
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    file = EXAMPLES / "two-paths.toml"
+    with bench.reusing(load(file).runs, bench.folder / "results" / "two-paths"):
+        assert mptcplab("run", file, "--jobs", "1", cwd=bench.folder).returncode == 0
+    done = subprocess.run([sys.executable, "-c", script], cwd=bench.folder, check=True, capture_output=True, timeout=60)
     said = done.stdout.decode()
     assert "{'transport.protocol': 'mptcp'} seed 1" in said
     assert "shape: (30, 4)" in said, "thirty samples of TCP's connection"

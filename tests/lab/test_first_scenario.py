@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.making.work import experiment_of
+
+from .bench import Bench
+from .documented import reusing
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "first-scenario.md").read_text()
@@ -127,7 +131,7 @@ def _check_output(below: str, output: str) -> None:
 
 
 @pytest.mark.parametrize("number", list(_steps()))
-def test_step(number: str, tmp_path: Path) -> None:
+def test_step(bench: Bench, number: str, tmp_path: Path) -> None:
     """As a reader would, from the project's folder."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -137,14 +141,16 @@ def test_step(number: str, tmp_path: Path) -> None:
         only = _ONLY.get(file[1], {}) if file else {}
         cheap = " ".join((command, *(f"--set '{key}={value}'" for key, value in only.values())))
         cheap += " --repeats 1" if only else ""
-        done = subprocess.run(
-            ["sh", "-c", cheap],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": path},
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        experiment = experiment_of(cheap.replace("\\\n", " "))
+        with reusing(bench, [experiment] if experiment else [], tmp_path):
+            done = subprocess.run(
+                ["sh", "-c", cheap],
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
         assert done.returncode == 0, done.stderr
         assert "failed" not in done.stdout
         if file:

@@ -21,7 +21,9 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import load
 
 from .bench import CLI, Bench, LabOutput, alive, bare_plan, client, lab_processes, mptcplab, tree_hash, wait_until_gone
 from .hostile import RUNS, SLOW, Command, assert_nothing_left, assert_resumes, labs, recorded, sentence, with_mounts
@@ -30,12 +32,13 @@ CAPTURES = Path(__file__).parents[1] / "unit" / "captures"
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared: Path) -> Path:
     """The results of RUNS on a friendly machine."""
     folder = tmp_path_factory.mktemp("friendly")
     file = folder / "scenario.toml"
     file.write_text(RUNS)
-    done = mptcplab("run", file, "--out", folder / "results")
+    with Bench(engines, folder, shared).reusing(load(file).runs, folder / "results"):
+        done = mptcplab("run", file, "--out", folder / "results")
     assert done.returncode == 0, done.stderr
     return folder / "results"
 
@@ -222,7 +225,7 @@ def test_a_stopped_lab_is_no_stall(bench: Bench) -> None:
 
     def live() -> None:
         try:
-            lived.append(bench.live(_stepping(30_000), stall_seconds=1))
+            lived.append(bench.live(_stepping(30_000), stall_seconds=1, fresh=True))
         except BaseException as error:
             lived.append(error)
 

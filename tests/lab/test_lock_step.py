@@ -18,9 +18,9 @@ def _mptcp_mbps(bench: Bench, *more: str) -> tuple[float, ...]:
     """Goodput of the MPTCP user, by seed."""
     (table,) = select("nguyen2014/unequal-rtt")
     experiment = load(table.scenario, overrides=(*CHANGES, *more), seed=1, repeats=4)
-    done = bench.try_all(experiment, out=f"r{len(more)}")
-    recordings = [one.recording for one in done if one.recording is not None]
-    found = next(row for row in result_rows(recordings) if row.workload == "mptcp").samples["goodput_mbps"]
+    found = next(row for row in result_rows(bench.recordings(experiment.runs)) if row.workload == "mptcp").samples[
+        "goodput_mbps"
+    ]
     print(f"MPTCP beside TCP, {' '.join(more) or 'irregular arrivals'}: {found} Mbit/s")
     return found
 

@@ -10,6 +10,7 @@ from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.network import network_counters
 from mptcplab.metrics.rows import run_result
 from mptcplab.recording.record import Recording
+from mptcplab.scenario.load import load
 
 from .bench import Bench, mptcplab
 
@@ -107,7 +108,8 @@ def test_sockets_and_links_agree(recording: Recording) -> None:
 
 def test_on_the_terminal_and_in_json(bench: Bench) -> None:
     file = bench.write(SCENARIO.replace('duration = "6 s"', 'duration = "1 s"'))
-    done = mptcplab("run", file, "--out", bench.folder / "out", "--links")
+    with bench.reusing(load(file).runs, bench.folder / "out"):
+        done = mptcplab("run", file, "--out", bench.folder / "out", "--links")
     assert done.returncode == 0, done.stderr
     assert "r1 → server" in done.stdout
     assert "10.0.4.2 signal" in done.stdout

@@ -93,7 +93,7 @@ def test_nothing_changes_while_nothing_blocks(bench: Bench) -> None:
             'transport.tcp_wmem=["4 KiB", "8 MiB", "8 MiB"]',
             f'transport.sysctl={{ "net.mptcp.scheduler_opportunistic" = {mode} }}',
         )
-        (recording,) = bench.record(LINES, *settings, out=f"mode{mode}")
+        (recording,) = bench.record(LINES, *settings)
         nstat = recording.counter("client", "nstat.json")["kernel"]
         assert (nstat["MPTcpExtOppRetrans"], nstat["MPTcpExtOppPenalties"]) == (0, 0), nstat
         texts.append(recording.output("bulk.client"))

@@ -264,6 +264,6 @@ def test_ends_when_no_path_comes_back(bench: Bench, manager: str, how: str) -> N
         events=events,
     )
     with pytest.raises(LabError) as caught:
-        bench.record(text)
+        bench.record(text, "record.interval=10 s")  # a quarter of an hour in which nothing happens
     # Not the timeout of the workload: the connection's own end.
     assert "ended with status 1" in caught.value.message, caught.value.message

@@ -10,19 +10,23 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.results import open_results
+from mptcplab.scenario.load import load
 
-from .bench import mptcplab
+from .bench import Bench, mptcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = "workloads.bulk.duration=2 s"
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def work(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEngine], shared: Path) -> Path:
     """A folder in which the first example was run."""
-    folder = tmp_path_factory.mktemp("work")
-    said = mptcplab("run", ROOT / "examples" / "two-paths.toml", "--set", _SECONDS, "--jobs", "1", cwd=folder)
+    folder, file = tmp_path_factory.mktemp("work"), ROOT / "examples" / "two-paths.toml"
+    runs = load(file, overrides=[_SECONDS]).runs
+    with Bench(engines, folder, shared).reusing(runs, folder / "results" / "two-paths"):
+        said = mptcplab("run", file, "--set", _SECONDS, "--jobs", "1", cwd=folder)
     assert said.returncode == 0, said.stderr
     assert "mptcplab report results/two-paths" in said.stdout, "the command says how to go on"
     return folder

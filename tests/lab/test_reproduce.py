@@ -17,6 +17,10 @@ from typing import Any
 
 import pytest
 
+from mptcplab.scenario.load import load
+
+from .bench import Bench
+
 _MAIN = """
 import sys
 from pathlib import Path
@@ -98,7 +102,9 @@ def _measured(out: Path) -> Any:
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_it_goes_on_where_it_was_ended(studies: Path, tmp_path: Path, number: signal.Signals, status: int) -> None:
+def test_it_goes_on_where_it_was_ended(
+    bench: Bench, studies: Path, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     out = tmp_path / "r"
     process = _start(studies, "first", "--out", out)
     _wait_for_runs(out / "first", 3)
@@ -115,14 +121,16 @@ def test_it_goes_on_where_it_was_ended(studies: Path, tmp_path: Path, number: si
     assert len(after) == 8
     assert before.items() <= after.items(), "what was recorded was made again"
     if number == signal.SIGKILL:
-        ended, _, said = _end(_start(studies, "first", "--out", tmp_path / "whole"))
+        with bench.reusing(load(studies / "first" / "s.toml").runs, tmp_path / "whole" / "first"):
+            ended, _, said = _end(_start(studies, "first", "--out", tmp_path / "whole"))
         assert (ended, _measured(out)) == (0, _measured(tmp_path / "whole")), said
 
 
-def test_what_fails_and_what_lacks(studies: Path, tmp_path: Path) -> None:
+def test_what_fails_and_what_lacks(bench: Bench, studies: Path, tmp_path: Path) -> None:
     """The other tables are measured; the scoreboard says which were not, the page has all, and the status is 1."""
     out = tmp_path / "r"
-    status, said, errors = _end(_start(studies, "--all", "--out", out))
+    with bench.reusing(load(studies / "first" / "s.toml").runs, out / "first"):
+        status, said, errors = _end(_start(studies, "--all", "--out", out))
     assert status == 1, errors
     board = json.loads((out / "scoreboard.json").read_text())["tables"]
     assert [(one["study"], one["form"], one["remark"]) for one in board] == [

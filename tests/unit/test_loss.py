@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import comb
+from random import Random
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from mptcplab.metrics.loss import Bursts, Chances
 
@@ -22,6 +24,16 @@ def test_independent_losses(packets: int, chance: float) -> None:
     masses = [float(comb(packets, k) * p**k * (1 - p) ** (packets - k)) for k in range(packets + 1)]
     assert sum(masses[:low]) < 0.0005 <= sum(masses[: low + 1])
     assert sum(masses[high + 1 :]) <= 0.0005 < sum(masses[high:])
+
+
+def test_independent_losses_as_in_scipy() -> None:
+    """From no packet to millions, and from losses that hardly ever happen to certain ones."""
+    random = Random(1)
+    for _ in range(1000):
+        packets = random.choice([0, 1, 5, 100, random.randrange(10**4), random.randrange(3 * 10**6)])
+        chance = random.choice([1e-5, 0.02, 0.5, 0.9999, 1, random.random(), random.random() / 100])
+        theirs = tuple(int(binom.ppf(tail, packets, chance)) for tail in (0.0005, 0.9995))
+        assert Chances(chance, chance).expected(packets) == theirs, f"{packets} packets, {chance}"
 
 
 def test_a_loss_that_changes_is_between_its_ends() -> None:

@@ -213,6 +213,26 @@ def test_links_that_are_not_meant_for_data(tmp_path: Path, transport: str) -> No
     assert _unused(_recording(tmp_path, text, counts=BUSY), ["access1>link1"]) == []
 
 
+def test_links_to_a_routers_own_side_are_no_paths(tmp_path: Path) -> None:
+    """The manifest has paths from each link of a workload's ends: also over the LAN and back."""
+    text = """
+title = "t"
+hosts = { pc = {}, server = {} }
+routers.r1.transport = {}
+routers.r2.transport = {}
+links.lan.between = ["pc", "r1"]
+links.a = { between = ["r1", "r2"], rate = "10 Mbit/s" }
+links.b = { between = ["r1", "r2"], rate = "10 Mbit/s" }
+links.dc.between = ["r2", "server"]
+workloads.bulk = { kind = "flow", from = "r1", to = "r2", size = "1 MB" }
+"""
+    carried = {("a", "forward"): {"bytes": 10**6}, ("b", "forward"): {"bytes": 10**6}}
+    assert _unused(_recording(tmp_path / "a", text, counts=carried), ["a", "b"]) == []
+    del carried["b", "forward"]
+    said = "MPTCP was in use, but no data went over b of r1 and b of r2"
+    assert _unused(_recording(tmp_path / "b", text, counts=carried), ["a"]) == [said]
+
+
 def test_results_have_it(tmp_path: Path) -> None:
     """Losses as configured are in results.json and on the page; in a result's table only if they differ."""
     make_results(tmp_path / "r", TWO_LINES.replace('loss = "0.1 %"', 'loss = "1 %"'))

@@ -263,13 +263,22 @@ def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
     page.close()
 
 
-@pytest.mark.parametrize(("width", "height"), [_DESKTOP, _PHONE])
-def test_the_scoreboard_leads_to_every_table(browser: Browser, tmp_path: Path, width: int, height: int) -> None:
+@pytest.fixture(scope="module")
+def two_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a table of each of two studies."""
+    folder = tmp_path_factory.mktemp("two-tables")
     for name in ("nguyen2014/unequal", "subramani2018/4.1"):
-        measure_table(tmp_path / name.partition("/")[0], name, repeats=1)
-    write_report(tmp_path, tmp_path / "r.html")
+        measure_table(folder / name.partition("/")[0], name, repeats=1)
+    write_report(folder, folder / "r.html")
+    return folder / "r.html"
+
+
+@pytest.mark.parametrize(("width", "height"), [_DESKTOP, _PHONE])
+def test_the_scoreboard_leads_to_every_table(
+    browser: Browser, two_tables: Path, tmp_path: Path, width: int, height: int
+) -> None:
     page = browser.new_page(viewport={"width": width, "height": height})
-    page.goto((tmp_path / "r.html").as_uri())
+    page.goto(two_tables.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     links = page.locator(".board tbody tr:not(.sum) td:first-child a[href]")
     assert links.all_inner_texts() == ["nguyen2014/unequal", "subramani2018/4.1"]
@@ -338,8 +347,8 @@ def test_a_point_of_the_picture_leads_to_its_sheet(browser: Browser, tmp_path: P
 
 def _until(page: Page, expression: str) -> None:
     """The page scrolls smoothly, and its policy forbids playwright's own way to wait for that."""
-    for _ in range(100):
+    for _ in range(500):
         if page.evaluate(expression):
             return
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(20)
     raise AssertionError(f"after 10 s it is not so that {expression}")

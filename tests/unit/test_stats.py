@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control, sem, t, ttest_ind, ttest_rel
+from scipy.special import stdtrit
+from scipy.stats import bootstrap, false_discovery_control, sem, t, ttest_ind, ttest_rel
 
 from mptcplab.stats import (
     Interval,
@@ -50,6 +51,14 @@ def test_interval_is_student_s(values: list[float]) -> None:
         low, high = t.interval(0.95, len(values) - 1, loc=mean, scale=error)
         assert found.low == pytest.approx(low, rel=1e-6, abs=1e-6 * scale)
         assert found.high == pytest.approx(high, rel=1e-6, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize("n", range(2, 41))
+def test_quantiles_of_student_s_t_are_scipy_s(n: int) -> None:
+    """To the last bit, those that are written down and those that SciPy computes."""
+    values = [0.0] * (n - 1) + [1.0]
+    error = math.sqrt(math.fsum((value - 1 / n) ** 2 for value in values) / (n - 1) / n)
+    assert mean_interval(values).half_width == float(stdtrit(n - 1, 0.975)) * error
 
 
 @given(_VALUES, st.sampled_from([0.5, 2.0, 1024.0]))
@@ -129,6 +138,25 @@ def test_bootstrap_is_reproducible_and_covers() -> None:
     covering = sum((one.low or 0) <= math.log(2) <= (one.high or 0) for one in found) / len(found)
     print(f"{covering:.1%} of the bootstrap's intervals cover the median")
     assert 0.91 < covering < 0.99
+
+
+@pytest.mark.parametrize("n", [2, 5, 20, 100, 700])
+def test_bootstrap_is_that_of_scipy(n: int) -> None:
+    """To the last bit, also in several batches; of values of one size, of very different ones, and of equal ones."""
+    random = np.random.default_rng(n)
+    for values in (random.normal(10, 2, n), 10 ** random.uniform(-3, 9, n), random.integers(0, n, n) / 8):
+        for quantile in (0.05, 0.5, 0.9):
+            theirs = bootstrap(
+                (values,),
+                lambda sample, axis, quantile=quantile: np.quantile(sample, quantile, axis=axis),
+                n_resamples=2000,
+                batch=max(1, 1_000_000 // n),
+                method="percentile",
+                random_state=np.random.default_rng(1),
+            ).confidence_interval
+            found = quantile_interval(list(values), quantile)
+            if len(set(values)) > 1:
+                assert (found.low, found.high) == (theirs.low, theirs.high)
 
 
 def test_many_values_are_resampled_in_batches() -> None:

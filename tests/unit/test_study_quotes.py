@@ -76,7 +76,7 @@ def test_other_forms_are_an_error(text: str) -> None:
         quotes_of(text)
 
 
-@given(st.floats(1e-6, 1e9), st.none() | st.floats(0, 1e9))
+@given(st.floats(1e-6, 1e9), st.none() | st.floats(1e-6, 1e9))
 def test_three_significant_digits(mean: float, half_width: float | None) -> None:
     text = quoted_text([Interval(mean, half_width, 1)])
     said, _, spread = text.partition(" ± ")

@@ -26,6 +26,8 @@ _LENGTH = 16
 _EXCLUDED_KEYS = {"title", "question", "kernel"}
 #: The code that executes plans in the lab, turns the results into a recording, and describes it in the manifest.
 _RECORDER = ("guest/*.py", "recording/*.py", "campaign/contract.py")
+#: What describes gateways there, in runs that have some.
+_GATEWAY_RECORDER = ("campaign/gateways.py",)
 #: Runs are prepared in threads. In Debian's Python 3.11, `ast.parse` may fail in two at once (CPython issue 106905).
 _PARSER = threading.Lock()
 
@@ -50,7 +52,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
         {
             "format": FORMAT,
             "mptcplab": mptcplab.__version__,
-            "recorder": _recorder_digest(),
+            "recorder": code_digest(_RECORDER + (_GATEWAY_RECORDER if run.point.scenario.gateways else ())),
             "engine": engine,
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
@@ -69,11 +71,6 @@ def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
     text = scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS, exclude_defaults=exclude_defaults)
     document: dict[str, Any] = json.loads(text)
     return document
-
-
-def _recorder_digest() -> str:
-    """Return the hash of the code that measures and records: a change of it may change recordings."""
-    return code_digest(_RECORDER)
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mptcplab.campaign.contract import contract
+from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
@@ -18,6 +19,7 @@ from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
 from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.plan.model import Plan
+from mptcplab.proxies.build import built
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
@@ -84,7 +86,7 @@ def prepare_engines(
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    tools = {FLOW: flow_program()}
+    tools = {FLOW: flow_program(), **built()}
     found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}
     return Engines(name, found)
 
@@ -133,5 +135,6 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         **contract(network, ports(run.point.scenario)),
+        **gateway_contract(network),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

@@ -148,6 +148,14 @@ def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 
 @_completing
+def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return the programs of gateways that are built."""
+    from mptcplab.proxies.catalog import RECIPES
+
+    return RECIPES
+
+
+@_completing
 def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return versions of lab kernels: the default one, and those that are built."""
     from mptcplab.kernel.cache import list_kernels

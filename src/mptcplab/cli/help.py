@@ -69,6 +69,21 @@ Examples:
   mptcplab kernel list
   mptcplab kernel list --json | jq -r '.[].executable'
 """,
+    "gateways": """\b
+Examples:
+  mptcplab gateways build      build all programs, once
+  mptcplab gateways list       list those that are built
+""",
+    "gateways build": """\b
+Examples:
+  mptcplab gateways build
+  mptcplab gateways build go-shadowsocks2
+""",
+    "gateways list": """\b
+Examples:
+  mptcplab gateways list
+  mptcplab gateways list --json | jq -r '.[] | select(.folder == null).name'
+""",
     "kernel path": """\b
 Examples:
   mptcplab kernel path

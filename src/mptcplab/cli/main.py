@@ -29,6 +29,7 @@ _COMMANDS = {
     "capture": "mptcplab.cli.capture",
     "selftest": "mptcplab.cli.selftest",
     "kernel": "mptcplab.cli.kernel",
+    "gateways": "mptcplab.cli.gateways",
     "init": "mptcplab.cli.init",
     "doctor": "mptcplab.cli.doctor",
     "schema": "mptcplab.cli.schema",

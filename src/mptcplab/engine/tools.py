@@ -14,14 +14,15 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.proxies.catalog import recipe_of
 from mptcplab.shipped import shipped_folder
 
 #: The programs that compile our own program.
 BUILDERS = ("gcc", "make")
-#: Debian packages of programs whose package has another name; kinds of nodes and workloads add theirs.
+#: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
-    **dict.fromkeys(("chmod", "head", "mkdir", "seq", "sleep", "truncate", "yes"), "coreutils"),
+    **dict.fromkeys(("chmod", "head", "mkdir", "mkfifo", "seq", "sleep", "truncate", "yes"), "coreutils"),
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
@@ -34,7 +35,11 @@ def find_program(name: str) -> Path:
     """Return the path at which the guest finds ``name``. :raises MissingError: naming the package that has it."""
     found = shutil.which(name, path=_SEARCH)
     if found is None:
-        raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {package_of(name)}")
+        recipe = recipe_of(name)
+        hint = (
+            f"sudo apt-get install {package_of(name)}" if recipe is None else f"mptcplab gateways build {recipe.name}"
+        )
+        raise MissingError(f"this machine has no '{name}'", hint=hint)
     return Path(found)
 
 
@@ -49,11 +54,13 @@ def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, 
 
 def package_of(name: str) -> str:
     """Return the Debian package of the program ``name``."""
-    from mptcplab.node.registry import NODE_KINDS  # late, because these imports take long
+    from mptcplab.gateway.registry import PROGRAMS  # late, because these imports take long
+    from mptcplab.node.registry import NODE_KINDS
     from mptcplab.workload.registry import KINDS
 
     of_nodes = [kind.packages for kind in NODE_KINDS.values()]
-    known = [_PACKAGES, *of_nodes, *(kind.packages for kind in KINDS.values())]
+    of_gateways = [program.packages for program in PROGRAMS.values()]
+    known = [_PACKAGES, *of_nodes, *of_gateways, *(kind.packages for kind in KINDS.values())]
     return next((packages[name] for packages in known if name in packages), name)
 
 

@@ -48,7 +48,7 @@ def endpoint_states(recording: Recording) -> list[EndpointStates]:
 
 
 def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
-    return bool("transport" in node and node["transport"]["protocol"] == "mptcp")
+    return "transport" in node and (node["transport"]["protocol"] == "mptcp" or "speaks_mptcp" in node)
 
 
 def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The instants of a run at which links failed, came back or changed (``events.parquet``)."""
+"""The instants of a run at which links and gateways failed, came back or changed (``events.parquet``)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from mptcplab.gateway.words import DOWN, UP
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
@@ -18,27 +21,31 @@ _FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
 
 @dataclass(frozen=True)
 class Instant:
-    """A failure or restoration at a time in s. ``place`` is the link: a restoration belongs to its failure there."""
+    """A failure or restoration at a time in s. A restoration belongs to its failure at the same ``place``.
+
+    That is a link, or one side of a gateway.
+    """
 
     time_s: float
     is_failure: bool
     place: str = ""
 
 
-def link_instants(recording: Recording) -> list[Instant]:
+def instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
     rows = _events(recording)
     found = {
-        (row["instant_ns"], row["kind"], row["link"])
-        for row in rows.filter(pl.col("kind").is_in([*_FAILURES, *_RESTORATIONS])).iter_rows(named=True)
+        (row["instant_ns"], row["kind"], _place(row))
+        for row in rows.filter(pl.col("kind").is_in([*_FAILURES, *_RESTORATIONS, DOWN, UP])).iter_rows(named=True)
     }
-    return [Instant(instant / _NS_PER_S, kind in _FAILURES, link) for instant, kind, link in sorted(found)]
+    return [Instant(instant / _NS_PER_S, kind in (*_FAILURES, DOWN), place) for instant, kind, place in sorted(found)]
 
 
 def changes_rates(recording: Recording) -> bool:
     """Return whether the rate of any link may have changed during the run."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    return bool(_events(recording).height) or any(side.get("trace") for side in sides)
+    of_links = _events(recording).filter(~pl.col("kind").is_in([DOWN, UP]))
+    return bool(of_links.height) or any(side.get("trace") for side in sides)
 
 
 def is_emptied(recording: Recording, link: str) -> bool:
@@ -58,6 +65,10 @@ def without_address(recording: Recording) -> set[tuple[str, str]]:
         if row["kind"].startswith("address"):
             last[row["link"], row["value"] or ""] = row["kind"]
     return {place for place, kind in last.items() if kind == _REMOVED}
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"gateway {row['link']} {row['value']}" if row["kind"] in (DOWN, UP) else str(row["link"])
 
 
 def _of(recording: Recording, link: str) -> list[tuple[str, str]]:

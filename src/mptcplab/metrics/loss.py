@@ -11,14 +11,18 @@ Both take the number of packets as given. It depends on losses a little, because
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
 from typing import Any
 
 CONFIDENCE = 0.999
 #: The quantile of the normal distribution for ``CONFIDENCE``, with both tails.
 _Z = 3.2905
 _MIN_BURSTS = 50
+#: A probability relative to the largest one.
+_NEGLIGIBLE = 1e-20
 
 
 @dataclass(frozen=True)
@@ -69,10 +73,8 @@ class Chances:
             return 0, 0
         if self.bursts is not None:
             return self._in_bursts(self.bursts, packets)
-        from scipy.stats import binom  # late: slow to import
-
         tail = (1 - CONFIDENCE) / 2
-        return int(binom.ppf(tail, packets, self.low)), int(binom.ppf(1 - tail, packets, self.high))
+        return _binomial_quantile(tail, packets, self.low), _binomial_quantile(1 - tail, packets, self.high)
 
     def _in_bursts(self, bursts: Bursts, packets: int) -> tuple[int, int] | None:
         if packets * bursts.per_packet < _MIN_BURSTS:
@@ -80,3 +82,35 @@ class Chances:
         width = _Z * math.sqrt(packets * bursts.variance)
         low, high = packets * self.low - width, packets * self.high + width
         return max(0, math.ceil(low)), min(packets, math.floor(high))
+
+
+def _binomial_quantile(quantile: float, packets: int, chance: float) -> int:
+    """Return the smallest number of losses that a run has at most with at least the probability ``quantile``.
+
+    ``scipy.stats.binom.ppf`` gives the same number, but SciPy takes longer to import than most commands run. Here the
+    probabilities are those relative to the most likely number, down to where they no longer count.
+    """
+    if not 0 < chance < 1 or not packets:
+        return packets if chance >= 1 else 0
+    odds = chance / (1 - chance)
+    mode = min(packets, math.floor((packets + 1) * chance))
+    below = _weights((number / ((packets - number + 1) * odds)) for number in range(mode, 0, -1))
+    above = _weights(((packets - number + 1) * odds / number) for number in range(mode + 1, packets + 1))
+    weights = [*reversed(below), 1.0, *above]
+    # Summed from the end that is nearer to the quantile, where the sum is small and thus exact.
+    share = min(quantile, 1 - quantile) * math.fsum(weights)
+    first = mode - len(below)
+    if quantile < 0.5:
+        return first + next(place for place, mass in enumerate(accumulate(weights)) if mass >= share)
+    last = mode + len(above)
+    return last - next(place for place, mass in enumerate(accumulate(reversed(weights))) if mass > share)
+
+
+def _weights(ratios: Iterable[float]) -> list[float]:
+    """Return the products of the first ratios, which decrease, up to the first that no longer counts."""
+    found: list[float] = []
+    for weight in accumulate(ratios, mul):
+        found.append(weight)
+        if weight < _NEGLIGIBLE:
+            break
+    return found

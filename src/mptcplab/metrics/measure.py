@@ -18,11 +18,13 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
+from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
+from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
 from mptcplab.workload.registry import read
@@ -33,6 +35,7 @@ class WorkloadMeasurement:
     """The values of one workload in one run.
 
     ``metrics`` has the metrics that have a meaning for it, by name. ``is_bulk`` is that of :class:`Ends`.
+    ``gateways`` carried its connections; with one, the shares of ``sockets`` are those of its inner connections.
     """
 
     workload: str
@@ -43,6 +46,7 @@ class WorkloadMeasurement:
     warnings: tuple[str, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
     is_bulk: bool = False
+    gateways: tuple[GatewayUse, ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -65,7 +69,9 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     ends = ends_of_workload(entry)
     sender, receiver = ends.sender, ends.receiver
     rows = {
-        node: _last_rows(recording, ends, node, program)
+        node: workload_rows(
+            subflows.last_rows(recording.subflows, node=node, program=program), recording, ends, node, program
+        )
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
     reading = read(recording, name, entry)
@@ -74,6 +80,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     requested = algorithms.requested_algorithms(entry, transports[sender])
     protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
     requests_mptcp = "mptcp" in protocols
+    gateways = tuple(gateway_uses(recording, ends, entry))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
     sent = subflows.data_connections(rows[sender], "bytes_acked", min_share=ends.min_share)
@@ -83,7 +90,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
-        sockets=sockets,
+        sockets=replace(sockets, shares=dict(gateways[0].shares)) if gateways else sockets,
         scheduler=algorithms.scheduler_names(seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
@@ -97,22 +104,18 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *network_warnings(network),
+            *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
         metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
         is_bulk=ends.is_bulk,
+        gateways=gateways,
     )
 
 
 def _spreads(sockets: Sockets, ends: Ends) -> bool:
     """Return whether all connections of a bulk workload use several subflows; another warning is about a single one."""
     return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
-
-
-def _last_rows(recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
-    """Return the program's sockets if it reports them; else those of the host that belong to the workload's server."""
-    rows = subflows.last_rows(recording.subflows, node=node, program=program)
-    return rows if program is not None else subflows.of_server(rows, ends.ports)
 
 
 def _sockets(

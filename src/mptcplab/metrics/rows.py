@@ -77,6 +77,7 @@ class ResultRow:
     runs: tuple[str, ...] = ()
     metric_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     hz: int | None = None
+    gateways: str = ""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -101,6 +102,7 @@ class ResultRow:
             **{name: self._named(name) for name in BASIC},
             "metrics": {name: self._named(name) for name in self.metrics if name not in BASIC},
             "mptcp": self.mptcp,
+            **({"gateways": self.gateways} if self.gateways else {}),
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
             "congestion_control": self.congestion,
@@ -232,6 +234,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         metrics={name: mean_interval(values) for name, values in samples.items() if values},
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
+        gateways=_common("; ".join(one.text for one in measured.gateways) for measured in all_measured),
         shares=_mean_shares(all_measured),
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),

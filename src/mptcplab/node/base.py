@@ -109,13 +109,20 @@ class NodeBase(Part):
     def description(self, context: Context) -> dict[str, Any]:
         """Return its description in a manifest, beside its name and kind, as JSON data.
 
-        For a node with sockets of its own: its transport, and the MPTCP endpoints that it should have.
+        For a node with sockets of its own: its transport, and the MPTCP endpoints that it should have;
+        ``speaks_mptcp`` if only a gateway of it does.
         """
         transport = self.own_transport
         if transport is None:
             return {}
         endpoints = list(mptcp.described_endpoints(context, transport))
-        return {"transport": transport.model_dump(mode="json", by_alias=True), "endpoints": endpoints}
+        described: dict[str, Any] = {
+            "transport": transport.model_dump(mode="json", by_alias=True),
+            "endpoints": endpoints,
+        }
+        if transport.protocol == "tcp" and context.speaks_mptcp(transport.protocol):
+            described["speaks_mptcp"] = True
+        return described
 
     # -- checks
 

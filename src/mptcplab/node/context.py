@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """Connections of a workload, or of another program, from the view of one of their two nodes.
+    """Connections of a workload, or of a gateway, from the view of one of their two nodes.
 
     ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
-    ``is_client``: this node opens them. ``scheduler`` is their own, None for that of the node's transport.
+    ``is_client``: this node opens them. ``scheduler`` is their own, None for that of the node's transport. ``protocol``
+    is that of a gateway's connections, None for those of a workload, which have that of the node's transport.
     """
 
     partner: str
     target: Port | None
     is_client: bool
     scheduler: str | None
+    protocol: str | None = None
 
 
 @dataclass(frozen=True)
@@ -57,3 +59,7 @@ class Context:
     def partners(self) -> list[str]:
         """The nodes at the other ends of its connections."""
         return list(dict.fromkeys(talk.partner for talk in self.workloads))
+
+    def speaks_mptcp(self, protocol: str) -> bool:
+        """Return whether the node has MPTCP sockets; ``protocol`` is that of its transport."""
+        return protocol == "mptcp" or any(talk.protocol == "mptcp" for talk in self.workloads)

@@ -46,7 +46,7 @@ def settings(context: Context, transport: Transport) -> Iterator[str]:
 
 def endpoint_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
     """Yield the commands for limits and endpoints, if the node uses MPTCP."""
-    if transport is None or transport.protocol != "mptcp":
+    if transport is None or not context.speaks_mptcp(transport.protocol):
         return
     limits = transport.limits
     bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
@@ -60,7 +60,7 @@ def change_commands(context: Context, transport: Transport | None, port: Port, *
 
     The kernel numbers endpoints from 1 in the order in which they are added.
     """
-    if transport is None or transport.protocol != "mptcp":
+    if transport is None or not context.speaks_mptcp(transport.protocol):
         return
     for number, (own, options) in enumerate(endpoints_of(context, transport), start=1):
         if own == port and add:
@@ -80,7 +80,7 @@ def counters(node: str) -> Iterator[Counter]:
 
 def described_endpoints(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
     """Yield the endpoints that the node should have, as in a manifest."""
-    if transport.protocol != "mptcp":
+    if not context.speaks_mptcp(transport.protocol):
         return
     for port, words in endpoints_of(context, transport):
         number = int(words[1]) if words[:1] == ("port",) else None
@@ -105,8 +105,9 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
     ports = context.ports_of_paths
     if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
         return
-    connected_to = {talk.target for talk in context.workloads if not talk.is_client}
-    targets = [talk.target for talk in context.workloads if talk.is_client]
+    talks = [talk for talk in context.workloads if (talk.protocol or transport.protocol) == "mptcp"]
+    connected_to = {talk.target for talk in talks if not talk.is_client}
+    targets = [talk.target for talk in talks if talk.is_client]
     for port in ports:
         flags = ["signal"] if connected_to and connected_to != {port} else []
         if wanted == "fullmesh" and targets:

@@ -22,7 +22,7 @@ def path_managers(context: Context, transport: Transport | None) -> Iterator[Pro
     """Yield the program of a node that uses it."""
     if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
         return
-    if transport.protocol == "mptcp" and context.workloads:
+    if context.speaks_mptcp(transport.protocol) and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
         # No program of a workload has such a name.
         name = f"path-manager.{context.nodes[context.name].kind}-{context.name}"

@@ -27,4 +27,4 @@ def subflow_ends(context: Context, link: str) -> list[Port]:
 def uses_weights(context: Context, transport: Transport) -> bool:
     """Return whether connections of the node have a scheduler that uses weights."""
     used = {talk.scheduler or transport.scheduler for talk in context.workloads}
-    return transport.protocol == "mptcp" and not used.isdisjoint(WEIGHTED_SCHEDULERS)
+    return context.speaks_mptcp(transport.protocol) and not used.isdisjoint(WEIGHTED_SCHEDULERS)

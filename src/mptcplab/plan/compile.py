@@ -20,6 +20,7 @@ from mptcplab.plan.links import (
 from mptcplab.plan.model import Needs, Plan
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.sampling import sample_interval_ns
+from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Counter, Program
@@ -38,9 +39,9 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         setup=tuple(_setup(network)),
         programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
         counters=tuple(_counters(network)),
-        sampled=_hosts(one for one in workloads if not one.samples_itself),
+        sampled=_sampled(scenario),
         sample_interval_ns=sample_interval_ns(scenario),
-        watched=_hosts(workloads),
+        watched=tuple(dict.fromkeys((*_hosts(workloads), *_sides(scenario)))),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
@@ -70,12 +71,16 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from offload_commands(network, name)
         yield from shaping.get(name, ())
         yield from node.commands(context)
+    for name, gateway in network.scenario.gateways.items():
+        yield from gateway.commands(gateways.context_of(network, name))
 
 
 def _servers(network: Network) -> Iterator[Program]:
-    """Yield the programs that nodes run throughout, in the order of the nodes."""
+    """Yield the programs that nodes and gateways run throughout, in the order of the file."""
     for name, node in network.nodes.items():
         yield from node.programs(network.context_of(name))
+    for name, gateway in network.scenario.gateways.items():
+        yield from gateway.programs(gateways.context_of(network, name))
 
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
@@ -91,9 +96,22 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             server_protocol=transports[described.receiver].protocol,
             interval_ns=sample_interval_ns(scenario),
             seed=seed,
+            proxy=gateways.proxy_of(network, name),
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
         yield from described.model_copy(update={"start": start}).programs(name, context)
+
+
+def _sampled(scenario: Scenario) -> tuple[str, ...]:
+    """Return the nodes whose sockets are sampled: with gateways all ends of connections, else those of programs that
+    do not report their own."""
+    workloads = scenario.workloads.values()
+    asked = _hosts(one for one in workloads if scenario.gateways or not one.samples_itself)
+    return tuple(dict.fromkeys((*asked, *_sides(scenario))))
+
+
+def _sides(scenario: Scenario) -> tuple[str, ...]:
+    return tuple(node for gateway in scenario.gateways.values() for node in (gateway.entry, gateway.exit))
 
 
 def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:

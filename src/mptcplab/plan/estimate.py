@@ -13,6 +13,7 @@ from math import inf, sqrt
 
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
+from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -56,7 +57,19 @@ class _Path:
 def estimate_seconds(scenario: Scenario) -> float:
     """Return the wall seconds of one run on one CPU, accurate to a factor of three."""
     network = Network(scenario)
-    return _OVERHEAD_SECONDS + sum(_cpu_seconds(network, one) for one in scenario.workloads.values())
+    starts = sum(gateway.start_cpu_seconds for gateway in scenario.gateways.values())
+    factors = _gateway_factors(network)
+    costs = (_cpu_seconds(network, one) * factors.get(name, 1.0) for name, one in scenario.workloads.items())
+    return _OVERHEAD_SECONDS + starts + sum(costs)
+
+
+def _gateway_factors(network: Network) -> dict[str, float]:
+    """Return the factors by which gateways raise the cost of the workloads that they carry."""
+    factors: dict[str, float] = {}
+    for name, gateway in network.scenario.gateways.items():
+        for workload in gateways.carried(network, name):
+            factors[workload] = factors.get(workload, 1.0) * gateway.cost_factor
+    return factors
 
 
 def expected_seconds(scenario: Scenario) -> float:

@@ -18,6 +18,7 @@ from mptcplab.node.graph import Port
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.scenario import events as described
+from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Event
@@ -38,7 +39,7 @@ class _State:
 
 
 def event_list(network: Network) -> Iterator[Event]:
-    """Yield all events: of traces, of the scenario, of nodes; those at the same instant happen in this order."""
+    """Yield all events: of traces, of the scenario, of nodes, of gateways; the order at the same instant."""
     yield from trace_events(network)
     scenario = network.scenario
     directions = {
@@ -50,6 +51,8 @@ def event_list(network: Network) -> Iterator[Event]:
         yield Event(int(event.at), event.type, event.link, event.direction, _value(event), commands)
     for name, node in network.nodes.items():
         yield from node.events(network.context_of(name))
+    for name, gateway in scenario.gateways.items():
+        yield from gateway.events(gateways.context_of(network, name))
 
 
 def changing(network: Network) -> set[tuple[str, str]]:

@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 import shlex
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.rows import ResultRow, Settings
+from mptcplab.metrics.workload_sockets import gateways_of
+from mptcplab.recording.record import Recording
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
@@ -80,9 +82,7 @@ def section(
         question=question,
         notices=notices(results, rows, command),
         pictures=tuple(networks(scenarios)),
-        workloads=tuple(
-            _workload(described) for described in (firsts[0].recording.manifest["workloads"] if firsts else ())
-        ),
+        workloads=tuple(_workloads(firsts[0].recording)) if firsts else (),
         tables=tables,
         drawings=(*figures, *time_figures),
         repeat=_repeat(results, title, command, whole),
@@ -129,6 +129,12 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
     for run in runs:
         first.setdefault(run.result.settings, run)
     return list(first.values())
+
+
+def _workloads(recording: Recording) -> Iterator[str]:
+    for described in recording.manifest["workloads"]:
+        through = [f", through gateway {one['name']}" for one in gateways_of(recording, described["name"])]
+        yield "".join((_workload(described), *through))
 
 
 def _workload(load: dict[str, Any]) -> str:
@@ -178,6 +184,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         left_out=max((line.left_out for of_one in lines for line in of_one), default=0),
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
+        with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
     )
     panels = ("goodput", "rtt", "cwnd", *(["queue"] if any(line.queues for of in lines for line in of) else []))
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
@@ -187,12 +194,18 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
-def _caption(*, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool) -> str:
+def _caption(
+    *, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool, with_gateways: bool
+) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
         parts.append("Each point is shown by the run whose goodput is closest to the median of its seeds.")
     if marked:
-        parts.append("Dotted lines mark events of the network, which the first figure names.")
+        parts.append("Dotted lines mark events, which the first figure names.")
+    if with_gateways:
+        parts.append(
+            "If a gateway carries a workload, subflows are those between its entry and exit, of all workloads together."
+        )
     parts.append("Goodput: payload that subflows received, including data reinjected on another subflow.")
     parts.append(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "

@@ -7,7 +7,7 @@ thinning. RTT, window and queues keep the minimum and the maximum sample of ever
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +15,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
-from mptcplab.metrics.ends import Ends, ends_of
+from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.subflows import Row
+from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.results import subflow_path
 
@@ -83,16 +85,19 @@ def marks(recording: Recording) -> list[dict[str, Any]]:
     found: dict[float, list[str]] = {}
     for row in recording.events.iter_rows(named=True):
         if row["kind"] != "trace":
-            direction = f" {row['direction']}" if row["direction"] != "both" else ""
-            text = f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
-            found.setdefault(row["instant_ns"] / _NS, []).append(text)
-    return [{"t": time, "text": "; ".join(texts)} for time, texts in list(found.items())[:_MAX_MARKS]]
+            found.setdefault(row["instant_ns"] / _NS, []).append(_event_words(row))
+    return [{"t": time, "text": "; ".join(at_one_instant(texts))} for time, texts in list(found.items())[:_MAX_MARKS]]
+
+
+def _event_words(row: Mapping[str, Any]) -> str:
+    direction = f" {row['direction']}" if row["direction"] != "both" else ""
+    of_link = f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
+    return event_words(row["kind"], row["link"], row["value"]) or of_link
 
 
 def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_values: int) -> Timeline:
     addresses = recording.manifest["addresses"]
-    received = _samples(recording.subflows, ends.receiver, ends.receiving, "bytes_received")
-    sent = _samples(recording.subflows, ends.sender, ends.sending, "bytes_acked")
+    sent, received = _sent_and_received(recording, ends)
     start = _start_ns(recording, ends.workload)
     by_path: dict[str, list[list[Row]]] = {}
     for rows in received:
@@ -112,16 +117,37 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
     )
 
 
-def _samples(table: pl.DataFrame, node: str, program: str | None, column: str) -> list[list[Row]]:
-    """Return the samples of every subflow of the connections that carried data, in time order."""
-    carried = sockets.data_connections(sockets.last_rows(table, node=node, program=program), column)
+def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]], list[list[Row]]]:
+    """Return the samples of every subflow with data of the sending and of the receiving side, in time order.
+
+    Those of a workload that a gateway carries are between the gateway's two sides, where the paths are.
+    """
+    table, addresses = recording.subflows, recording.manifest["addresses"]
+    gateway = next(gateways_of(recording, ends.workload), None)
+    inner = inner_of(gateway, ends, described(recording, ends.workload)["from"]) if gateway is not None else None
+
+    def side(node: str, program: str | None, column: str) -> list[list[Row]]:
+        rows = sockets.last_rows(table, node=node, program=program)
+        if inner is not None:
+            rows = inner_rows(rows, inner, addresses)
+        else:
+            rows = workload_rows(rows, recording, ends, node, program)
+        return _samples(table, node, program, sockets.data_connections(rows, column))
+
+    if inner is not None:
+        return side(inner.sender, None, "bytes_acked"), side(inner.receiver, None, "bytes_received")
+    return side(ends.sender, ends.sending, "bytes_acked"), side(ends.receiver, ends.receiving, "bytes_received")
+
+
+def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[list[Row]]) -> list[list[Row]]:
+    """Return all samples of every subflow in ``carried``, in time order."""
     wanted = {(row.get("conn"), row["local"], row["remote"]) for rows in carried for row in rows}
     found: dict[Any, list[Row]] = {}
     if not wanted:
         return []
     rows = table.filter(pl.col("node") == node).sort("time_ns", maintain_order=True)
-    if program is not None:
-        rows = rows.filter(pl.col("program") == program)
+    if "program" in rows.columns:
+        rows = rows.filter(pl.col("program").is_null() if program is None else pl.col("program") == program)
     for row in rows.iter_rows(named=True):
         key = (row.get("conn"), row["local"], row["remote"])
         if key in wanted:

@@ -165,8 +165,10 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     basic = [METRICS[name].heading for name in BASIC]
     own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_METRICS]
     titles = [*names.values(), *(["workload"] if several else []), *basic, *own, "MPTCP in use"]
-    titles += ["share by path", "CC on sockets", "scheduler", "n"]
-    cells = tuple(_cells(row, several, shown, alike=own != [_ALL_METRICS]) for row in rows)
+    with_gateways = any(row.gateways for row in rows)
+    titles += [*(["gateway"] if with_gateways else []), "share by path", "CC on sockets", "scheduler", "n"]
+    alike = own != [_ALL_METRICS]
+    cells = tuple(_cells(row, several, shown, alike=alike, with_gateways=with_gateways) for row in rows)
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
     marked = tuple(
@@ -178,13 +180,14 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
     return Table(title, tuple(titles), marked, numeric, (*_notes(rows, cells, marks), *changed))
 
 
-def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool) -> tuple[str, ...]:
+def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool, with_gateways: bool) -> tuple[str, ...]:
     return (
         *row.settings.values(),
         *([row.workload] if several else []),
         *(_value_text(row, name) for name in BASIC),
         *_metric_cells(row, shown, alike=alike),
         row.mptcp,
+        *([row.gateways] if with_gateways else []),
         ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
         row.congestion,
         row.scheduler,

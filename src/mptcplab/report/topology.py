@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from mptcplab.gateway.words import Role, roles
 from mptcplab.network.captions import several
 from mptcplab.network.words import direction_words, mtu_words
 from mptcplab.node.base import NodeBase
@@ -76,8 +77,11 @@ def _picture(group: Sequence[Table]) -> Picture:
     layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    captions = {name: several(list(_captions(name, kind, group))) for name, kind in kinds.items()}
-    text += "".join(f"; {name} {words}" for name, words in captions.items() if words)
+    captions = {
+        name: [one for one in (several(list(_captions(name, kind, group))), *_role_lines(name, group)) if one]
+        for name, kind in kinds.items()
+    }
+    text += "".join(f"; {name} {words}" for name, lines in captions.items() for words in lines)
     svg = _Drawing(layout, labels, kinds, text, captions).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
 
@@ -86,6 +90,18 @@ def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterat
     """Yield the captions of a node at the points where it has one, each once."""
     words = dict.fromkeys(kind.caption(scenario[kind.table][name]) for scenario in group)
     return (word for word in words if word)
+
+
+def _role_lines(name: str, group: Sequence[Table]) -> Iterator[str]:
+    """Yield the lines about a node's parts in gateways, with all programs and modes if points differ."""
+    found: dict[str, list[Role]] = {}
+    for scenario in group:
+        for role in roles(name, scenario.get("gateways", {})):
+            found.setdefault(role.side, []).append(role)
+    for side, alike in found.items():
+        yield f"{side}:"
+        yield several(list(dict.fromkeys(role.program for role in alike)))
+        yield several(list(dict.fromkeys(role.mode for role in alike)))
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
@@ -110,10 +126,10 @@ class _Drawing:
         labels: Mapping[str, _Label],
         kinds: Mapping[str, type[NodeBase]],
         text: str,
-        captions: Mapping[str, str],
+        captions: Mapping[str, Sequence[str]],
     ) -> None:
         self._layout, self._labels, self._kinds, self._text, self._captions = layout, labels, kinds, text, captions
-        widths = [float(_NODE_WIDTH)] * layout.columns
+        widths = [self._node_width(column) for column in range(layout.columns)]
         for column in range(1, layout.columns, 2):
             here = [labels[name].width for name, place in layout.labels.items() if place[0] == column]
             widths[column] = max(here, default=0.0) + 2 * _CURVE
@@ -121,13 +137,21 @@ class _Drawing:
         self._centres = [_MARGIN + start + width / 2 for start, width in zip(starts, widths, strict=True)]
         self._widths = widths
         label_lines = max((len(label.below) for label in labels.values()), default=1)
-        self._step = max(_NODE_HEIGHT + 22, _LINE * (label_lines + 1) + 18)
+        caption_lines = max((len(lines) for lines in captions.values()), default=0)
+        caption_height = _LINE * max(1, caption_lines) + 7
+        self._step = max(_NODE_HEIGHT + caption_height, _LINE * (label_lines + 1) + 18)
         on_links = (place for course in layout.courses.values() for place in course)
         rows = [row for _, row in [*layout.nodes.values(), *on_links]]
         self._top = min(rows)
         self.width = sum(widths) + 2 * _MARGIN
-        self._below = max(_NODE_HEIGHT / 2, _LINE * label_lines + 6) + _MARGIN
+        below_nodes = _NODE_HEIGHT / 2 + (caption_height if caption_lines else 0)
+        self._below = max(below_nodes, _LINE * label_lines + 6) + _MARGIN
         self.height = (max(rows) - self._top) * self._step + _NODE_HEIGHT / 2 + _MARGIN + self._below
+
+    def _node_width(self, column: int) -> float:
+        """Return the width that the nodes in a column need, with the captions below them."""
+        here = (name for name, place in self._layout.nodes.items() if place[0] == column)
+        return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for name in here for line in self._captions[name])])
 
     def _at(self, place: tuple[int, float]) -> tuple[float, float]:
         column, row = place
@@ -148,9 +172,11 @@ class _Drawing:
         x, y = self._at(place)
         kind = self._kinds[name]
         shown = name if len(name) <= 13 else f"{name[:12]}…"
-        caption = self._captions.get(name, "")
-        below = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
-            x, y + _NODE_HEIGHT / 2 + _LINE, caption
+        below = Markup("").join(
+            Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>').format(
+                x, y + _NODE_HEIGHT / 2 + _LINE * number, line
+            )
+            for number, line in enumerate(self._captions[name], start=1)
         )
         outline = kind.outline(x - _NODE_WIDTH / 2, y - _NODE_HEIGHT / 2, _NODE_WIDTH, _NODE_HEIGHT)
         return Markup(
@@ -158,7 +184,7 @@ class _Drawing:
             "{outline}"
             '<text x="{x:.1f}" y="{base:.1f}">{shown}</text></g>{below}'
         ).format(
-            below=below if caption else "",
+            below=below,
             kind=kind.kind,
             name=name,
             outline=Markup(outline),
@@ -177,6 +203,7 @@ class _Drawing:
         for place in course[1:]:
             middle, there = self._at(place)
             half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
+            half = _NODE_WIDTH / 2 if place == course[-1] else half
             enter = middle + half if turns_back and place == course[-1] else middle - half
             bend = (x + enter) / 2
             if turns_back:  # out to the beginning of the label, and back

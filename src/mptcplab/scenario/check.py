@@ -19,6 +19,7 @@ from mptcplab.node.graph import Interface
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
+from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, ScenarioError, name_hint
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
@@ -41,7 +42,9 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_addresses(document, scenario)
     _check_mtus(document, scenario)
     check_named_links(document, scenario)
+    check_gateways(document, scenario)
     _check_workloads(document, scenario)
+    check_carried(document, scenario)
     check_kinds(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)

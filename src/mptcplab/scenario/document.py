@@ -26,7 +26,11 @@ from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
 #: The keys that workloads of every kind have.
-OF_EVERY_KIND = ("from", "to", "via", "start", "timeout", "congestion_control", "scheduler")
+OF_EVERY_KIND = ("from", "to", "via", "through", "start", "timeout", "congestion_control", "scheduler")
+#: The keys that gateways of every program have.
+OF_EVERY_PROGRAM = ("entry", "exit", "via", "protocol", "port", "outages")
+#: The keys that select the model of a table in these tables, and the keys of all its models.
+_SELECTORS = {"workloads": ("kind", OF_EVERY_KIND), "gateways": ("program", OF_EVERY_PROGRAM)}
 _MAX_FILE_BYTES = 4 << 20
 _MAX_DEPTH = 20
 _MAX_FILES = 20
@@ -356,15 +360,16 @@ def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
         under = lookup(base.tables, here)
         if isinstance(value, dict) and isinstance(under, dict):
             base.places[here] = over.place(here)
-            if "kind" in value and value["kind"] != under.get("kind"):
-                _drop_keys_of_kind(under)
+            _drop_other_keys(here, under, value)
             _merge(base, over, here)
             continue
         base.put(here, value, over.place(here))
         base.places.update({p: place for p, place in over.places.items() if p[: len(here)] == here})
 
 
-def _drop_keys_of_kind(workload: Table) -> None:
-    """Remove the keys of a base workload that belong to its kind, which the extending file has changed."""
-    for key in [key for key in workload if key not in OF_EVERY_KIND]:
-        del workload[key]
+def _drop_other_keys(path: KeyPath, base: Table, over: Table) -> None:
+    """Remove the keys of a ``base`` table that only its kind or program has, if the extending file changes that."""
+    selector, kept = _SELECTORS.get(str(path[0]), ("", ())) if len(path) == 2 else ("", ())
+    if selector in over and over[selector] != base.get(selector):
+        for key in [key for key in base if key not in kept]:
+            del base[key]

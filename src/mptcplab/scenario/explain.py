@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import Mistake
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import home, known_fields
@@ -24,13 +25,16 @@ MAX_WORDS = 12
 _FEW = 3
 _OUT_OF_RANGE = ("greater_than_equal", "less_than_equal")
 _WRONG_LENGTH = ("missing", "too_short", "too_long")
-_NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads")
+_NAMED_TABLES = (*(kind.table for kind in NODE_KINDS.values()), "links", "workloads", "gateways")
 #: Hints for missing tables: how to begin each.
 _FIRST_TABLES = {
     "hosts": 'name a network with [topology] and preset = "disjoint-paths", or add [hosts.NAME] and [links.NAME]',
     "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
+
+#: The key that selects the model of a table, and what its value is, by the outer table.
+_DISCRIMINATORS = {"workloads": ("kind", "a kind of workload"), "gateways": ("program", "a program of gateways")}
 
 #: Words of other tools for our keys.
 _SYNONYMS = {
@@ -89,9 +93,9 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> Scenari
     if kind == "union_tag_not_found":
         return _without_kind(document, path)
     if kind == "union_tag_invalid":
-        path = (*path, "kind")
-        hint = _choice(document, path, str(context["expected_tags"]))
-        return document.error(path, "is not a kind of workload", hint=hint, kind=Mistake.CHOICE)
+        key, noun = _DISCRIMINATORS[str(path[0])]
+        hint = _choice(document, (*path, key), str(context["expected_tags"]))
+        return document.error((*path, key), f"is not {noun}", hint=hint, kind=Mistake.CHOICE)
     if kind == "literal_error":
         hint = _choice(document, path, str(context["expected"]))
         return document.error(path, "is not one of the choices", hint=hint, kind=Mistake.CHOICE)
@@ -129,12 +133,14 @@ def _missing(document: Document, path: KeyPath) -> ScenarioError:
 
 def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
-    misspelled = nearest("kind", table, cutoff=0.7) if isinstance(table, dict) else None
+    key, _ = _DISCRIMINATORS[str(path[0])]
+    misspelled = nearest(key, table, cutoff=0.7) if isinstance(table, dict) else None
     if misspelled is not None:
-        hint, unknown = "did you mean `kind`?", (*path, misspelled)
+        hint, unknown = f"did you mean `{key}`?", (*path, misspelled)
         return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
-    hint = f'add kind = "flow", or another of {", ".join(list(KINDS)[1:])}, to [{dotted(path)}]'
-    return document.error((*path, "kind"), "is missing", hint=hint, kind=Mistake.MISSING)
+    first, *others = KINDS if path[0] == "workloads" else PROGRAMS
+    hint = f'add {key} = "{first}", or another of {", ".join(others)}, to [{dotted(path)}]'
+    return document.error((*path, key), "is missing", hint=hint, kind=Mistake.MISSING)
 
 
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
@@ -144,7 +150,8 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     quoted = [f'"{word}"' for word in words]
     if len(words) > MAX_WORDS:
         quoted = [*quoted[:_FEW], "another one from docs/metrics.md"]
-    return f'did you mean "{near}"?' if near else f"use {', '.join(quoted[:-1])} or {quoted[-1]}"
+    listed = " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
+    return f'did you mean "{near}"?' if near else f"use {listed}"
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:

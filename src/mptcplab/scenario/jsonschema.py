@@ -212,6 +212,9 @@ def _requirements() -> Iterator[Schema]:
     for table in (kind.table for kind in NODE_KINDS.values() if kind.is_required):
         yield _when(without_preset, table, named)
     yield _when(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})
+    complete: Schema = {"additionalProperties": {"required": ["program", "entry", "exit"]}}
+    unswept = {"allOf": [alone, _unswept("gateways")]}
+    yield {"if": unswept, "then": {"properties": {"gateways": complete}}}
     preset: Schema = {"if": {"required": ["topology"]}, "then": {"properties": {"topology": {"required": ["preset"]}}}}
     yield {"if": {"allOf": [alone, _unswept("topology")]}, "then": preset}
 

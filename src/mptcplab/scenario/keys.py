@@ -8,13 +8,15 @@ both directions, and keys of the file as a whole.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.fields import LinkName, Whole
+from mptcplab.gateway.outage import Outage
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
@@ -112,8 +114,14 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     *_homes_of_nodes(),
     *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
     (Event, "in [[events]]"),
+    *((model, f'in [gateways.NAME] with program = "{name}"') for name, model in PROGRAMS.items()),
+    (Outage, "in outages of [gateways.NAME]"),
     (Repeats, "in repeats = { ... }"),
 )
+
+
+#: The keys that select the model of a table, with these models.
+_DISCRIMINATORS: dict[str, Mapping[str, type[BaseModel]]] = {"kind": KINDS, "program": PROGRAMS}
 
 
 def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
@@ -121,9 +129,10 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
     leaves: list[Any] = [Written]
     for index, part in enumerate(path):
         leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
-        kind = lookup(tables, (*path[: index + 1], "kind"))
-        if isinstance(kind, str) and KINDS.get(kind) in leaves:
-            leaves = [KINDS[kind]]
+        for key, known in _DISCRIMINATORS.items():
+            chosen = lookup(tables, (*path[: index + 1], key))
+            if isinstance(chosen, str) and known.get(chosen) in leaves:
+                leaves = [known[chosen]]
     return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
 
 

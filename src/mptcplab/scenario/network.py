@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
 from mptcplab.scenario.record import Capture
@@ -19,13 +20,15 @@ from mptcplab.workload.base import WorkloadBase
 class Connections:
     """Connections that the node ``client`` opens to the port ``target`` of ``server``, with their own ``scheduler``.
 
-    ``target`` is None if it is not reachable, ``scheduler`` is None for that of each node's transport.
+    ``target`` is None if it is not reachable, ``scheduler`` and ``protocol`` are None for those of each node's
+    transport.
     """
 
     client: str
     server: str
     target: Port | None
     scheduler: str | None
+    protocol: str | None = None
 
 
 class Network(Graph):
@@ -79,19 +82,31 @@ class Network(Graph):
         found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
         for one in self.connections():
             for node, partner, is_client in ((one.client, one.server, True), (one.server, one.client, False)):
-                found[node].append(WorkloadView(partner, one.target, is_client=is_client, scheduler=one.scheduler))
+                view = WorkloadView(
+                    partner, one.target, is_client=is_client, scheduler=one.scheduler, protocol=one.protocol
+                )
+                found[node].append(view)
         return found
 
     def connections(self) -> Iterator[Connections]:
         """Yield everything that opens connections: path managers, weights and routes of both nodes depend on it."""
         for workload in self.scenario.workloads.values():
             yield Connections(workload.sender, workload.receiver, self.target(workload), workload.scheduler)
+        for gateway in self.scenario.gateways.values():
+            target = self.exit_port(gateway)
+            yield Connections(gateway.entry, gateway.exit, target, None, protocol=gateway.protocol)
 
     def target(self, workload: WorkloadBase) -> Port | None:
         """Return the port that the workload connects to: its ``via``, else the :meth:`nearest` one."""
         if workload.via is not None:
             return self.ports.get((workload.receiver, workload.via))
         return self.nearest(workload.sender, workload.receiver)
+
+    def exit_port(self, gateway: GatewayBase) -> Port | None:
+        """Return the port of the exit that the entry connects to: the gateway's ``via``, else the nearest one."""
+        if gateway.via is not None:
+            return self.ports.get((gateway.exit, gateway.via))
+        return self.nearest(gateway.entry, gateway.exit)
 
     def nearest(self, client: str, server: str) -> Port | None:
         """Return the first port of ``server`` that is reachable from ``client``; None if none is.

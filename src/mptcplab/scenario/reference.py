@@ -18,6 +18,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
+from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.outage import Outage
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.network.behaviour import EffectCounter
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS
@@ -42,7 +45,7 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 #: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
-    *("links", "workloads", "events", "record", "topology", "transport", "sweep"),
+    *("links", "workloads", "gateways", "events", "record", "topology", "transport", "sweep"),
 )
 #: Descriptions of keys whose model has none.
 MEANINGS = {
@@ -78,6 +81,11 @@ def _sections() -> Iterator[str]:
     shared = ("kind", *fields_of(WorkloadBase))
     for name, model in KINDS.items():
         yield _section(f'`[workloads.NAME]` with `kind = "{name}"`', model, leave_out=shared)
+    yield _section("`[gateways.NAME]`, keys of every program", GatewayBase)
+    shared = ("program", *fields_of(GatewayBase))
+    for name, gateway in PROGRAMS.items():
+        yield _section(f'`[gateways.NAME]` with `program = "{name}"`', gateway, leave_out=shared)
+    yield _section("A member of `outages` of a gateway", Outage)
     yield _section("A member of `events`: `[[events]]`", Event)
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)

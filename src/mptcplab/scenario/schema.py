@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
-from mptcplab.fields import Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.fields import GatewayName, Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.gateway.registry import Gateway
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Transport
@@ -57,6 +58,7 @@ class Scenario(_Nodes):
 
     links: dict[LinkName, Link]
     workloads: dict[WorkloadName, Workload]
+    gateways: dict[GatewayName, Gateway] = Field(default_factory=dict)
     events: Events = ()
     record: Record = Field(default_factory=Record)
 
@@ -78,7 +80,7 @@ class Scenario(_Nodes):
 
     @model_serializer(mode="wrap", when_used="json")
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out kinds that are not used, so that a plugin does not change the identity of runs without it."""
-        optional = {kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty}
+        """Leave out tables that are not used, so that a plugin does not change the identity of runs without it."""
+        optional = {"gateways", *(kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty)}
         dumped: dict[str, Any] = dump(self)
         return {key: value for key, value in dumped.items() if value or key not in optional}

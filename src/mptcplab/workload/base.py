@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, LinkName, NodeName, Part, Time, conflict, invalid
+from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Time, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
@@ -34,8 +34,12 @@ class WorkloadBase(Part):
     """It may have control connections, which carry hardly any data and are ignored."""
     only_protocol: ClassVar[str | None] = None
     """The protocol of its sockets, if neither the hosts' transport nor the workload selects it."""
+    speaks_socks: ClassVar[bool] = False
+    """Its client can use a SOCKS5 proxy."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
+    recorded_if_set: ClassVar[tuple[str, ...]] = ("through",)
+    """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside those that all kinds have."""
 
@@ -43,6 +47,9 @@ class WorkloadBase(Part):
     receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
     via: LinkName | None = Field(
         default=None, description="the link of `to` whose address `from` connects to", examples=["link1"]
+    )
+    through: GatewayName | None = Field(
+        default=None, description="the gateway with mode local that `from` speaks to, at its entry", examples=["bond"]
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")
@@ -110,6 +117,11 @@ class WorkloadBase(Part):
     def advances_time(self) -> bool:
         """Whether it waits by itself, so that virtual time advances even if the network takes none."""
         return False
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key not in self.recorded_if_set or self.is_set(key)}
 
     @model_validator(mode="after")
     def _check_hosts(self) -> WorkloadBase:

@@ -22,7 +22,10 @@ FIRST_PORT = 5001
 
 @dataclass(frozen=True)
 class Context:
-    """The address and port to connect to, the protocol of each side, the sampling interval and the seed."""
+    """The address and port to connect to, the protocol of each side, the sampling interval and the seed.
+
+    ``proxy`` is address and port of the SOCKS5 proxy to use, if any.
+    """
 
     address: str
     port: int
@@ -30,6 +33,7 @@ class Context:
     server_protocol: Protocol
     interval_ns: int
     seed: int
+    proxy: str | None = None
 
     @property
     def sampling(self) -> tuple[str, str]:

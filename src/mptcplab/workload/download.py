@@ -26,6 +26,9 @@ NAME = "file"
 #: The placeholder that ``xargs`` replaces by a number, everywhere in the command: it must be unique.
 _NUMBER = "MPTCPLAB_FILE_NUMBER"
 _TIMES = r'%{stderr}{"event":"curl","time_connect":%{time_connect},"time_total":%{time_total}}\n'
+_TIMES_AND_STATUS = _TIMES.replace("}\\n", ',"exitcode":%{exitcode}}\\n')
+#: The time between a broken download and the next attempt.
+_PAUSE_SECONDS = "0.1"
 
 
 def folder(name: str) -> str:
@@ -38,6 +41,8 @@ class Download(WorkloadBase):
 
     is_bulk = True
     server_sends = True
+    speaks_socks = True
+    recorded_if_set = ("through", "retries")
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor checks `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}
@@ -46,6 +51,13 @@ class Download(WorkloadBase):
     size: Size = Field(description="size of the file", examples=["10 MB"])
     files: Whole = Field(default=1, ge=1, le=1000, description="number of downloads of the file", examples=[1])
     connections: Whole = Field(default=1, ge=1, le=20, description="simultaneous downloads", examples=[1])
+    retries: Whole = Field(
+        default=0,
+        ge=0,
+        le=1000,
+        description="times that a broken download of a file begins again, 100 ms later; 0: the run fails",
+        examples=[3],
+    )
 
     @model_validator(mode="after")
     def _goal(self) -> Download:
@@ -84,31 +96,59 @@ class Download(WorkloadBase):
         """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
         host = f"[{context.address}]" if ":" in context.address else context.address
         url = f"{self.scheme}://{host}:{context.port}/{NAME}"
-        options = ("--silent", "--show-error", "--fail", "--write-out", _TIMES)
+        options: tuple[str, ...] = (
+            "--silent",
+            "--show-error",
+            "--fail",
+            "--write-out",
+            _TIMES_AND_STATUS if self.retries else _TIMES,
+        )
+        options += ("--proxy", f"socks5://{context.proxy}") if context.proxy is not None else ()
         fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
         one = f"{fetch} | {FLOW} sum"
+        programs: tuple[str | Call, ...] = (fetch, FLOW)
+        if self.retries:
+            one, programs = _repeated(str(fetch), self.retries), (*programs, "sleep")
         if self.files == 1:
-            return shell(one, fetch, FLOW)
+            return shell(one, *programs)
         many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{one} # {_NUMBER}')}"
-        return shell(f"seq {self.files} | {many}", "seq", "xargs", fetch, FLOW)
+        return shell(f"seq {self.files} | {many}", "seq", "xargs", *programs)
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
         return cost.bulk(self.size, self.connections, None, capacity_bps)
 
     @classmethod
+    def _broken(cls, fetched: list[dict[str, Any]], served: dict[str, Any], described: Mapping[str, Any]) -> int | None:
+        """Return the number of downloads that broke and were repeated; None if not every file arrived in the end."""
+        broken = len([one for one in fetched if one != served])
+        whole = len(fetched) - broken
+        # Recordings of earlier versions have no `retries`.
+        return broken if whole == described["files"] and (described.get("retries") or not broken) else None
+
+    @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Compare every download with the served file; the duration is that of the client's program."""
         (served,) = streams(recording, f"{name}.server")
         fetched = streams(recording, f"{name}.client")
-        if fetched != [served] * described["files"]:
+        broken = cls._broken(fetched, served, described)
+        if broken is None:
             errors = recording.output(f"{name}.client", "err").splitlines()
             errors = [line for line in errors if line.startswith("curl:")]
             hint = f"{errors[0]} (see out/{name}.client.err)" if errors else f"see out/{name}.client.err"
             raise LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
         client = recording.program(f"{name}.client")
         elapsed = (client["end_ns"] - client["start_ns"]) / NS
-        received = sum(int(one["bytes"]) for one in fetched)
-        times = [float(one["time_total"]) for one in error_events(recording, f"{name}.client", "curl")]
+        received = int(served["bytes"]) * described["files"]
+        done = [one for one in error_events(recording, f"{name}.client", "curl") if not one.get("exitcode")]
+        times = [float(one["time_total"]) for one in done]
         metrics = completion_metrics(times) if len(times) > 1 else {}
+        metrics |= {"broken_downloads": float(broken)} if described.get("retries") else {}
         return Reading(goodput(received, elapsed, name), elapsed, metrics)
+
+
+def _repeated(line: str, retries: int) -> str:
+    """Return shell commands that repeat ``line``, a download, while it breaks; each attempt's checksum is written."""
+    attempt = f"{{ {line}; echo $? > /tmp/mptcplab-$$; }} | {FLOW} sum; read broken < /tmp/mptcplab-$$"
+    again = f'[ "$broken" != 0 ] && [ $attempts -lt {retries} ]'
+    return f"attempts=0; while {attempt}; {again}; do attempts=$((attempts + 1)); sleep {_PAUSE_SECONDS}; done"

@@ -10,7 +10,7 @@ from functools import partial
 
 from mptcplab.metrics.delivery import BACK, Delivery, delivery, earlier_rate, gap_s, recovery_s, sent_until_s
 from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.instants import Instant, link_instants
+from mptcplab.metrics.instants import Instant, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -31,12 +31,12 @@ class Recovery:
 
 
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
-    """Return the effects of all failures and restorations of links on a workload."""
-    instants = link_instants(recording)
-    curve = delivery(recording, ends) if instants else None
+    """Return the effects of all failures and restorations of links and gateways on a workload."""
+    found = instants(recording)
+    curve = delivery(recording, ends) if found else None
     if curve is None:
         return []
-    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), instants)
+    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), found)
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
@@ -102,14 +102,14 @@ METRICS = (
     _entry(
         name="recovery_after_failure_s",
         noun="recovered",
-        definition="time until the earlier rate was back, with the link still down",
+        definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: subject.once(_metrics).get("recovery_after_failure_s"),
         axis="recovery after the failure",
     ),
     _entry(
         name="recovery_after_restoration_s",
         noun="restored",
-        definition="time from the link's return until the earlier rate was back",
+        definition="time from the return of the link or gateway until the earlier rate was back",
         value=lambda subject: subject.once(_metrics).get("recovery_after_restoration_s"),
         axis="recovery after the restoration",
     ),

@@ -45,5 +45,11 @@ METRICS = (
     ),
     _entry(name="completion_p95_s", noun="completion p95", unit="s", definition="95th percentile", source=_RANK),
     _entry(name="completion_p99_s", noun="completion p99", unit="s", definition="99th percentile", source=_RANK),
+    _entry(
+        name="broken_downloads",
+        noun="broken downloads",
+        unit="",
+        definition="`http` and `ftp` with `retries`: number of downloads that broke and were repeated",
+    ),
     _entry(name="flows", noun="flows", unit="", definition="number of flows", in_table=False),
 )

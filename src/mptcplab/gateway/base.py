@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""The base class of gateways. A program is one class in one file; all other code about gateways asks it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.outage import Outage, outage_events, overlapping, supervised
+from mptcplab.steps import Call, Command, Event, Program, shell
+
+#: The password, or the source of the key, of a lab's gateways.
+PASSWORD = "mptcplab-lab-password"
+
+
+class GatewayBase(Part):
+    """The base of all gateways: a program at the ``entry`` carries connections to one at the ``exit``.
+
+    A program is a subclass whose field ``program`` is its name. Further fields of a subclass are ``mode`` and
+    ``cipher``, as choices. Its methods return the command lines of both sides.
+    """
+
+    packages: ClassVar[Mapping[str, str]] = {}
+    """Debian packages of programs that it starts, if the package's name differs from the program's."""
+    cost_factor: ClassVar[float] = 7.0
+    """The CPU time of a workload through it, as a multiple of that without it."""
+    start_cpu_seconds: ClassVar[float] = 0.8
+    """The CPU time that the start of both sides takes."""
+
+    entry: NodeName = Field(description="the node that takes connections in", examples=["home"])
+    exit: NodeName = Field(description="the node that connects to their destinations", examples=["vps"])
+    via: LinkName | None = Field(
+        default=None, description="the link of `exit` whose address `entry` connects to", examples=["link1"]
+    )
+    protocol: Protocol = Field(default="mptcp", description="protocol between entry and exit: mptcp or tcp")
+    port: Whole = Field(default=8388, ge=1, le=65535, description="port on which the exit listens")
+    outages: tuple[Outage, ...] = Field(
+        default=(),
+        description="when one side's program is killed, and for how long",
+        examples=[[{"side": "exit", "at": "5 s", "downtime": "1 s"}]],
+    )
+
+    @property
+    def catches_all(self) -> bool:
+        """Whether it takes all TCP connections that pass the entry, not only those of workloads that name it."""
+        raise NotImplementedError
+
+    @property
+    def listening_port(self) -> int | None:
+        """The port at which the entry's program takes connections in; None if it takes packets."""
+        return None
+
+    @property
+    def tunnel_device(self) -> str | None:
+        """The interface of a tunnel on both nodes; None if it takes connections."""
+        return None
+
+    def exit_call(self, context: Context) -> Call:
+        """Return the command line at the exit."""
+        raise NotImplementedError
+
+    def entry_call(self, context: Context) -> Call:
+        """Return the command line at the entry."""
+        raise NotImplementedError
+
+    def commands(self, context: Context) -> Iterator[Command]:  # noqa: ARG002
+        """Return commands at the end of the set-up."""
+        yield from ()
+
+    def programs(self, context: Context) -> Iterator[Program]:
+        """Yield the two programs, which start before time zero: the exit's first."""
+        for side, node, call in (
+            ("exit", self.exit, self.exit_call(context)),
+            ("entry", self.entry, self.entry_call(context)),
+        ):
+            run = supervised(call, context.file(side)) if self._fails(side) else call
+            yield Program(f"gateway.{side}-{context.name}", node, "server", run.argv, starts=run.starts)
+
+    def events(self, context: Context) -> Iterator[Event]:
+        """Yield the events of its outages."""
+        for outage in self.outages:
+            node = self.exit if outage.side == "exit" else self.entry
+            yield from outage_events(outage, context.name, node, context.file(outage.side))
+
+    def description(self, context: Context) -> dict[str, Any]:
+        """Return its description in a manifest, as JSON data."""
+        described: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
+        return {
+            "name": context.name,
+            **described,
+            "server": context.server,
+            "listening_port": self.listening_port,
+            "local": dict(context.local),
+        }
+
+    def _fails(self, side: str) -> bool:
+        return any(outage.side == side for outage in self.outages)
+
+    @model_validator(mode="after")
+    def _check_sides(self) -> GatewayBase:
+        if self.entry == self.exit:
+            raise conflict("is the same node as `entry`", "name two different nodes", "exit")
+        index = overlapping(self.outages)
+        if index is not None:
+            hint = "let an outage of one side end before the next begins"
+            raise conflict("overlaps another outage of the same side", hint, "outages", index)
+        if self.listening_port == self.port:
+            hint = "use another port for one of them, like port = 8388 and local_port = 1080"
+            raise conflict("is also the port of the exit", hint, "local_port")
+        return self
+
+    def _refuse_idle(self, key: str, mode: str) -> None:
+        if self.is_set(key):
+            raise idle(f'does nothing with mode = "{mode}"', "remove the key, or use another mode", key)
+
+
+def with_file(call: Call, file: str, text: str) -> Call:
+    """Return ``call`` after its configuration ``text`` is written to ``file``, in the lab."""
+    return shell(f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(file)} && exec {call}", call)
+
+
+def with_environment(call: Call, **variables: str) -> Call:
+    """Return ``call`` with these environment variables."""
+    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    return shell(f"{words} exec {call}", call)

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Rules at the entry that redirect TCP connections to its program, for ``nft`` and for ``iptables``.
+
+Connections are redirected whether they come from elsewhere (prerouting) or from a program of the entry itself
+(output), unless they go to a network of the entry, to its loopback, or to the exit. The rules for ``iptables`` have the
+form of a chain of their own, as in the scripts of Shadowsocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.gateway.context import Context
+from mptcplab.steps import Command
+
+_LOOPBACK = {False: "127.0.0.0/8", True: "::1/128"}
+
+
+def exempt(context: Context) -> tuple[str, ...]:
+    """Return the destinations that are not redirected, as addresses and subnets."""
+    own = [_LOOPBACK[context.is_v6], *context.near]
+    return tuple(dict.fromkeys((*own, *context.exits)))
+
+
+def nft_redirect(node: str, context: Context, port: int) -> Command:
+    """Return the command that redirects by ``nft``."""
+    table = f"gateway-{context.name}"
+    family = "ip6" if context.is_v6 else "ip"
+    # Sets of intervals may not overlap: the exit's addresses in a subnet of the entry are in that already.
+    kept = f"{family} daddr {{ {', '.join(_disjoint(exempt(context)))} }} return"
+    lines = [f"add table {family} {table}"]
+    for hook, priority in (("prerouting", "dstnat"), ("output", "-100")):
+        lines += [
+            f"add chain {family} {table} {hook} {{ type nat hook {hook} priority {priority}; }}",
+            f"add rule {family} {table} {hook} {kept}",
+            f"add rule {family} {table} {hook} meta l4proto tcp redirect to :{port}",
+        ]
+    return Command(node, ("nft", "; ".join(lines)), features=("nft",))
+
+
+def iptables_redirect(node: str, context: Context, port: int) -> Iterator[Command]:
+    """Yield the commands that redirect by ``iptables``, with a chain of its own."""
+    program, chain = "ip6tables" if context.is_v6 else "iptables", f"GATEWAY-{context.number}"
+    nat = (program, "-w", "-t", "nat")
+    yield Command(node, (*nat, "-N", chain))
+    for destination in exempt(context):
+        yield Command(node, (*nat, "-A", chain, "-d", destination, "-j", "RETURN"))
+    yield Command(node, (*nat, "-A", chain, "-p", "tcp", "-j", "REDIRECT", "--to-ports", str(port)))
+    for hook in ("PREROUTING", "OUTPUT"):
+        yield Command(node, (*nat, "-A", hook, "-p", "tcp", "-j", chain))
+
+
+def _disjoint(destinations: tuple[str, ...]) -> Iterator[str]:
+    import ipaddress
+
+    networks = [ipaddress.ip_network(one) for one in destinations]
+    for text, network in zip(destinations, networks, strict=True):
+        if not any(other is not network and network.subnet_of(other) for other in networks):  # type: ignore[arg-type]
+            yield text

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""go-shadowsocks2, the program of Sriaimsard 2019: MPTCP by a setting of Go's runtime."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from mptcplab.gateway.base import PASSWORD, with_environment
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.proxy import Proxy, joined
+from mptcplab.steps import Call
+
+_PROGRAM = "go-shadowsocks2"
+_CIPHERS = {
+    "aes-128-gcm": "AEAD_AES_128_GCM",
+    "aes-256-gcm": "AEAD_AES_256_GCM",
+    "chacha20-poly1305": "AEAD_CHACHA20_POLY1305",
+    "none": "DUMMY",
+}
+#: Values of multipathtcp in GODEBUG (Go 1.24, package internal/godebugs): no MPTCP, only for sockets that listen, only
+#: for those that connect. So the outer side of both programs stays plain TCP.
+_TCP, _LISTEN, _CONNECT = "0", "2", "3"
+
+
+class GoShadowsocks2(Proxy):
+    """A pair of ``go-shadowsocks2``, without UDP."""
+
+    program: Literal["go-shadowsocks2"]
+    cipher: Literal["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", "none"] = Field(
+        default="aes-256-gcm", description="cipher between entry and exit"
+    )
+
+    def exit_call(self, context: Context) -> Call:
+        """See the base class."""
+        call = Call((_PROGRAM, "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
+        return with_environment(call, GODEBUG=self._debug(_LISTEN))
+
+    def entry_call(self, context: Context) -> Call:
+        """See the base class."""
+        server = f"ss://{self._user()}@{joined(context.server, self.port)}"
+        if self.mode == "local":
+            own = ("-socks", joined("0.0.0.0", self.local_port))
+        else:
+            own = ("-redir6" if context.is_v6 else "-redir", joined(context.any_address, self.local_port))
+        return with_environment(Call((_PROGRAM, "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
+
+    def _user(self) -> str:
+        return f"{_CIPHERS[self.cipher]}:{PASSWORD}"
+
+    def _debug(self, with_mptcp: str) -> str:
+        return f"multipathtcp={with_mptcp if self.protocol == 'mptcp' else _TCP}"

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""The common part of proxies: programs that end the client's connection at the entry and open another at the exit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Whole
+from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.firewall import iptables_redirect, nft_redirect
+from mptcplab.steps import Command
+
+Mode = Literal["redirect", "local"]
+
+
+class Proxy(GatewayBase):
+    """A pair of proxies."""
+
+    mode: Mode = Field(
+        default="redirect",
+        description="redirect: the entry's firewall hands all TCP connections to it; local: workloads on the entry "
+        "that name it in `through` speak SOCKS5 to it",
+    )
+    local_port: Whole = Field(default=1080, ge=1, le=65535, description="port on which the entry listens")
+    firewall: Literal["nft", "iptables"] = Field(default="nft", description="program that sets the rules of redirect")
+
+    @property
+    def catches_all(self) -> bool:
+        """See the base class."""
+        return self.mode == "redirect"
+
+    @property
+    def listening_port(self) -> int | None:
+        """See the base class."""
+        return self.local_port
+
+    def commands(self, context: Context) -> Iterator[Command]:
+        """Yield the rules that redirect connections to the entry's program."""
+        if self.mode == "redirect" and self.firewall == "nft":
+            yield nft_redirect(self.entry, context, self.local_port)
+        elif self.mode == "redirect":
+            yield from iptables_redirect(self.entry, context, self.local_port)
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> Proxy:
+        if self.mode == "local":
+            self._refuse_idle("firewall", self.mode)
+        return self
+
+
+def joined(address: str, port: int) -> str:
+    """Return address and port as one word; IPv6 addresses are in brackets."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""shadowsocks-libev, the program of Subramani 2018, as Debian has it; MPTCP by ``mptcpize``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mptcplab.gateway.base import PASSWORD, with_file
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.proxy import Proxy
+from mptcplab.steps import Call
+
+_TIMEOUT_SECONDS = 300
+
+
+class ShadowsocksLibev(Proxy):
+    """A pair of ``ss-redir`` or ``ss-local`` and ``ss-server``, without UDP.
+
+    ``mptcpize`` covers all stream sockets of a program, so the exit asks servers for MPTCP, too. With a server that
+    speaks plain TCP, such a connection becomes plain TCP in its handshake.
+    """
+
+    packages: ClassVar[Mapping[str, str]] = dict.fromkeys(("ss-redir", "ss-local", "ss-server"), "shadowsocks-libev")
+
+    program: Literal["shadowsocks-libev"]
+    cipher: Literal["aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305", "rc4-md5"] = Field(
+        default="aes-256-gcm", description="cipher between entry and exit"
+    )
+
+    def exit_call(self, context: Context) -> Call:
+        """See the base class."""
+        settings = {"server": context.any_address, **self._shared()}
+        return self._run("ss-server", context.file("exit.json"), settings)
+
+    def entry_call(self, context: Context) -> Call:
+        """See the base class."""
+        own = "0.0.0.0" if self.mode == "local" else context.any_address
+        settings = {"server": context.server, "local_address": own, "local_port": self.local_port, **self._shared()}
+        program = "ss-local" if self.mode == "local" else "ss-redir"
+        return self._run(program, context.file("entry.json"), settings)
+
+    def _shared(self) -> dict[str, object]:
+        return {
+            "server_port": self.port,
+            "password": PASSWORD,
+            "method": self.cipher,
+            "timeout": _TIMEOUT_SECONDS,
+            "mode": "tcp_only",
+        }
+
+    def _run(self, program: str, file: str, settings: Mapping[str, object]) -> Call:
+        call = Call((program, "-c", file))
+        call = call.run_by("mptcpize", "run") if self.protocol == "mptcp" else call
+        return with_file(call, file, json.dumps(settings))

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""What a gateway did for a workload: the protocol of its inner connections, and of those on its two outer sides.
+
+A side is called MPTCP only if the sockets of both its ends show it. The kernels' own counters are a second, independent
+witness: they count the MPTCP connections that a node opened and accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mptcplab.metrics import algorithms, subflows
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.subflows import Row
+from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.recording.record import Recording
+
+_OPENED, _ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
+_MIN_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class GatewayUse:
+    """One gateway of a workload, as sockets and counters show it.
+
+    ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
+    seen. ``carrying`` is the smallest number of inner subflows with data per connection, ``shares`` each inner path's
+    share of the data. ``warnings`` say where the gateway did not do what the scenario asked for.
+    """
+
+    name: str
+    client_side: str
+    inner: str
+    server_side: str
+    carrying: int = 0
+    congestion: tuple[str, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text for a table: ``bond: TCP | MPTCP, 2 subflows, olia | TCP``."""
+        words = [self.inner or "nothing"]
+        if self.inner == "MPTCP":
+            words.append(f"{self.carrying} subflow{'' if self.carrying == 1 else 's'}")
+        inner = ", ".join((*words, *self.congestion))
+        return f"{self.name}: {self.client_side or 'nothing'} | {inner} | {self.server_side or 'nothing'}"
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """The last samples of the sockets that a gateway and its workload have on each node."""
+
+    client: list[Row]
+    entry_outer: list[Row]
+    entry_inner: list[Row]
+    exit_inner: list[Row]
+    exit_outer: list[Row]
+    server: list[Row]
+
+
+def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any]) -> list[GatewayUse]:
+    """Return the gateways that carry the workload of the manifest's entry ``described``, in the scenario's order."""
+    return [_use(recording, ends, described, gateway) for gateway in gateways_of(recording, ends.workload)]
+
+
+def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> GatewayUse:
+    sides = _sides(recording, ends, described, gateway)
+    is_tunnel = gateway["listening_port"] is None
+    end_to_end = _protocol(sides.client, sides.server)
+    inner = inner_of(gateway, ends, described["from"])
+    both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
+    sent, received = both[inner.sender], both[inner.receiver]
+    connections = subflows.data_connections(received, "bytes_received")
+    found = GatewayUse(
+        name=gateway["name"],
+        client_side=end_to_end if is_tunnel else _protocol(sides.client, sides.entry_outer),
+        inner=_protocol(sides.entry_inner, sides.exit_inner),
+        server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
+        carrying=min((sum(1 for row in one if row["bytes_received"]) for one in connections), default=0),
+        congestion=_congestion(recording, inner.sender, sent),
+        shares=subflows.shares(connections, recording.manifest["addresses"]),
+    )
+    return _with_warnings(found, _warnings(recording, described, gateway, found, sides))
+
+
+def _with_warnings(use: GatewayUse, warnings: Iterable[str]) -> GatewayUse:
+    return GatewayUse(**{**vars(use), "warnings": tuple(warnings)})
+
+
+def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> _Sides:
+    def rows_of(node: str) -> list[Row]:
+        return subflows.last_rows(recording.subflows, node=node, program=None)
+
+    entry, exit_ = rows_of(gateway["entry"]), rows_of(gateway["exit"])
+    client, server = described["from"], described["to"]
+    inner, addresses = inner_of(gateway, ends, client), recording.manifest["addresses"]
+    listening = [gateway["listening_port"]] if gateway["listening_port"] is not None else []
+    return _Sides(
+        client=workload_rows(rows_of(client), recording, ends, client, None),
+        entry_outer=_at(entry, "local", listening),
+        entry_inner=inner_rows(entry, inner, addresses),
+        exit_inner=inner_rows(exit_, inner, addresses),
+        exit_outer=_at(exit_, "remote", ends.ports),
+        server=_at(rows_of(server), "local", ends.ports),
+    )
+
+
+def _at(rows: Iterable[Row], end: str, ports: Sequence[int]) -> list[Row]:
+    """Return the subflows of connections with one whose ``end`` is at one of ``ports``."""
+    connections = subflows.group(rows).values()
+    return [row for some in connections if any(_port(row, end) in ports for row in some) for row in some]
+
+
+def _port(row: Row, end: str) -> int:
+    return int(row[end].rpartition(":")[2])
+
+
+def _protocol(*ends: Sequence[Row]) -> str:
+    """Return the protocol of connections by the sockets at their ends; empty if an end has none."""
+    if not all(ends):
+        return ""
+    return "MPTCP" if all(any(row.get("token") for row in rows) for rows in ends) else "TCP"
+
+
+def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    connections = subflows.data_connections(list(rows), "bytes_acked")
+    return algorithms.congestion_names(algorithms.seen_subflows(recording, node, connections, ()))
+
+
+def _warnings(
+    recording: Recording, described: Mapping[str, Any], gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides
+) -> Iterator[str]:
+    name, wanted = use.name, gateway["protocol"].upper()
+    if not use.inner:
+        yield f"gateway {name}: no connection between {gateway['entry']} and {gateway['exit']} was seen"
+        return
+    if use.inner != wanted:
+        yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
+    elif use.inner == "MPTCP" and use.carrying < 2:
+        yield f"gateway {name}: only one of its subflows carried data"
+    yield from (
+        f"gateway {name}: the subflow on {path} carried less than 1 % of the data"
+        for path in (subflows.idle_paths(use.shares) if use.inner == "MPTCP" else ())
+    )
+    for side, protocol in (("client", use.client_side), ("server", use.server_side)):
+        if protocol == "MPTCP" and gateway["listening_port"] is not None:
+            yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
+    yield from _passed_by(gateway, use, sides)
+    yield from _contradictions(recording, described, gateway, use, sides)
+
+
+def _passed_by(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
+    """Yield a warning if the workload's data did not go through the gateway."""
+    inner = _largest_sum(sides.entry_inner, sides.exit_inner)
+    outer = _largest_sum(sides.client, sides.server)
+    if inner is not None and outer is not None and inner < _MIN_SHARE * outer:
+        yield f"gateway {use.name}: the workload's data did not pass through it"
+    elif gateway["listening_port"] is not None and not (sides.entry_outer and sides.exit_outer):
+        yield f"gateway {use.name}: no connection of its outer sides was seen"
+
+
+def _largest_sum(*ends: Sequence[Row]) -> int | None:
+    """Return the bytes that the end with more of them received; None if neither reports them."""
+    sums = [subflows.known_sum(rows, "bytes_received") for rows in ends]
+    return max((one for one in sums if one is not None), default=None)
+
+
+def _contradictions(
+    recording: Recording, described: Mapping[str, Any], gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides
+) -> Iterator[str]:
+    """Yield a warning for each count of the kernel that contradicts the sockets."""
+
+    def count(node: str, counter: str) -> int | None:
+        found = recording.counter(node, "nstat.json")["kernel"].get(counter)
+        return None if found is None else int(found)
+
+    inner = len({row["token"] for row in sides.exit_inner if row.get("token")}) if use.inner == "MPTCP" else 0
+    for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
+        known = count(node, counter)
+        if known is not None and known < inner:
+            yield f"gateway {use.name}: its sockets show {inner} MPTCP connections, but {node} {verb} only {known}"
+    own = {gateway["entry"], gateway["exit"]}
+    outer = ((described["from"], use.client_side, _OPENED), (described["to"], use.server_side, _ACCEPTED))
+    for node, protocol, counter in outer:
+        known = count(node, counter) if node not in own else None
+        if protocol == "TCP" and known:
+            yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The sockets of one workload: on its own hosts, and between the two sides of a gateway that carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.metrics import subflows
+from mptcplab.metrics.ends import Ends, described
+from mptcplab.metrics.subflows import Row
+from mptcplab.recording.record import Recording
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The connections between the sides of a gateway: to ``port`` of the node ``exit``.
+
+    The workload's data goes from ``sender`` to ``receiver``, which are the gateway's two nodes.
+    """
+
+    sender: str
+    receiver: str
+    exit: str
+    port: int
+
+
+def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
+    """Return those of a node's ``rows`` that are the workload's, by the ports of its server.
+
+    All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
+    its connections there.
+    """
+    if program is not None:
+        return list(rows)
+    if node == described(recording, ends.workload)["from"]:
+        for gateway in recording.manifest.get("gateways", ()):
+            address = gateway["local"].get(ends.workload)
+            if address is not None:
+                return [row for row in rows if row["remote"] == f"{address}:{gateway['listening_port']}"]
+    return subflows.of_server(rows, ends.ports)
+
+
+def gateways_of(recording: Recording, workload: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the manifest's entries of gateways that carry a workload, in the scenario's order."""
+    return (one for one in recording.manifest.get("gateways", ()) if workload in one["carried"])
+
+
+def inner_of(gateway: Mapping[str, Any], ends: Ends, client: str) -> Inner:
+    """Return the inner connections of ``gateway``, as a workload of ``client`` uses them."""
+    sides = gateway["entry"], gateway["exit"]
+    receiver, sender = sides if ends.receiver == client else sides[::-1]
+    return Inner(sender, receiver, gateway["exit"], gateway["port"])
+
+
+def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mapping[str, str]]) -> list[Row]:
+    """Return those of one side's ``rows`` that are subflows of inner connections."""
+
+    def begins(row: Row) -> bool:
+        """Return whether one of the row's two addresses is that of the gateway's exit."""
+        ends = (row[end].rpartition(":") for end in ("local", "remote"))
+        return any(
+            int(port) == inner.port and addresses.get(host.strip("[]"), {}).get("node") == inner.exit
+            for host, _, port in ends
+        )
+
+    return [row for some in subflows.group(rows).values() if any(map(begins, some)) for row in some]

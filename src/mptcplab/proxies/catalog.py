@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""What is built: for each program a folder in ``tools/proxies`` pins its version, and the checksums of its parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mptcplab.errors import LabError
+from mptcplab.shipped import shipped_folder
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one program is built.
+
+    ``source`` is its module at the Go module proxy, or its crate at crates.io; ``package`` the Go package of its
+    program. ``binaries`` are the files that a build gives. ``compiler`` names the oldest one that builds it.
+    """
+
+    name: str
+    language: Literal["go", "rust"]
+    source: str
+    version: str
+    binaries: tuple[str, ...]
+    compiler: tuple[int, int]
+    licence: str
+    package: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder that pins the program. :raises LabError: if it is missing."""
+        proof = "go.sum" if self.language == "go" else "Cargo.lock"
+        found = shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
+        if found is None:
+            raise LabError(
+                f"the files that pin {self.name} are missing", hint="install mptcplab again, or use a complete checkout"
+            )
+        return found
+
+
+_RECIPES = (
+    Recipe(
+        name="go-shadowsocks2",
+        language="go",
+        source="github.com/shadowsocks/go-shadowsocks2",
+        version="0.1.5",
+        binaries=("go-shadowsocks2",),
+        compiler=(1, 24),
+        licence="Apache-2.0",
+        package="github.com/shadowsocks/go-shadowsocks2",
+    ),
+    Recipe(
+        name="shadowsocks-rust",
+        language="rust",
+        source="shadowsocks-rust",
+        version="1.23.5",
+        binaries=("sslocal", "ssserver"),
+        compiler=(1, 85),
+        licence="MIT",
+    ),
+    Recipe(
+        name="xray",
+        language="go",
+        source="github.com/xtls/xray-core",
+        version="1.250516.0",
+        binaries=("xray",),
+        compiler=(1, 24),
+        licence="MPL-2.0",
+        package="github.com/xtls/xray-core/main",
+    ),
+)
+
+#: All programs that are built, by name.
+RECIPES = {recipe.name: recipe for recipe in _RECIPES}
+
+
+def recipe_of(program: str) -> Recipe | None:
+    """Return the recipe that gives the binary ``program``; None if none does."""
+    return next((recipe for recipe in _RECIPES if program in recipe.binaries), None)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Checks of gateways: their nodes, ports, ways to each other, and the workloads that name them."""
+
+from __future__ import annotations
+
+from mptcplab.errors import Mistake
+from mptcplab.gateway.base import GatewayBase
+from mptcplab.scenario import gateways
+from mptcplab.scenario.document import Document, ScenarioError, name_hint
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.schema import Scenario
+from mptcplab.workload.registry import KINDS
+
+_MAX_GATEWAYS = 200
+
+
+def check_gateways(document: Document, scenario: Scenario) -> None:
+    """Check all gateways before the checks that need their addresses. :raises InputError: for the first mistake."""
+    if len(scenario.gateways) > _MAX_GATEWAYS:
+        hint = f"use at most {_MAX_GATEWAYS}"
+        message = f"has {len(scenario.gateways)} gateways"
+        raise document.error(("gateways",), message, hint=hint, kind=Mistake.VALUE)
+    network = Network(scenario)
+    for name, gateway in scenario.gateways.items():
+        _check_nodes(document, network, name, gateway)
+        _check_way(document, network, name, gateway)
+        _check_ports(document, network, name, gateway)
+        _check_device(document, network, name, gateway)
+        _check_catching(document, network, name, gateway)
+
+
+def check_carried(document: Document, scenario: Scenario) -> None:
+    """Check that workloads name gateways that they can use, and that every gateway carries one."""
+    network = Network(scenario)
+    for name in scenario.workloads:
+        _check_through(document, scenario, name)
+    for name, gateway in scenario.gateways.items():
+        if not gateways.carried(network, name):
+            hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
+            if gateway.catches_all:
+                hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"
+            message = "carries no workload"
+            raise document.error(("gateways", name), message, hint=hint, kind=Mistake.IDLE)
+
+
+def _check_nodes(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    transports = network.scenario.transports
+    for key, node in (("entry", gateway.entry), ("exit", gateway.exit)):
+        path: KeyPath = ("gateways", name, key)
+        if node in network.nodes and node not in transports:
+            table = network.nodes[node].table
+            hint = f"use a host, or give it sockets of its own: add [{table}.{node}.transport]"
+            message = f"is {network.nodes[node].phrase()} without a transport"
+            raise document.error(path, message, hint=hint, kind=Mistake.REFERENCE)
+        if node not in network.nodes:
+            hint = name_hint(node, transports)
+            raise document.error(path, f"there is no node '{node}'", hint=hint, kind=Mistake.REFERENCE)
+
+
+def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    path: KeyPath = ("gateways", name)
+    own = network.links_of(gateway.exit)
+    if gateway.via is not None and gateway.via not in own:
+        hint = f"use a link of '{gateway.exit}': {', '.join(own)}"
+        known = gateway.via in network.scenario.links
+        message = f"does not end at '{gateway.exit}'" if known else f"there is no link '{gateway.via}'"
+        raise document.error((*path, "via"), message, hint=hint, kind=Mistake.REFERENCE)
+    target = network.exit_port(gateway)
+    if target is None or not network.reaches(gateway.entry, target):
+        hint = "connect the two by a link, or through routers"
+        key = "exit" if gateway.via is None else "via"
+        message = f"is not reachable from '{gateway.entry}'"
+        raise document.error((*path, key), message, hint=hint, kind=Mistake.REFERENCE)
+
+
+def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse a port that another gateway, or the server of a workload, has on the same node."""
+    used = {**_server_ports(network), **_gateway_ports(network, before=name)}
+    for key, node, port in _own_ports(gateway):
+        user = used.get((node, port))
+        if user is not None:
+            message = f"is also a port of {user} on '{node}'"
+            hint = "choose another port, like 8389" if key == "port" else "choose another port, like 1081"
+            raise document.error(("gateways", name, key), message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_device(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse a tunnel's interface with the name of a link, or of another tunnel, of one of its nodes."""
+    device = gateway.tunnel_device
+    if device is None:
+        return
+    path: KeyPath = ("gateways", name, "device")
+    hint = "choose another name, like tun1"
+    if device in network.scenario.links:
+        raise document.error(path, "is the name of a link", hint=hint, kind=Mistake.CONFLICT)
+    sides = {gateway.entry, gateway.exit}
+    for other, one in network.scenario.gateways.items():
+        if other == name:
+            return
+        if one.tunnel_device == device and sides & {one.entry, one.exit}:
+            message = f"is also the interface of the gateway '{other}'"
+            raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_catching(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse a gateway whose entry hands everything that it could take to an earlier one."""
+    for other, one in network.scenario.gateways.items():
+        if other == name or not gateway.catches_all:
+            return
+        is_same = (one.listening_port is None) == (gateway.listening_port is None)
+        if one.catches_all and one.entry == gateway.entry and is_same:
+            message = f"takes what the gateway '{other}' takes first"
+            hint = 'use another entry, or mode = "local" for one of the two'
+            raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _own_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:
+    listening = gateway.listening_port
+    own = [("local_port", gateway.entry, listening)] if listening is not None else []
+    return [("port", gateway.exit, gateway.port), *own]
+
+
+def _gateway_ports(network: Network, *, before: str) -> dict[tuple[str, int], str]:
+    found: dict[tuple[str, int], str] = {}
+    for name, gateway in network.scenario.gateways.items():
+        if name == before:
+            break
+        found |= {(node, port): f"the gateway '{name}'" for _, node, port in _own_ports(gateway)}
+    return found
+
+
+def _server_ports(network: Network) -> dict[tuple[str, int], str]:
+    from mptcplab.workload.context import FIRST_PORT
+
+    found: dict[tuple[str, int], str] = {}
+    for number, (name, workload) in enumerate(network.scenario.workloads.items()):
+        first = FIRST_PORT + number
+        for port in (first, *type(workload).data_ports(first)):
+            found[workload.receiver, port] = f"the workload '{name}'"
+    return found
+
+
+def _check_through(document: Document, scenario: Scenario, name: str) -> None:
+    workload = scenario.workloads[name]
+    if workload.through is None:
+        return
+    path: KeyPath = ("workloads", name, "through")
+    gateway = scenario.gateways.get(workload.through)
+    if gateway is None:
+        hint = name_hint(workload.through, scenario.gateways)
+        message = f"there is no gateway '{workload.through}'"
+        raise document.error(path, message, hint=hint, kind=Mistake.REFERENCE)
+    refusal = _refusal(gateway, workload.through, workload.sender, speaks=type(workload).speaks_socks)
+    if refusal is not None:
+        message, hint = refusal
+        raise _error(document, path, message, hint)
+
+
+def _error(document: Document, path: KeyPath, message: str, hint: str) -> ScenarioError:
+    return document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _refusal(gateway: GatewayBase, name: str, sender: str, *, speaks: bool) -> tuple[str, str] | None:
+    """Return why a workload of ``sender`` cannot use the gateway by its own choice, and a hint."""
+    if gateway.catches_all:
+        hint = f"remove `through`: gateway '{name}' takes all connections that pass \"{gateway.entry}\""
+        return "names a gateway that is not local", hint
+    if sender != gateway.entry:
+        return f"has its entry on '{gateway.entry}'", f"start the workload there, or move the entry to '{sender}'"
+    if not speaks:
+        kinds = ", ".join(kind for kind, model in KINDS.items() if model.speaks_socks)
+        return "needs a workload that can speak SOCKS5", f'use one of the kinds {kinds}, or mode = "redirect"'
+    return None

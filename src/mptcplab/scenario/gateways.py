@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Gateways in the network of a scenario: their addresses, and the workloads whose connections they carry."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.proxy import joined
+from mptcplab.node.graph import Port
+from mptcplab.scenario.network import Network
+from mptcplab.workload.base import WorkloadBase
+
+#: Workloads that speak to an entry by themselves use one loopback address each, so that their sockets differ.
+_LOCAL = ipaddress.IPv4Address("127.0.1.1")
+
+
+def context_of(network: Network, name: str) -> Context:
+    """Return the view that a checked gateway has of its scenario."""
+    gateway = network.scenario.gateways[name]
+    target = network.exit_port(gateway)
+    assert target is not None, "checked when the scenario was loaded"
+    locals_ = {
+        workload: str(_LOCAL + number)
+        for number, (workload, described) in enumerate(network.scenario.workloads.items())
+        if described.through == name
+    }
+    return Context(
+        name=name,
+        number=list(network.scenario.gateways).index(name),
+        server=target.ip,
+        near=tuple(str(port.subnet) for port in network.ports_of(gateway.entry)),
+        exits=tuple(port.ip for port in network.ports_of(gateway.exit)),
+        beyond=tuple(str(port.subnet) for port in beyond(network, gateway)),
+        local=tuple(locals_.items()),
+    )
+
+
+def beyond(network: Network, gateway: GatewayBase) -> list[Port]:
+    """Return a port in each subnet that is reached through the exit, without a way back to the entry."""
+    entry = network.ports_of(gateway.entry)
+    outer = [port for port in network.ports_of(gateway.exit) if not any(network.leads(port, own) for own in entry)]
+    return [one for one in network.subnets() if any(network.leads(port, one) for port in outer)]
+
+
+def proxy_of(network: Network, workload: str) -> str | None:
+    """Return address and port of the SOCKS5 proxy that a workload uses, if any."""
+    name = network.scenario.workloads[workload].through
+    if name is None:
+        return None
+    port = network.scenario.gateways[name].listening_port
+    assert port is not None, "checked when the scenario was loaded"
+    return joined(dict(context_of(network, name).local)[workload], port)
+
+
+def carried(network: Network, name: str) -> list[str]:
+    """Return the workloads whose connections the gateway carries, by their routes or by their ``through``."""
+    gateway = network.scenario.gateways[name]
+    return [
+        workload
+        for workload, described in network.scenario.workloads.items()
+        if (_is_caught(network, gateway, described) if gateway.catches_all else described.through == name)
+    ]
+
+
+def _is_caught(network: Network, gateway: GatewayBase, workload: WorkloadBase) -> bool:
+    """Return whether the workload's packets pass the entry on their way to a node beyond it."""
+    target = network.target(workload)
+    if target is None or workload.receiver in (gateway.entry, gateway.exit) or workload.through is not None:
+        return False
+    if target.link in {port.link for port in network.ports_of(gateway.entry)}:
+        return False
+    if gateway.listening_port is not None and workload.only_protocol == "udp":
+        return False
+    return gateway.entry in _nodes_on_path(network, workload.sender, target)
+
+
+def _nodes_on_path(network: Network, node: str, target: Port) -> list[str]:
+    nodes = [node]
+    for link in network.path_between(node, target):
+        nodes.append(network.ports[nodes[-1], link].peer)
+    return nodes

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""Commands of the documentation's pages, whose runs other tests and sessions may have made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from docs.making.work import Experiment
+
+from mptcplab.scenario.load import load
+
+from .bench import Bench
+
+
+@contextmanager
+def reusing(bench: Bench, experiments: Iterable[Experiment], folder: Path) -> Iterator[None]:
+    """Let commands in ``folder`` find the runs of their experiments; what is missing they make, and it is kept."""
+    with ExitStack() as stack:
+        for one in experiments:
+            options = dict(one.options)
+            seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))
+            overrides = [value for name, value in one.options if name == "--set"]
+            runs = load(folder / one.file, overrides=overrides, seed=seed, repeats=repeats).runs
+            stack.enter_context(bench.reusing(runs, folder / one.out))
+        yield
