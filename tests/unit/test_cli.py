@@ -96,12 +96,39 @@ def test_plan_of_a_point(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     assert checked.returncode == 0, checked.stderr
 
 
+def test_plan_of_a_node(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
+) -> None:
+    """Its files are one listing, or in a folder; --point and --device choose what they say."""
+    node = ("plan", scenario, "--node", "client", "--device", "access1=eth0,access2=wlan0")
+    tcp, mptcp = run(monkeypatch, capsys, *node), run(monkeypatch, capsys, *node, "--point", "2")
+    assert "ip mptcp endpoint" not in tcp.out
+    assert "endpoint 10.0.1.1 10.0.1.1 dev eth0 subflow" in mptcp.out
+    listed = run(monkeypatch, capsys, *node, "--format", "uci", "--point", "2")
+    written = run(monkeypatch, capsys, *node, "--format", "uci", "--point", "2", "--out", tmp_path / "out")
+    assert (listed.status, written.status) == (0, 0), listed.err + written.err
+    files = [Path(line) for line in written.out.splitlines()]
+    assert len(files) == 5
+    for file in files:
+        header = f"==> /{file.relative_to(tmp_path / 'out')} <==\n"
+        assert header + file.read_text() in listed.out
+    assert os.access(tmp_path / "out" / "etc" / "init.d" / "mptcplab", os.X_OK)
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (("show", "/no/such/file.toml"), "file.toml"),
         (("run", "/no/such/file.toml"), "file.toml"),
         (("plan", "FILE", "--point", "3"), "no point '3': the sweep has 2"),
+        (("plan", "FILE", "--node", "clint"), "no node 'clint'"),
+        (("plan", "FILE", "--node", "client", "--format", "ini"), "'ini'"),
+        (("plan", "FILE", "--format", "uci"), "--format needs --node"),
+        (("plan", "FILE", "--device", "access1=eth0"), "--device needs --node"),
+        (("plan", "FILE", "--out", "OUT"), "--out needs --node"),
+        (("plan", "FILE", "--node", "client", "--device", "link1=eth0"), "no link 'link1'"),
+        (("plan", "FILE", "--node", "client", "--seed", "2"), "--seed has no effect with --node"),
+        (("plan", "FILE", "--node", "client", "--out", "/dev/null/x"), "cannot be written"),
         (("run", "FILE", "--set", "links.link9.rate=1 Mbit/s"), "link9"),
         (("run", "FILE", "--repeats", "0"), "--repeats"),
         (("run", "FILE", "--jobs", "0"), "--jobs"),

@@ -86,6 +86,15 @@ def test_scenario_files(folder: Path) -> None:
 
 
 @needs_bash
+def test_nodes_formats_and_devices_of_an_export(folder: Path) -> None:
+    command = ("mptcplab", "plan", "two.toml", "--node")
+    assert ask_bash(folder, *command, "c") == ["client"]
+    assert ask_bash(folder, *command, "client", "--format", "") == ["sh", "networkd", "uci"]
+    assert ask_bash(folder, *command, "client", "--device", "") == ["access1=", "access2="]
+    assert ask_bash(folder, *command, "r1", "--device", "access1", "=", "eth0,l") == ["eth0,link1="]
+
+
+@needs_bash
 def test_keys_of_set(folder: Path) -> None:
     """bash passes ``a=b`` as three words, and expects only the part behind the equals sign."""
     before = ("mptcplab", "run", "two.toml", "--set")

@@ -127,6 +127,19 @@ def nodes(ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 
 @_completing
+def links_of_node(ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """Return ``LINK=`` for every link of the node on the command line, behind the pairs that are complete."""
+    from mptcplab.scenario.load import load
+
+    file, node = _scenario_of(ctx), ctx.params.get("node")
+    if file is None or node is None:
+        return []
+    before = incomplete[: incomplete.rfind(",") + 1]
+    links = load(file).points[0].scenario.links
+    return [f"{before}{name}=" for name, link in links.items() if node in link.between]
+
+
+@_completing
 def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return every ``STUDY`` and ``STUDY/TABLE``."""
     from mptcplab.study.load import select, study_names

@@ -50,6 +50,8 @@ Examples:
 Examples:
   mptcplab plan examples/two-paths.toml
   mptcplab plan my.toml --point 2 --seed 7 > point2.sh
+  mptcplab plan my.toml --node client --device link1=eth0,link2=wlan0 > client.sh
+  mptcplab plan my.toml --node router --format uci --out router
 """,
     "kernel": """\b
 Examples:

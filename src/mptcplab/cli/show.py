@@ -8,8 +8,12 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli import complete
 from mptcplab.cli.common import console, default_jobs, print_table
+from mptcplab.cli.export import export
 from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
+from mptcplab.errors import InputError
+from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
@@ -87,13 +91,55 @@ def _runs(experiment: Experiment) -> Table:
 @set_option()
 @seed_option("Seed of the run. Default: the scenario's first.")
 @click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Number of the sweep's point.")
-def plan(file: Path, overrides: tuple[str, ...], seed: int | None, point: int) -> None:
-    """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point."""
+@click.option(
+    "--node",
+    metavar="NODE",
+    shell_complete=complete.nodes,
+    help="Write the configuration of this node for a real machine, instead of the commands of the run.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="Format of the configuration: a shell script, files for systemd, or files for OpenWrt. Default: sh.",
+)
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="LINK=DEVICE[,...]",
+    shell_complete=complete.links_of_node,
+    help="Interface of the machine for a link of the node. Repeatable. Default: one with the link's name.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the files. Default: standard output.")
+def plan(
+    file: Path,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    point: int,
+    node: str | None,
+    form: str | None,
+    devices: tuple[str, ...],
+    out: Path | None,
+) -> None:
+    """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point.
+
+    With --node, write what makes a real machine one of its nodes: addresses, routes, MPTCP's endpoints, settings,
+    packet filters and programs, but not what links do.
+    """
     experiment = load(file, overrides=overrides, seed=seed)
     if point > len(experiment.points):
         message = f"there is no point '{point}': the sweep has {len(experiment.points)}"
         raise click.BadParameter(message, param_hint="--point")
     chosen = experiment.points[point - 1]
+    if node is not None:
+        if seed is not None:
+            raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
+        export(chosen.scenario, node, form or next(iter(FORMATS)), devices, out)
+        return
+    for option, value in (("--format", form), ("--device", devices), ("--out", out)):
+        if value:
+            raise InputError(f"{option} needs --node", hint="name a node of the scenario, like --node client")
     settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
     title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
     notes = phase_notes(phases_of(chosen.scenario, experiment.seed))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from mptcplab.configuration import Route, Rule, Table
 from mptcplab.fields import Part
 from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.context import Context
@@ -63,9 +64,9 @@ class NodeBase(Part):
         if self.own_transport is not None:
             yield from mptcp.settings(context, self.own_transport)
 
-    def routes(self, context: Context) -> Iterator[Command]:
-        """Return all routes and rules; those of an interface are repeated, as ``replace``, when it comes back."""
-        return routes.route_commands(context, self.own_transport)
+    def routes(self, context: Context) -> Iterator[Route | Rule]:
+        """Return all routes and rules; the routes of an interface are set again when it comes back."""
+        return routes.routing(context, self.own_transport)
 
     def endpoints(self, context: Context) -> Iterator[Command]:
         """Return the commands that configure its path manager once addresses and routes exist."""
@@ -75,9 +76,16 @@ class NodeBase(Part):
         """Return the path manager commands for an address of ``port`` that is removed, or added again."""
         return mptcp.change_commands(context, self.own_transport, port, add=add)
 
-    def commands(self, context: Context) -> Iterator[Command]:  # noqa: ARG002
-        """Return further commands at the end of the set-up, when all interfaces and their shaping exist."""
+    def tables(self, context: Context) -> Iterator[Table]:  # noqa: ARG002
+        """Return the tables of nftables, which are set up last."""
         yield from ()
+
+    def commands(self, context: Context) -> Iterator[Command]:
+        """Return further commands at the end of the set-up, when all interfaces and their shaping exist.
+
+        A node with others than those of its tables cannot be exported to a real machine.
+        """
+        yield from (table.command(context.name) for table in self.tables(context))
 
     def programs(self, context: Context) -> Iterator[Program]:
         """Return servers that run throughout; the workloads' programs start after them. See :meth:`server`."""

@@ -12,19 +12,26 @@ from collections import deque
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+from mptcplab.configuration import Subnet
+
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
-Subnet = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 @dataclass(frozen=True)
 class Port:
-    """One end of a link: the interface of ``node`` with the link's name."""
+    """One end of a link: the interface of ``node`` with the link's name, or with another on a real machine."""
 
     node: str
     link: str
     address: Interface
     peer: str
     peer_address: Interface
+    other_device: str | None = None
+
+    @property
+    def device(self) -> str:
+        """The name of the interface."""
+        return self.other_device or self.link
 
     @property
     def ip(self) -> str:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from mptcplab.configuration import going_out
 from mptcplab.fields import LinkName, Part, conflict, idle, invalid
-from mptcplab.steps import Command
 from mptcplab.units import Probability
 
 _SUBTYPES = {"mp_capable": 0, "mp_join": 1, "dss": 2, "add_addr": 3}
@@ -87,9 +87,9 @@ class Middlebox(Part):
         if self.damage:
             yield "damage", "payload"
 
-    def rules(self) -> Iterator[str]:
-        """Yield its rules for ``nft``."""
-        out = going_out(self.out)
+    def rules(self, devices: Mapping[str, str]) -> Iterator[str]:
+        """Yield its rules for ``nft``; ``devices`` are the router's interfaces by link."""
+        out = going_out(tuple(devices[link] for link in self.out))
         for option in self.drop:
             yield f"{out}{_with(option)} counter drop"
         for option in self.strip:
@@ -105,19 +105,6 @@ class Middlebox(Part):
 
 def _with(option: str) -> str:
     return "tcp option mptcp exists" if option == "all" else f"tcp option mptcp subtype {_SUBTYPES[option]}"
-
-
-def going_out(links: tuple[str, ...]) -> str:
-    """Return the match for packets that leave by one of ``links``, or by any link if it is empty."""
-    names = ", ".join(f'"{link}"' for link in links)
-    return f"oifname {{ {names} }} " if links else ""
-
-
-def nft_table(node: str, name: str, hook: str, rules: list[str]) -> Command:
-    """Return the command that adds a table with one chain of ``rules`` at a ``hook``."""
-    lines = [f"add table inet {name}", f"add chain inet {name} out {{ {hook} }}"]
-    lines += [f"add rule inet {name} out {rule}" for rule in rules]
-    return Command(node, ("nft", "; ".join(lines)), features=("nft",))
 
 
 def middlebox_words(described: Mapping[str, Any]) -> Iterator[str]:

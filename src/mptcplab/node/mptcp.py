@@ -52,7 +52,7 @@ def endpoint_commands(context: Context, transport: Transport | None) -> Iterator
     bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
     yield Command(context.name, ("ip", "mptcp", "limits", "set", *bounds))
     for port, options in endpoints_of(context, transport):
-        yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *options))
+        yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.device, *options))
 
 
 def change_commands(context: Context, transport: Transport | None, port: Port, *, add: bool) -> Iterator[Command]:
@@ -65,7 +65,7 @@ def change_commands(context: Context, transport: Transport | None, port: Port, *
     for number, (own, options) in enumerate(endpoints_of(context, transport), start=1):
         if own == port and add:
             named = ("id", str(number), *options)
-            yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.link, *named))
+            yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.device, *named))
         elif own == port:
             yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
 

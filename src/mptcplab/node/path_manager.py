@@ -43,7 +43,7 @@ def _config(context: Context, transport: Transport) -> dict[str, Any]:
 
 def _path(context: Context, transport: Transport, port: Port, others: list[Port], number: int) -> dict[str, Any]:
     return {
-        "link": port.link,
+        "link": port.device,
         "address": port.ip,
         "id": number,
         "mode": transport.modes.get(port.link, "on"),

@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from mptcplab.configuration import Chain, Table, masquerading
 from mptcplab.fields import LinkName, conflict, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
-from mptcplab.node.middlebox import Middlebox, going_out, middlebox_words, nft_table
+from mptcplab.node.middlebox import Middlebox, middlebox_words
 from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl, Transport, transport_words
-from mptcplab.steps import Command, Counter
+from mptcplab.steps import Counter
 
 
 class Router(NodeBase):
@@ -79,19 +80,19 @@ class Router(NodeBase):
         yield from super().settings(context)
         yield from (f"{key}={value}" for key, value in self.sysctl.items())
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def tables(self, context: Context) -> Iterator[Table]:
         """Yield the rules of NAT and middlebox; none for a plain router."""
+        devices = {port.link: port.device for port in context.ports}
         if self.nat:
-            rules = [f"{going_out(self.nat)}masquerade"]
-            yield nft_table(context.name, "nat", "type nat hook postrouting priority srcnat;", rules)
-        rules = list(self.middlebox.rules())
+            yield masquerading("nat", tuple(devices[link] for link in self.nat))
+        rules = tuple(self.middlebox.rules(devices))
         if rules:
-            yield nft_table(context.name, "middlebox", "type filter hook forward priority mangle;", rules)
+            yield Table("middlebox", (Chain("out", "type filter hook forward priority mangle;", rules),))
 
     def counters(self, context: Context) -> Iterator[Counter]:
         """See the base class."""
         yield from super().counters(context)
-        if any(self.commands(context)):
+        if any(self.tables(context)):
             yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
 
     def description(self, context: Context) -> dict[str, Any]:

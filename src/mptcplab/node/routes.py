@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mptcplab.configuration import Route, Rule
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Modes, Transport
-from mptcplab.steps import Command
 
 _FIRST_TABLE = 100
 #: Routes of the node's own packets; asked after the tables of addresses, whose number is limited by that of links.
@@ -24,7 +24,7 @@ _OWN_PACKETS = 99
 _OWN_PACKETS_PRIORITY = 30000
 
 
-def route_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
+def routing(context: Context, transport: Transport | None) -> Iterator[Route | Rule]:
     """Yield all routes and rules of a node; ``transport`` is that of its own sockets, if it has any."""
     modes = transport.modes if transport is not None else {}
     forwards = context.nodes[context.name].forwards
@@ -36,34 +36,27 @@ def route_commands(context: Context, transport: Transport | None) -> Iterator[Co
             yield from _own_table(context, port, _FIRST_TABLE + number)
 
 
-def _via(port: Port) -> tuple[str, ...]:
-    return ("via", str(port.peer_address.ip), "dev", port.link)
-
-
-def _ip_rule(port: Port) -> tuple[str, ...]:
-    # Unlike a route, a rule is for IPv4 unless the family is given.
-    return ("ip", "-6", "rule", "add") if port.address.version == 6 else ("ip", "rule", "add")
-
-
-def _main_table(context: Context, transport: Transport | None, modes: Modes) -> Iterator[Command]:
+def _main_table(context: Context, transport: Transport | None, modes: Modes) -> Iterator[Route]:
     for target, port in _outgoing(context, modes):
         # The source is fixed, so that a new connection uses the address of its outgoing link.
-        source = ("src", port.ip) if transport is not None else ()
-        yield Command(context.name, ("ip", "route", "add", str(target.subnet), *_via(port), *source))
+        yield _route(target, port, source=port.ip if transport is not None else None)
 
 
-def _table_of_own_packets(context: Context, modes: Modes) -> Iterator[Command]:
+def _table_of_own_packets(context: Context, modes: Modes) -> Iterator[Route | Rule]:
     """Yield the routes that modes give to the node's own connections, where they differ from the main table's."""
     shortest = dict(_outgoing(context, {}))
     routes = [(target, port) for target, port in _outgoing(context, modes) if shortest.get(target) != port]
     if not routes:
         return
-    to_table = ("table", str(_OWN_PACKETS))
-    # `iif lo` matches packets that the node itself sends.
-    rule = (*_ip_rule(routes[0][1]), "iif", "lo", *to_table, "priority", str(_OWN_PACKETS_PRIORITY))
-    yield Command(context.name, rule)
+    # Packets that the node itself sends come in by `lo`.
+    yield Rule(routes[0][1].address.version, _OWN_PACKETS, _OWN_PACKETS_PRIORITY, incoming="lo")
     for target, port in routes:
-        yield Command(context.name, ("ip", "route", "add", str(target.subnet), *_via(port), "src", port.ip, *to_table))
+        yield _route(target, port, source=port.ip, table=_OWN_PACKETS)
+
+
+def _route(target: Port, port: Port, *, source: str | None = None, table: int | None = None) -> Route:
+    """Return the route to ``target``'s subnet by the node at the other end of ``port``'s link."""
+    return Route(target.subnet, port.device, str(port.peer_address.ip), source, table)
 
 
 def _outgoing(context: Context, modes: Modes) -> Iterator[tuple[Port, Port]]:
@@ -85,10 +78,9 @@ def _first_port(context: Context, modes: Modes, target: Port) -> Port | None:
     return next((port for port in leading if modes.get(port.link, "on") == "on"), best)
 
 
-def _own_table(context: Context, port: Port, table: int) -> Iterator[Command]:
-    to_table = ("table", str(table))
-    yield Command(port.node, (*_ip_rule(port), "from", port.ip, *to_table, "priority", str(table)))
-    yield Command(port.node, ("ip", "route", "add", str(port.subnet), "dev", port.link, *to_table))
+def _own_table(context: Context, port: Port, table: int) -> Iterator[Route | Rule]:
+    yield Rule(port.address.version, table, table, source=port.ip)
+    yield Route(port.subnet, port.device, table=table)
     for target in context.graph.subnets():
         if target.link != port.link and context.graph.leads(port, target):
-            yield Command(port.node, ("ip", "route", "add", str(target.subnet), *_via(port), *to_table))
+            yield _route(target, port, table=table)

@@ -66,7 +66,7 @@ def _setup(network: Network) -> Iterator[Command]:
             yield Command(name, ("sysctl", "-qw", *settings))
         yield Command(name, ("ip", "link", "set", "dev", "lo", "up"))
         yield from interface_commands(network, name)
-        yield from node.routes(context)
+        yield from (one.command(name) for one in node.routes(context))
         yield from node.endpoints(context)
         yield from offload_commands(network, name)
         yield from shaping.get(name, ())

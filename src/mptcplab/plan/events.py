@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from mptcplab.configuration import Route
 from mptcplab.node.graph import Port
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
@@ -140,10 +141,9 @@ def _address(port: Port) -> Command:
 
 def _routes(network: Network, port: Port) -> Iterator[Command]:
     """Yield the commands that set all routes by ``port``, whether or not they exist."""
-    for command in network.nodes[port.node].routes(network.context_of(port.node)):
-        argv = command.argv
-        if argv[:3] == ("ip", "route", "add") and argv[argv.index("dev") + 1] == port.link:
-            yield Command(port.node, ("ip", "route", "replace", *argv[3:]))
+    for one in network.nodes[port.node].routes(network.context_of(port.node)):
+        if isinstance(one, Route) and one.device == port.device:
+            yield one.command(port.node, "replace")
 
 
 def end_of(network: Network, event: described.Event) -> Port:

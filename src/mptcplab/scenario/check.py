@@ -9,12 +9,13 @@ from collections.abc import Iterable
 
 from pydantic_core import PydanticCustomError
 
+from mptcplab.configuration import Subnet
 from mptcplab.errors import Mistake
 from mptcplab.fields import conflict, invalid
 from mptcplab.network.frames import full_frame
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.base import NodeBase
-from mptcplab.node.graph import Interface, Subnet
+from mptcplab.node.graph import Interface
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events

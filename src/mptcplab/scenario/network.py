@@ -35,21 +35,28 @@ class Network(Graph):
     """Addresses and shortest paths of a checked scenario.
 
     ``shifts_ns`` is the offset that a seed adds to the delay of a direction (link, "forward" or "backward") for a run.
+    ``devices`` are names of interfaces, by node and link, that differ from the names of their links: those of real
+    machines.
     """
 
-    def __init__(self, scenario: Scenario, shifts_ns: Mapping[tuple[str, str], int] | None = None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        shifts_ns: Mapping[tuple[str, str], int] | None = None,
+        devices: Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
         self.scenario = scenario
         self.shifts_ns = shifts_ns or {}
         self.nodes = scenario.nodes
-        ports = {(port.node, port.link): port for port in self._all_ports()}
+        ports = {(port.node, port.link): port for port in self._all_ports(devices or {})}
         super().__init__(self.nodes, ports, {name for name, node in self.nodes.items() if node.forwards})
 
-    def _all_ports(self) -> Iterator[Port]:
+    def _all_ports(self, devices: Mapping[tuple[str, str], str]) -> Iterator[Port]:
         for number, (name, link) in enumerate(self.scenario.links.items(), start=1):
             left, right = self._addresses(number, link.addresses)
             first, second = link.between
-            yield Port(first, name, left, second, right)
-            yield Port(second, name, right, first, left)
+            yield Port(first, name, left, second, right, devices.get((first, name)))
+            yield Port(second, name, right, first, left, devices.get((second, name)))
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
         if given is not None:

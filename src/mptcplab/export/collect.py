@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Collect the configuration of one node, from the functions that plans are compiled from.
+
+A plan also has what only a lab needs: it makes the links and their shaping, turns offloads off, starts workloads and
+changes the network at instants. Nothing of that belongs to a real machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mptcplab.configuration import Route, Rule
+from mptcplab.errors import InputError
+from mptcplab.export.model import Configuration, Endpoint, Interface, Limits, Service
+from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.network.frames import MTU
+from mptcplab.node import mptcp
+from mptcplab.node.base import NodeBase
+from mptcplab.node.context import Context
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+from mptcplab.steps import Command, Program
+
+#: Of all tables of nftables, so that none is confused with those of the machine's own firewall.
+PREFIX = "mptcplab_"
+#: The folder of mptcplab's source on the machine, for its path manager.
+SOURCE = "/usr/local/lib/mptcplab"
+#: Settings of one interface, before its name.
+_OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
+
+
+def collect(scenario: Scenario, node: str, devices: Mapping[str, str]) -> Configuration:
+    """Return the configuration of ``node``, whose links are the interfaces ``devices``, else have their own names.
+
+    :raises InputError: if the node's kind runs commands that a configuration cannot contain.
+    """
+    network = Network(scenario, devices={(node, link): device for link, device in devices.items()})
+    described, context = network.nodes[node], network.context_of(node)
+    _check_commands(described, context)
+    routing = list(described.routes(context))
+    transport = described.own_transport
+    uses_mptcp = any(mptcp.endpoint_commands(context, transport))
+    return Configuration(
+        node=node,
+        title=scenario.title,
+        forwards=described.forwards,
+        interfaces=tuple(_interfaces(network, node)),
+        settings=tuple(_settings(described, context)),
+        routes=tuple(one for one in routing if isinstance(one, Route)),
+        rules=tuple(one for one in routing if isinstance(one, Rule)),
+        limits=Limits(**transport.limits.model_dump()) if transport is not None and uses_mptcp else None,
+        endpoints=tuple(_endpoints(described, context)),
+        tables=tuple(replace(table, name=f"{PREFIX}{table.name}") for table in described.tables(context)),
+        services=tuple(_service(program) for program in described.programs(context)),
+        notes=tuple(_notes(scenario, described, context)),
+    )
+
+
+def _interfaces(network: Network, node: str) -> Iterator[Interface]:
+    for port in network.ports_of(node):
+        mtu = int(network.scenario.links[port.link].mtu)
+        yield Interface(port.link, port.device, port.address, mtu if mtu != MTU else None)
+
+
+def _settings(node: NodeBase, context: Context) -> Iterator[tuple[str, str]]:
+    devices = {port.link: port.device for port in context.ports}
+    for setting in node.settings(context):
+        name, _, value = setting.partition("=")
+        found = _OF_INTERFACE.fullmatch(name)
+        if found is not None and found[2] in devices:
+            # A dot would separate parts of the name.
+            name = f"{found[1]}{devices[found[2]].replace('.', '/')}{found[3]}"
+        yield name, value
+
+
+def _endpoints(node: NodeBase, context: Context) -> Iterator[Endpoint]:
+    transport = node.own_transport
+    if transport is not None and any(mptcp.endpoint_commands(context, transport)):
+        for port, options in mptcp.endpoints_of(context, transport):
+            yield Endpoint(port.ip, port.device, options)
+
+
+def _service(program: Program) -> Service:
+    name = program.name.replace(".", "-")
+    if program.argv[0] == PATH_MANAGER:
+        module = ("python3", "-m", "mptcplab.guest.path_manager")
+        return Service(name, (*module, *program.argv[1:]), (("PYTHONPATH", SOURCE),))
+    return Service(name, program.argv)
+
+
+def _check_commands(node: NodeBase, context: Context) -> None:
+    """Refuse a kind whose commands are not those of its tables and of its transport: they would be left out."""
+    known = {table.command(context.name) for table in node.tables(context)}
+    known |= set(mptcp.endpoint_commands(context, node.own_transport))
+    commands: list[Command] = [*node.endpoints(context), *node.commands(context)]
+    other = next((command for command in commands if command not in known), None)
+    if other is not None:
+        text = " ".join(other.argv)
+        message = f"{node.phrase()} runs a command of its own, which no format can express: {text}"
+        raise InputError(message, hint="its kind can describe nftables by its method `tables`; or export another node")
+
+
+def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str]:
+    yield "Left out: rates, delays, losses and queues of links, since real links have their own; the workloads."
+    if scenario.events or any(node.events(context)):
+        yield "Left out: the scenario's events."
+    transport = node.own_transport
+    if transport is None:
+        return
+    for noun, name in (("scheduler", transport.scheduler), ("congestion control", transport.congestion_control)):
+        if name is not None:
+            yield f"The kernel must have the {noun} `{name}`."
+    if transport.protocol == "mptcp":
+        yield "Programs use MPTCP if they ask for it, or if `mptcpize run PROGRAM` starts them."
+    if any(program.argv[0] == PATH_MANAGER for program in node.programs(context)):
+        yield f"The path manager is part of mptcplab: copy its folder src/mptcplab to {SOURCE}/mptcplab."

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""The configuration of one node, as every format writes it. Names of interfaces are those of the real machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mptcplab.configuration import Route, Rule, Table
+from mptcplab.node.graph import Interface as Address
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The end of ``link``: the machine's ``device``. ``mtu`` in bytes; None for that of Ethernet."""
+
+    link: str
+    device: str
+    address: Address
+    mtu: int | None = None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An MPTCP endpoint. ``options`` are those of ``ip mptcp endpoint add`` after its device: port and flags."""
+
+    address: str
+    device: str
+    options: tuple[str, ...]
+
+    def addition(self) -> tuple[str, ...]:
+        """Return the command that adds it.
+
+        The kernel numbers it. It may know the address already, as an implicit endpoint of a connection, and replaces
+        that only by an endpoint without a number.
+        """
+        return ("ip", "mptcp", "endpoint", "add", self.address, "dev", self.device, *self.options)
+
+    def name(self) -> tuple[str, ...]:
+        """Return how ``ip mptcp endpoint show`` begins its line: with its address, and its port if it has one."""
+        return (self.address, *(self.options[:2] if self.options[:1] == ("port",) else ()))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of the kernel's path manager, per connection."""
+
+    subflows: int
+    add_addr_accepted: int
+
+    def command(self) -> tuple[str, ...]:
+        """Return the command that sets them."""
+        limits = ("subflows", str(self.subflows), "add_addr_accepted", str(self.add_addr_accepted))
+        return ("ip", "mptcp", "limits", "set", *limits)
+
+
+#: The limits of a kernel that nobody has configured: pm_nl_init_net in net/mptcp/pm_kernel.c.
+KERNEL_LIMITS = Limits(subflows=2, add_addr_accepted=0)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A program that runs throughout, with these variables in its environment."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that makes a machine the node ``node`` of the scenario ``title``.
+
+    ``settings`` are sysctls. ``notes`` are sentences for the operator, which formats write as comments.
+    """
+
+    node: str
+    title: str
+    forwards: bool
+    interfaces: tuple[Interface, ...]
+    settings: tuple[tuple[str, str], ...]
+    routes: tuple[Route, ...]
+    rules: tuple[Rule, ...]
+    limits: Limits | None
+    endpoints: tuple[Endpoint, ...]
+    tables: tuple[Table, ...]
+    services: tuple[Service, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_v6(self) -> bool:
+        """Whether its addresses are of IPv6."""
+        return any(one.address.version == 6 for one in self.interfaces)
+
+    def routes_of(self, device: str) -> Iterator[Route]:
+        """Yield the routes by ``device``."""
+        return (route for route in self.routes if route.device == device)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a format: its path on the machine, without the leading slash."""
+
+    path: str
+    text: str
+    executable: bool = False

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Files that several formats have: settings, and a script for MPTCP's endpoints, which no network manager knows."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from mptcplab.export.model import KERNEL_LIMITS, Configuration, File
+from mptcplab.export.nft import replacing_tables
+
+ENDPOINTS = "etc/mptcplab/endpoints"
+SETTINGS = "etc/sysctl.d/60-mptcplab.conf"
+TABLES = "etc/mptcplab/nftables.conf"
+_FORGET = """\
+# The kernel numbers endpoints, and deletes them by their numbers.
+forget() {
+	ip mptcp endpoint show | while read -r line; do
+		case $line in
+		"$1 id "*)
+			line=${line#"$1 id "}
+			ip mptcp endpoint delete id "${line%% *}"
+			;;
+		esac
+	done
+}
+"""
+_CHOICE = """\
+case ${1:-} in
+start | stop)
+	"$1"
+	;;
+*)
+	echo "usage: sh $0 start | stop" >&2
+	exit 2
+	;;
+esac
+"""
+
+
+def head(configuration: Configuration, purpose: str) -> Iterator[str]:
+    """Yield the comments at the beginning of a file."""
+    yield f"# {purpose} of the node {configuration.node} of: {configuration.title}"
+    yield "# Made by `mptcplab plan`."
+
+
+def settings(configuration: Configuration) -> Iterator[File]:
+    """Yield the file of ``sysctl``, if there are settings."""
+    if configuration.settings:
+        lines = (f"{name} = {value}" for name, value in configuration.settings)
+        yield _file(SETTINGS, (*head(configuration, "Settings"), *lines))
+
+
+def tables(configuration: Configuration) -> Iterator[File]:
+    """Yield the file of ``nft``, if there are tables."""
+    if configuration.tables:
+        purpose = "Packet rules"
+        yield _file(TABLES, (*head(configuration, purpose), *replacing_tables(configuration.tables)))
+
+
+def endpoints(configuration: Configuration) -> Iterator[File]:
+    """Yield the script that adds and deletes MPTCP's endpoints, if the node uses MPTCP."""
+    if configuration.limits is None:
+        return
+    lines = ["#!/bin/sh", *head(configuration, "MPTCP's endpoints"), "set -eu", ""]
+    lines += [_FORGET] if configuration.endpoints else []
+    lines += ["stop() {"]
+    lines += [f"\tforget {shlex.quote(' '.join(one.name()))}" for one in configuration.endpoints]
+    lines += [f"\t{shlex.join(KERNEL_LIMITS.command())}", "}", "", "start() {", "\tstop"]
+    lines += [f"\t{shlex.join(configuration.limits.command())}"]
+    lines += [f"\t{shlex.join(one.addition())}" for one in configuration.endpoints]
+    yield _file(ENDPOINTS, (*lines, "}", "", _CHOICE.rstrip("\n")), executable=True)
+
+
+def _file(path: str, lines: tuple[str, ...], *, executable: bool = False) -> File:
+    return File(path, "\n".join(lines) + "\n", executable)
