@@ -63,6 +63,7 @@ class Made:
     more_workloads: Mapping[str, Any] = field(default_factory=dict)
     inner: tuple[int, ...] = (DSL, LTE)
     tokens: Mapping[str, int | None] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
     outer: tuple[str, ...] = ("client", "entry", "exit", "server")
     counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     events: tuple[Mapping[str, Any], ...] = ()
@@ -74,12 +75,13 @@ class Made:
         client = "home" if gateway["local"] else "laptop"
         rows: list[samples.Row] = []
 
-        def socket(node: str, local: str, remote: str, received: int, token: int | None) -> None:
+        def socket(node: str, local: str, remote: str, received: int, name: str) -> None:
+            token, flags = tokens.get(name), self.flags.get(name)
             for second, share in ((1, 0.5), (2, 1.0)):
                 at: samples.Row = {"time_ns": second * 10**9, "node": node, "local": local, "remote": remote}
                 counts = {"bytes_received": int(share * received), "bytes_acked": int(share * (TOTAL - received))}
-                protocol = "tcp" if token is None else "mptcp"
-                rows.append({**at, **counts, "token": token, "protocol": protocol, "rtt_us": 20_000, "snd_cwnd": 10})
+                kind = {"token": token, "flags": flags, "protocol": "tcp" if token is None else "mptcp"}
+                rows.append({**at, **counts, **kind, "rtt_us": 20_000, "snd_cwnd": 10})
 
         outer = {
             "client": ("laptop", "10.0.1.1:40000", "10.0.4.2:5001", TOTAL),
@@ -93,10 +95,10 @@ class Made:
         if gateway["listening_port"] is None:
             outer["server"] = ("web", "10.0.4.2:5001", "10.0.1.1:40000", 0)
         for name in self.outer:
-            socket(*outer[name], tokens.get(name))
+            socket(*outer[name], name)
         for count, (near, far) in zip(self.inner, (("10.0.2.1", "10.0.2.2"), ("10.0.3.1", "10.0.3.2")), strict=False):
-            socket("home", f"{near}:40100", f"{far}:{gateway['port']}", count, tokens["entry_inner"])
-            socket("vps", f"{far}:{gateway['port']}", f"{near}:40100", 0, tokens["exit_inner"])
+            socket("home", f"{near}:40100", f"{far}:{gateway['port']}", count, "entry_inner")
+            socket("vps", f"{far}:{gateway['port']}", f"{near}:40100", 0, "exit_inner")
         return [*rows, *self.extra]
 
     def write(self) -> Recording:
@@ -166,6 +168,13 @@ def test_mptcp_inside_and_tcp_outside(tmp_path: Path) -> None:
     assert use.warnings == ()
 
 
+def test_a_client_whose_mptcp_the_entry_declines_fell_back(tmp_path: Path) -> None:
+    """Its socket keeps a token, and flags without an answer."""
+    (measured,) = measure(Made(tmp_path, tokens={"client": 5}, flags={"client": 130}).write())
+    assert measured.sockets.use.text == "fell back"
+    assert measured.gateways[0].client_side == "TCP"
+
+
 def test_an_upload_counts_at_the_exit(tmp_path: Path) -> None:
     """What the exit received is 0 in the made download: nothing of an upload came."""
     use = _use(Made(tmp_path, workload={"kind": "flow", "duration": "1 s", "size": None, "reverse": False}))
@@ -193,6 +202,10 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
         ({"tokens": {"entry_inner": None, "exit_inner": None}, "inner": (TOTAL,)}, "bond: TCP | TCP, olia | TCP"),
         # A program that asks for MPTCP on both sides: its own socket shows it, that of a server without MPTCP does not.
         ({"tokens": {"exit": 33}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        ({"tokens": {"exit": 33, "server": 44}, "flags": {"exit": 130}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        # 195, 193: the other side answered with MPTCP. 130: it did not.
+        ({"flags": {"entry_inner": 195, "exit_inner": 193}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        ({"flags": {"entry_inner": 130, "exit_inner": 193}}, "bond: TCP | TCP, olia | TCP"),
         ({"tokens": {"exit": 33, "server": 44}}, "bond: TCP | MPTCP, 2 subflows, olia | MPTCP"),
         ({"tokens": {"client": 33, "entry": 44}}, "bond: MPTCP | MPTCP, 2 subflows, olia | TCP"),
         ({"inner": (TOTAL,)}, "bond: TCP | MPTCP, 1 subflow, olia | TCP"),

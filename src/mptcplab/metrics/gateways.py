@@ -125,7 +125,7 @@ def _protocol(*ends: Sequence[Row]) -> str:
     """Return the protocol of connections by the sockets at their ends; empty if an end has none."""
     if not all(ends):
         return ""
-    return "MPTCP" if all(any(row.get("token") for row in rows) for rows in ends) else "TCP"
+    return "MPTCP" if all(any(map(subflows.speaks_mptcp, rows)) for rows in ends) else "TCP"
 
 
 def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _warnings(
 def _weak_use(use: GatewayUse, sides: _Sides) -> Iterator[str]:
     """Yield warnings about inner MPTCP connections that did not use what they could."""
     connections = subflows.group(sides.exit_inner).values()
-    plain = [rows for rows in connections if not any(row.get("token") for row in rows)]
+    plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
     if use.carrying < 2:
@@ -187,7 +187,8 @@ def _contradictions(
     def counters(node: str) -> dict[str, int]:
         return dict(recording.counter(node, "nstat.json")["kernel"])
 
-    inner = len({row["token"] for row in sides.exit_inner if row.get("token")}) if use.inner == "MPTCP" else 0
+    tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
+    inner = len(tokens) if use.inner == "MPTCP" else 0
     for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
         known = counters(node).get(counter)
         if known is not None and known < inner:

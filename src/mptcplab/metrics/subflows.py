@@ -14,6 +14,8 @@ Row = dict[str, Any]
 CONTROL_SHARE = 0.01
 #: A subflow with less than this share is reported as idle.
 _IDLE_SHARE = 0.01
+#: MPTCP_SUBFLOW_FLAG_MCAP_REM and MPTCP_SUBFLOW_FLAG_JOIN_REM, include/uapi/linux/mptcp.h.
+_ANSWERED = 1 | 4
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,16 @@ def of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
 
 def _is_at(row: Row, ports: Collection[int]) -> bool:
     return any(int(row[end].rpartition(":")[2]) in ports for end in ("local", "remote"))
+
+
+def speaks_mptcp(row: Row) -> bool:
+    """Return whether a sampled subflow belongs to a connection that is MPTCP.
+
+    It has a token, which it keeps if the other side answers with plain TCP, and flags (``enum mptcp_subflow_flags``)
+    that show an answer with MPTCP. Without flags, the token alone counts.
+    """
+    flags = row.get("flags")
+    return bool(row.get("token")) and (flags is None or bool(flags & _ANSWERED))
 
 
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
