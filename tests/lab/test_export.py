@@ -15,7 +15,7 @@ from tests.unit.exported import everything
 
 import mptcplab
 from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, SOURCE, collect
+from mptcplab.export.collect import PREFIX, SOURCE, Machine, collect
 from mptcplab.plan import events, links
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -40,7 +40,7 @@ STATE = {
     "packets": ("nft", "-s", "list", "ruleset"),
     "settings": ("sysctl", "-a", "-r", r"^net\."),
 }
-#: Made of an interface's random address, or a secret of it; the MTU of a route that path MTU discovery has learned.
+#: Made of an interface's random address, or a secret of it, or counted.
 _RANDOM = re.compile(r"fe80::|ff00::|link/ether|stable_secret|nf_conntrack_count")
 
 
@@ -64,12 +64,13 @@ def _scripted(scenario: Scenario, plan: Plan) -> Plan:
     network = Network(scenario)
     setup, own = list(_links_of(network)), set[str]()
     for name, node in network.nodes.items():
-        configuration = collect(scenario, name, {})
+        configuration = collect(scenario, name, Machine({}))
         (file,) = sh.write(configuration)
         text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
-        starts = (*sh.programs(configuration), "env", "python3")
+        starts = (*sh.programs(configuration), *(word for one in configuration.services for word in one.programs))
         setup.append(Command(name, ("sh", "-c", text, file.path, "up"), starts))
         own |= {program.name for program in node.programs(network.context_of(name))}
+        own |= {f"gateway.{side}-{gateway}" for gateway in scenario.gateways for side in ("entry", "exit")}
     return replace(plan, setup=tuple(setup), programs=tuple(one for one in plan.programs if one.name not in own))
 
 
@@ -93,15 +94,20 @@ def _check_same_state(nodes: Iterable[str], plain: LabOutput, scripted: LabOutpu
 def test_scripts_make_the_same_nodes(bench: Bench, family: str) -> None:
     """Addresses, routes, rules, endpoints, limits, settings and packet rules are those of a plan, on every node."""
     scenario = everything(family).model_copy(update={"events": ()})
-    plan = compile_plan(scenario, seed=1)
+    plan = replace(compile_plan(scenario, seed=1), events=())
     plain, scripted = _both(bench, scenario, plan)
     _check_same_state(plan.nodes, plain, scripted)
     assert f"{PREFIX}nat" in scripted.counter("r1", "packets.txt")
     # Only a path manager opens a second subflow from r2, and only the script started one.
-    subflows = [{line["id"] for line in _lines(one, "four", "subflow")} for one in (plain, scripted)]
+    subflows = [{_addresses(line["id"]) for line in _lines(one, "four", "subflow")} for one in (plain, scripted)]
     print(f"{family}: subflows {subflows}")
     assert subflows[0] == subflows[1]
     assert len(subflows[1]) == 2
+    # One connection of the path manager's, and one through each gateway: by redirection, and by SOCKS5.
+    kernels = [one.counter("r3", "nstat.json")["kernel"] for one in (plain, scripted)]
+    asked = [kernel["MPTcpExtMPCapableSYNTX"] for kernel in kernels]
+    print(f"{family}: MPTCP connections from r3 {asked}")
+    assert asked[0] == asked[1] == 2
 
 
 def test_scripts_make_the_same_experiment(bench: Bench) -> None:
@@ -144,7 +150,8 @@ state() {
     nft list ruleset
     sysctl -a -r '^net[.]' 2>/dev/null
     for file in /proc/[0-9]*/comm; do
-        read -r name < $file && [ "$name" != python3 ] || echo process $name
+        read -r name < $file || continue
+        case $name in python3 | ss-*) echo process $name;; esac
     done
 }
 try() {
@@ -171,7 +178,7 @@ try up; state failed
 def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[str, list[str]], LabOutput]:
     """Return what the steps print of a bare node's states, and all that they print."""
     scenario = everything()
-    configuration = collect(scenario, node, devices)
+    configuration = collect(scenario, node, Machine(devices))
     (file,) = sh.write(configuration)
     text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
     renamed = [
@@ -179,7 +186,8 @@ def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[s
         for link, device in devices.items()
     ]
     setup = [*links.wire_commands(Network(scenario)), *renamed]
-    starts = ("env", "ip", "nft", "python3", "rm", "setsid", "sh", "sleep", "sysctl")
+    starts = ("sh", "sleep", "nft", *sh.programs(configuration))
+    starts += tuple(name for service in configuration.services for name in service.programs)
     program = Program("steps", node, "client", ("sh", "-c", steps, "steps", text), 0, MINUTE_NS, starts)
     output = bench.live(replace(bare_plan(program), nodes=tuple(scenario.nodes), setup=tuple(setup)))
     parts = output.text("steps").split("== ")[1:]
@@ -192,6 +200,7 @@ def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[s
     [
         ("client", {"a-1": "eth0.7", "b_1": "wlan0"}, ["net.ipv4.conf.eth0/7.rp_filter = 2", "mtu 1400", "subflow"]),
         ("phone", {"c": "wwan0"}, ["net.mptcp.pm_type = 1", "process python3"]),
+        ("r3", {"e1": "wan"}, ["table ip mptcplab_gateway-to-r2", "process ss-redir", "process ss-local"]),
         ("r1", {"core": "wan"}, ["table inet mptcplab_nat", 'oifname "wan"', "net.ipv4.ip_forward = 1"]),
     ],
 )
@@ -220,6 +229,10 @@ def test_a_step_that_fails_undoes_those_before_it(bench: Bench) -> None:
     assert "node.sh: this failed: ip rule add from 10.0.2.1 table 101 priority 101" in errors
     assert "status 1" in output.text("steps")
     assert _steady(states["failed"]) == _steady(states["bare"])
+
+
+def _addresses(ends: str) -> tuple[str, ...]:
+    return tuple(end.rpartition(":")[0] for end in ends.split(">"))
 
 
 def _lines(output: LabOutput, workload: str, event: str) -> list[dict[str, Any]]:

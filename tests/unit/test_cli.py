@@ -115,6 +115,23 @@ def test_plan_of_a_node(
     assert os.access(tmp_path / "out" / "etc" / "init.d" / "mptcplab", os.X_OK)
 
 
+def test_password_of_a_gateway(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("an-Own.password_1\n")
+    bonding = EXAMPLES / "gateways" / "bonding.toml"
+    options = ("--node", "vps", "--format", "networkd", "--password-file", secret, "--out", tmp_path / "out")
+    written = run(monkeypatch, capsys, "plan", bonding, *options)
+    assert written.status == 0, written.err
+    file = tmp_path / "out" / "etc" / "mptcplab" / "mptcplab-gateway-bond.exit.json"
+    assert json.loads(file.read_text())["password"] == "an-Own.password_1"
+    assert file.stat().st_mode & 0o777 == 0o600
+    idle = run(monkeypatch, capsys, "plan", scenario, "--node", "client", "--password-file", secret)
+    assert idle.status == 2
+    assert "--password-file has no effect: 'client' has no gateway" in idle.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -127,6 +144,9 @@ def test_plan_of_a_node(
         (("plan", "FILE", "--device", "access1=eth0"), "--device needs --node"),
         (("plan", "FILE", "--out", "OUT"), "--out needs --node"),
         (("plan", "FILE", "--node", "client", "--device", "link1=eth0"), "no link 'link1'"),
+        (("plan", "FILE", "--password-file", "x"), "--password-file needs --node"),
+        (("plan", "FILE", "--node", "client", "--password-file", "/no/such"), "/no/such cannot be read"),
+        (("plan", "FILE", "--node", "client", "--password-file", "FILE"), "no password that all programs accept"),
         (("plan", "FILE", "--node", "client", "--seed", "2"), "--seed has no effect with --node"),
         (("plan", "FILE", "--node", "client", "--out", "/dev/null/x"), "cannot be written"),
         (("run", "FILE", "--set", "links.link9.rate=1 Mbit/s"), "link9"),

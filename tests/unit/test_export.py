@@ -17,7 +17,7 @@ from tests.unit.exported import FAMILIES, NODES, configuration, everything, file
 from mptcplab.configuration import Table
 from mptcplab.errors import InputError
 from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, collect
+from mptcplab.export.collect import PREFIX, Machine, collect
 from mptcplab.export.devices import devices_of
 from mptcplab.export.model import Configuration
 from mptcplab.export.registry import FORMATS
@@ -78,8 +78,13 @@ def test_so_it_is_for_nodes_with_everything(family: str) -> None:
 
 def _check_complete(scenario: Scenario) -> None:
     plan = compile_plan(scenario, seed=1)
-    for node in plan.nodes:
-        found = collect(scenario, node, {})
+    tunnels = [one for one in scenario.gateways.values() if one.tunnel_device is not None]
+    unable = {node for one in tunnels for node in (one.entry, one.exit)}
+    for node in unable:
+        with pytest.raises(InputError, match="no format can express a command of the gateway"):
+            collect(scenario, node, Machine({}))
+    for node in set(plan.nodes) - unable:
+        found = collect(scenario, node, Machine({}))
         planned = [one.argv for one in plan.setup if one.node == node and not _is_of_the_lab(one)]
         assert sorted(_described(found)) == sorted(planned), node
         assert [one.name for one in found.services] == [
@@ -123,7 +128,7 @@ def test_the_script_is_one(node: str, family: str) -> None:
     up = text[text.index("\nup() {") : text.index("\ndown() {")]
     called = {line.split()[0] for line in up.splitlines() if line.startswith("\t") and line.split()}
     defined = {line.removesuffix("() {") for line in text.splitlines() if line.endswith("() {")}
-    helpers = {"try", "keep", "step", "after", "number", "up", "down"}
+    helpers = {"try", "keep", "write", "step", "after", "number", "up", "down"}
     assert defined - helpers <= called | {"setting", "address", "interface"}, "no function is there in vain"
 
 
@@ -136,7 +141,8 @@ def test_the_script_says_how_to_use_it(tmp_path: Path) -> None:
 
 def test_what_the_script_starts_is_declared() -> None:
     assert sh.programs(configuration("r1")) == ("ip", "rm", "sysctl", "nft")
-    assert sh.programs(configuration("r2")) == ("ip", "rm", "sysctl", "setsid")
+    assert sh.programs(configuration("r2")) == ("ip", "rm", "sysctl", "setsid", "env")
+    assert sh.programs(configuration("r3")) == ("ip", "rm", "sysctl", "nft", "setsid")
 
 
 def test_notes_name_what_is_left_out_and_what_the_kernel_must_have() -> None:
@@ -149,15 +155,57 @@ def test_notes_name_what_is_left_out_and_what_the_kernel_must_have() -> None:
 
 def test_a_kind_with_commands_of_its_own_is_refused() -> None:
     code = (
-        "from pathlib import Path; from mptcplab.export.collect import collect\n"
+        "from pathlib import Path; from mptcplab.export.collect import Machine, collect\n"
         "from mptcplab.scenario.load import load\n"
-        f"collect(load(Path({str(CLAMP)!r})).points[0].scenario, 'tunnel', {{}})"
+        f"collect(load(Path({str(CLAMP)!r})).points[0].scenario, 'tunnel', Machine({{}}))"
     )
     environment = {**os.environ, "MPTCPLAB_PLUGINS": str(CLAMP.with_suffix(".py"))}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False, timeout=60
     )
     assert "InputError: a clamp runs a command of its own, which no format can express: nft add table" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "starts"),
+    [
+        ("shadowsocks-libev", ("mptcpize", "ss-redir")),
+        ("go-shadowsocks2", ("go-shadowsocks2",)),
+        ("shadowsocks-rust", ("sslocal",)),
+        ("xray", ("xray",)),
+    ],
+)
+def test_programs_of_gateways(program: str, starts: tuple[str, ...]) -> None:
+    """Without the shell that prepares them in the lab; with the operator's password, everywhere."""
+    bonding = load(ROOT / "examples/gateways/bonding.toml", overrides=[f"gateways.bond.program={program}"])
+    scenario = bonding.points[0].scenario
+    found = {node: collect(scenario, node, Machine({}, "/etc/x", "Secret-1")) for node in ("home", "vps", "web")}
+    (service,) = found["home"].services
+    assert (service.name, service.programs) == ("gateway-entry-bond", starts)
+    assert service.argv[0] == starts[0]
+    assert {path.rpartition("/")[0] for path, _ in service.files} <= {"/etc/x"}
+    for node, role in (("home", "entry"), ("vps", "exit")):
+        text = repr(found[node].services)
+        assert "Secret-1" in text, role
+        assert "lab-password" not in text, role
+    notes = "\n".join(found["home"].notes)
+    assert f"Programs to install: {', '.join(sorted(starts))}." in notes
+    assert "listens on port 1080" in notes
+    assert "password" not in notes
+    assert "public" in "\n".join(collect(scenario, "vps", Machine({})).notes)
+    assert not found["web"].has_gateways
+    assert [table.name for table in found["home"].tables] == ["mptcplab_gateway-bond"]
+    assert found["vps"].tables == ()
+
+
+@pytest.mark.parametrize(
+    ("setting", "command"),
+    [("gateways.bond.program=openvpn", "ip tuntap add"), ("gateways.bond.firewall=iptables", "iptables -w -t nat -N")],
+)
+def test_gateways_with_commands_of_their_own_are_refused(setting: str, command: str) -> None:
+    scenario = load(ROOT / "examples/gateways/bonding.toml", overrides=[setting]).points[0].scenario
+    with pytest.raises(InputError, match=f"no format can express a command of the gateway 'bond': {command}"):
+        collect(scenario, "home", Machine({}))
 
 
 @pytest.mark.parametrize(

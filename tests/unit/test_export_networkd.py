@@ -77,7 +77,7 @@ def test_networks_have_every_address_route_and_rule(node: str, family: str) -> N
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("node", ["client", "phone", "r1", "r2"])
+@pytest.mark.parametrize("node", ["client", "phone", "r1", "r2", "r3"])
 def test_units_pass_verification(node: str, family: str, tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     assert program is not None, "sudo apt-get install systemd"

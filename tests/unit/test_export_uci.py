@@ -10,7 +10,7 @@ from tests.unit.exported import FAMILIES, NODES, TABLES, files
 from tests.unit.uci_syntax import Section, UciError, check, parse
 
 from mptcplab.errors import InputError
-from mptcplab.export.collect import collect
+from mptcplab.export.collect import Machine, collect
 from mptcplab.export.registry import FORMATS
 from mptcplab.scenario.schema import Scenario
 
@@ -66,7 +66,7 @@ def test_masquerading_is_a_zone_and_other_rules_are_included() -> None:
     assert six["mptcplab_outside"].options["masq6"] == "1"
 
 
-@pytest.mark.parametrize("node", ["client", "phone", "r2"])
+@pytest.mark.parametrize("node", ["client", "phone", "r2", "r3"])
 def test_init_scripts_are_scripts(node: str) -> None:
     for path in ("etc/init.d/mptcplab", "etc/mptcplab/endpoints"):
         text = files("uci", node)[path]
@@ -81,7 +81,7 @@ def test_names_that_uci_does_not_have_are_refused(link: str) -> None:
     hosts = {**TABLES["hosts"], "client": {}}
     scenario = Scenario.model_validate({**TABLES, "hosts": hosts, "links": links, "events": []})
     with pytest.raises(InputError, match="is the name of another interface") as caught:
-        FORMATS["uci"](collect(scenario, "client", {}))
+        FORMATS["uci"].write(collect(scenario, "client", Machine({})))
     assert caught.value.hint is not None
 
 

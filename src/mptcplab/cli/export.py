@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from mptcplab.errors import InputError, reason
-from mptcplab.export.collect import collect
+from mptcplab.export.collect import Machine, collect
 from mptcplab.export.devices import devices_of
 from mptcplab.export.model import File
 from mptcplab.export.registry import FORMATS
@@ -17,16 +18,27 @@ from mptcplab.report.files import write_text
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.schema import Scenario
 
+#: Characters that need no quotes in URLs, JSON and command lines.
+_PASSWORD = re.compile(r"[A-Za-z0-9._~-]{8,128}")
 
-def export(scenario: Scenario, node: str, form: str, devices: Iterable[str], out: Path | None) -> None:
+
+def export(
+    scenario: Scenario, node: str, form: str, devices: Iterable[str], password_file: Path | None, out: Path | None
+) -> None:
     """Write the configuration of ``node`` to the folder ``out``, or to standard output.
 
-    :raises InputError: if there is no such node, if the format cannot express it, or if ``out`` cannot be written.
+    :raises InputError: if there is no such node, if the format cannot express it, or if a file cannot be read or
+        written.
     """
     if node not in scenario.nodes:
         raise InputError(f"the scenario has no node '{node}'", hint=name_hint(node, scenario.nodes))
     links = [name for name, link in scenario.links.items() if node in link.between]
-    files = FORMATS[form](collect(scenario, node, devices_of(devices, links)))
+    password = _password(password_file) if password_file is not None else None
+    machine = Machine(devices_of(devices, links), FORMATS[form].folder, password)
+    configuration = collect(scenario, node, machine)
+    if password is not None and not configuration.has_gateways:
+        raise InputError(f"--password-file has no effect: '{node}' has no gateway", hint="remove it")
+    files = FORMATS[form].write(configuration)
     if out is not None:
         _write(files, out)
     elif len(files) == 1:
@@ -35,13 +47,25 @@ def export(scenario: Scenario, node: str, form: str, devices: Iterable[str], out
         click.echo("\n".join(f"==> /{file.path} <==\n{file.text}" for file in files), nl=False)
 
 
+def _password(file: Path) -> str:
+    try:
+        text = file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"{file} cannot be read: {why}", hint="name a file with one password") from error
+    if not _PASSWORD.fullmatch(text):
+        hint = f"use 8 to 128 letters, digits, '.', '_', '~' or '-': openssl rand -hex 16 > {file}"
+        raise InputError(f"{file} has no password that all programs accept", hint=hint)
+    return text
+
+
 def _write(files: Iterable[File], out: Path) -> None:
     for file in files:
         place = out / file.path
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             write_text(place, file.text)
-            place.chmod(0o755 if file.executable else 0o644)
+            place.chmod(file.mode)
         except OSError as error:
             raise InputError(f"{place} cannot be written: {reason(error)}", hint="name another folder") from error
         click.echo(place)

@@ -111,6 +111,11 @@ def _runs(experiment: Experiment) -> Table:
     shell_complete=complete.links_of_node,
     help="Interface of the machine for a link of the node. Repeatable. Default: one with the link's name.",
 )
+@click.option(
+    "--password-file",
+    type=click.Path(path_type=Path),
+    help="File with the password of the node's gateways. Default: that of the lab, which is public.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the files. Default: standard output.")
 def plan(
     file: Path,
@@ -120,6 +125,7 @@ def plan(
     node: str | None,
     form: str | None,
     devices: tuple[str, ...],
+    password_file: Path | None,
     out: Path | None,
 ) -> None:
     """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point.
@@ -135,9 +141,10 @@ def plan(
     if node is not None:
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
-        export(chosen.scenario, node, form or next(iter(FORMATS)), devices, out)
+        export(chosen.scenario, node, form or next(iter(FORMATS)), devices, password_file, out)
         return
-    for option, value in (("--format", form), ("--device", devices), ("--out", out)):
+    given = {"--format": form, "--device": devices, "--password-file": password_file, "--out": out}
+    for option, value in given.items():
         if value:
             raise InputError(f"{option} needs --node", hint="name a node of the scenario, like --node client")
     settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())

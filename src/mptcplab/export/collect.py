@@ -9,10 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from mptcplab.configuration import Route, Rule
+from mptcplab.configuration import Route, Rule, Table
 from mptcplab.errors import InputError
+from mptcplab.export.gateways import (
+    check_gateways,
+    gateway_notes,
+    gateway_services,
+    gateway_tables,
+    has_public_password,
+)
 from mptcplab.export.model import Configuration, Endpoint, Interface, Limits, Service
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.frames import MTU
@@ -31,17 +38,31 @@ SOURCE = "/usr/local/lib/mptcplab"
 _OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
 
 
-def collect(scenario: Scenario, node: str, devices: Mapping[str, str]) -> Configuration:
-    """Return the configuration of ``node``, whose links are the interfaces ``devices``, else have their own names.
+@dataclass(frozen=True)
+class Machine:
+    """What a scenario does not say about a machine.
 
-    :raises InputError: if the node's kind runs commands that a configuration cannot contain.
+    ``devices`` are its interfaces by link; other links have interfaces of their own names. ``folder`` has the files of
+    its programs. ``password`` is that of its gateways; None for that of the lab.
     """
-    network = Network(scenario, devices={(node, link): device for link, device in devices.items()})
+
+    devices: Mapping[str, str]
+    folder: str = "/run"
+    password: str | None = None
+
+
+def collect(scenario: Scenario, node: str, machine: Machine) -> Configuration:
+    """Return the configuration of ``machine`` as ``node``.
+
+    :raises InputError: if the node's kind, or a gateway of it, runs commands that a configuration cannot contain.
+    """
+    network = Network(scenario, devices={(node, link): device for link, device in machine.devices.items()})
     described, context = network.nodes[node], network.context_of(node)
     _check_commands(described, context)
+    check_gateways(network, node)
     routing = list(described.routes(context))
-    transport = described.own_transport
-    uses_mptcp = any(mptcp.endpoint_commands(context, transport))
+    services = [_service(program) for program in described.programs(context)]
+    services += gateway_services(network, node, folder=machine.folder, password=machine.password)
     return Configuration(
         node=node,
         title=scenario.title,
@@ -50,12 +71,20 @@ def collect(scenario: Scenario, node: str, devices: Mapping[str, str]) -> Config
         settings=tuple(_settings(described, context)),
         routes=tuple(one for one in routing if isinstance(one, Route)),
         rules=tuple(one for one in routing if isinstance(one, Rule)),
-        limits=Limits(**transport.limits.model_dump()) if transport is not None and uses_mptcp else None,
+        limits=_limits(described, context),
         endpoints=tuple(_endpoints(described, context)),
-        tables=tuple(replace(table, name=f"{PREFIX}{table.name}") for table in described.tables(context)),
-        services=tuple(_service(program) for program in described.programs(context)),
-        notes=tuple(_notes(scenario, described, context)),
+        tables=tuple(_named(table) for table in (*described.tables(context), *gateway_tables(network, node))),
+        services=tuple(services),
+        notes=(
+            *_notes(scenario, described, context),
+            *_notes_of_programs(services),
+            *gateway_notes(network, node),
+        ),
     )
+
+
+def _named(table: Table) -> Table:
+    return replace(table, name=f"{PREFIX}{table.name}")
 
 
 def _interfaces(network: Network, node: str) -> Iterator[Interface]:
@@ -75,9 +104,16 @@ def _settings(node: NodeBase, context: Context) -> Iterator[tuple[str, str]]:
         yield name, value
 
 
+def _limits(node: NodeBase, context: Context) -> Limits | None:
+    transport = node.own_transport
+    if transport is None or not context.speaks_mptcp(transport.protocol):
+        return None
+    return Limits(**transport.limits.model_dump())
+
+
 def _endpoints(node: NodeBase, context: Context) -> Iterator[Endpoint]:
     transport = node.own_transport
-    if transport is not None and any(mptcp.endpoint_commands(context, transport)):
+    if transport is not None and context.speaks_mptcp(transport.protocol):
         for port, options in mptcp.endpoints_of(context, transport):
             yield Endpoint(port.ip, port.device, options)
 
@@ -86,8 +122,8 @@ def _service(program: Program) -> Service:
     name = program.name.replace(".", "-")
     if program.argv[0] == PATH_MANAGER:
         module = ("python3", "-m", "mptcplab.guest.path_manager")
-        return Service(name, (*module, *program.argv[1:]), (("PYTHONPATH", SOURCE),))
-    return Service(name, program.argv)
+        return Service(name, (*module, *program.argv[1:]), ("python3",), (("PYTHONPATH", SOURCE),))
+    return Service(name, program.argv, program.uses)
 
 
 def _check_commands(node: NodeBase, context: Context) -> None:
@@ -104,7 +140,8 @@ def _check_commands(node: NodeBase, context: Context) -> None:
 
 def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str]:
     yield "Left out: rates, delays, losses and queues of links, since real links have their own; the workloads."
-    if scenario.events or any(node.events(context)):
+    outages = any(gateway.outages for gateway in scenario.gateways.values())
+    if scenario.events or outages or any(node.events(context)):
         yield "Left out: the scenario's events."
     transport = node.own_transport
     if transport is None:
@@ -114,5 +151,13 @@ def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str
             yield f"The kernel must have the {noun} `{name}`."
     if transport.protocol == "mptcp":
         yield "Programs use MPTCP if they ask for it, or if `mptcpize run PROGRAM` starts them."
-    if any(program.argv[0] == PATH_MANAGER for program in node.programs(context)):
+
+
+def _notes_of_programs(services: list[Service]) -> Iterator[str]:
+    programs = sorted({name for one in services for name in one.programs})
+    if programs:
+        yield f"Programs to install: {', '.join(programs)}."
+    if any(("PYTHONPATH", SOURCE) in one.environment for one in services):
         yield f"The path manager is part of mptcplab: copy its folder src/mptcplab to {SOURCE}/mptcplab."
+    if has_public_password(services):
+        yield "The gateway's password is that of every lab, and public: export both of its nodes with --password-file."

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mptcplab.configuration import Route, Rule, Table
@@ -58,13 +58,23 @@ class Limits:
 KERNEL_LIMITS = Limits(subflows=2, add_addr_accepted=0)
 
 
+#: The names of gateways' programs begin so.
+GATEWAY = "gateway-"
+
+
 @dataclass(frozen=True)
 class Service:
-    """A program that runs throughout, with these variables in its environment."""
+    """A program that runs throughout, with these variables in its environment.
+
+    ``programs`` are the names of all that its command starts. ``files`` are absolute paths of files that it reads, with
+    their texts; nobody else may read them.
+    """
 
     name: str
     argv: tuple[str, ...]
+    programs: tuple[str, ...]
     environment: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,11 @@ class Configuration:
         """Whether its addresses are of IPv6."""
         return any(one.address.version == 6 for one in self.interfaces)
 
+    @property
+    def has_gateways(self) -> bool:
+        """Whether a service is a gateway's program."""
+        return any(one.name.startswith(GATEWAY) for one in self.services)
+
     def routes_of(self, device: str) -> Iterator[Route]:
         """Yield the routes by ``device``."""
         return (route for route in self.routes if route.device == device)
@@ -99,8 +114,16 @@ class Configuration:
 
 @dataclass(frozen=True)
 class File:
-    """A file of a format: its path on the machine, without the leading slash."""
+    """A file of a format: its path on the machine, without the leading slash, and its mode."""
 
     path: str
     text: str
-    executable: bool = False
+    mode: int = 0o644
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of configurations. ``folder`` is where the machine keeps the files of programs."""
+
+    folder: str
+    write: Callable[[Configuration], tuple[File, ...]]

@@ -24,6 +24,7 @@ def write(configuration: Configuration) -> tuple[File, ...]:
         *parts.endpoints(configuration),
         *parts.tables(configuration),
         *_setup(configuration),
+        *parts.files_of_programs(configuration),
         *(_program(configuration, service) for service in configuration.services),
     )
 

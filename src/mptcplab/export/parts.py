@@ -69,8 +69,14 @@ def endpoints(configuration: Configuration) -> Iterator[File]:
     lines += [f"\t{shlex.join(KERNEL_LIMITS.command())}", "}", "", "start() {", "\tstop"]
     lines += [f"\t{shlex.join(configuration.limits.command())}"]
     lines += [f"\t{shlex.join(one.addition())}" for one in configuration.endpoints]
-    yield _file(ENDPOINTS, (*lines, "}", "", _CHOICE.rstrip("\n")), executable=True)
+    yield _file(ENDPOINTS, (*lines, "}", "", _CHOICE.rstrip("\n")), 0o755)
 
 
-def _file(path: str, lines: tuple[str, ...], *, executable: bool = False) -> File:
-    return File(path, "\n".join(lines) + "\n", executable)
+def files_of_programs(configuration: Configuration) -> Iterator[File]:
+    """Yield the files of services, which have passwords."""
+    for service in configuration.services:
+        yield from (File(path.removeprefix("/"), f"{text}\n", 0o600) for path, text in service.files)
+
+
+def _file(path: str, lines: tuple[str, ...], mode: int = 0o644) -> File:
+    return File(path, "\n".join(lines) + "\n", mode)

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from mptcplab.export import networkd, sh, uci
-from mptcplab.export.model import Configuration, File
+from mptcplab.export.model import Format
 
-FORMATS: Mapping[str, Callable[[Configuration], tuple[File, ...]]] = {
-    "sh": sh.write,
-    "networkd": networkd.write,
-    "uci": uci.write,
+_FOLDER = "/etc/mptcplab"
+FORMATS: Mapping[str, Format] = {
+    # What a script has written vanishes when the machine restarts, as what it has configured does.
+    "sh": Format("/run", sh.write),
+    "networkd": Format(_FOLDER, networkd.write),
+    "uci": Format(_FOLDER, uci.write),
 }

@@ -93,6 +93,12 @@ number() {
 	done
 }
 """
+_WRITE = """\
+write() {
+	(umask 077 && printf '%s\\n' "$2" > "$1")
+	keep "rm -f $1"
+}
+"""
 _SERVICE = """\
 service() {
 	log=/run/mptcplab-$1.log
@@ -131,7 +137,7 @@ esac
 
 def write(configuration: Configuration) -> tuple[File, ...]:
     """Return the script."""
-    return (File(f"{configuration.node}.sh", "\n".join(_lines(configuration)), executable=True),)
+    return (File(f"{configuration.node}.sh", "\n".join(_lines(configuration)), 0o700),)
 
 
 def programs(configuration: Configuration) -> tuple[str, ...]:
@@ -139,6 +145,7 @@ def programs(configuration: Configuration) -> tuple[str, ...]:
     found = ["ip", "rm", "sysctl"]
     found += ["nft"] if configuration.tables else []
     found += ["setsid"] if configuration.services else []
+    found += ["env"] if any(service.environment for service in configuration.services) else []
     return tuple(found)
 
 
@@ -172,6 +179,8 @@ def _functions(configuration: Configuration) -> Iterator[str]:
         yield _MTU
     if configuration.endpoints:
         yield _ENDPOINT
+    if any(service.files for service in configuration.services):
+        yield _WRITE
     if configuration.services:
         yield _SERVICE
 
@@ -195,7 +204,9 @@ def _up(configuration: Configuration) -> Iterator[str]:
         yield from new_table(table)
         yield "END"
     for service in configuration.services:
-        yield from ("", f"service {shlex.quote(service.name)} {_call(service)}")
+        yield from ("", f"# {service.name}")
+        yield from (f"write {shlex.join(file)}" for file in service.files)
+        yield f"service {shlex.quote(service.name)} {_call(service)}"
 
 
 def _interface(one: Interface) -> Iterator[str]:

@@ -46,6 +46,7 @@ def write(configuration: Configuration) -> tuple[File, ...]:
         *parts.settings(configuration),
         *parts.endpoints(configuration),
         *_includes(configuration),
+        *parts.files_of_programs(configuration),
         *_init(configuration),
     )
 
@@ -124,7 +125,7 @@ def _firewall(configuration: Configuration, names: dict[str, str]) -> Iterator[_
     for table in configuration.tables:
         if not table.masquerades:
             place = {"path": f"/{_include(table.name)}", "position": "ruleset-post"}
-            yield _Section("include", table.name, type="nftables", **place)
+            yield _Section("include", _NAME.sub("_", table.name), type="nftables", **place)
 
 
 def _include(table: str) -> str:
@@ -152,7 +153,7 @@ def _init(configuration: Configuration) -> Iterator[File]:
     lines += ["}"]
     if configuration.limits is not None:
         lines += ["", "stop_service() {", f"\t/{parts.ENDPOINTS} stop", "}"]
-    yield File(f"etc/init.d/{_OWN}", "\n".join(lines) + "\n", executable=True)
+    yield File(f"etc/init.d/{_OWN}", "\n".join(lines) + "\n", 0o755)
 
 
 def _instance(service: Service) -> Iterator[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from mptcplab.configuration import Table
 from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.outage import Outage, outage_events, overlapping, supervised
@@ -16,6 +18,24 @@ from mptcplab.steps import Call, Command, Event, Program, shell
 
 #: The password, or the source of the key, of a lab's gateways.
 PASSWORD = "mptcplab-lab-password"
+Side = Literal["entry", "exit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared(Call):
+    """A ``call`` that a shell starts in the lab, after it has written ``files`` and set variables of ``environment``.
+
+    Files are paths with their texts, which end without a newline.
+    """
+
+    call: Call
+    files: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, call: Call) -> Prepared:
+        """Return ``call`` as one that may need no preparation."""
+        return call if isinstance(call, Prepared) else cls(call.argv, call.starts, call=call)
 
 
 class GatewayBase(Part):
@@ -73,9 +93,23 @@ class GatewayBase(Part):
         """Return the command line at the entry."""
         raise NotImplementedError
 
-    def commands(self, context: Context) -> Iterator[Command]:  # noqa: ARG002
-        """Return commands at the end of the set-up."""
+    def call_of(self, context: Context, side: Side) -> Call:
+        """Return the command line of a side."""
+        return self.exit_call(context) if side == "exit" else self.entry_call(context)
+
+    def tables(self, context: Context, side: Side) -> Iterator[Table]:  # noqa: ARG002
+        """Return the tables of nftables of a side."""
         yield from ()
+
+    def commands(self, context: Context) -> Iterator[Command]:
+        """Return commands at the end of the set-up.
+
+        The nodes of a gateway with others than those of its tables cannot be exported to real machines.
+        """
+        for table in self.tables(context, "entry"):
+            yield table.command(self.entry)
+        for table in self.tables(context, "exit"):
+            yield table.command(self.exit)
 
     def programs(self, context: Context) -> Iterator[Program]:
         """Yield the two programs, which start before time zero: the exit's first."""
@@ -124,12 +158,18 @@ class GatewayBase(Part):
             raise idle(f'does nothing with mode = "{mode}"', "remove the key, or use another mode", key)
 
 
-def with_file(call: Call, file: str, text: str) -> Call:
-    """Return ``call`` after its configuration ``text`` is written to ``file``, in the lab."""
-    return shell(f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(file)} && exec {call}", call)
+def with_file(call: Call, file: str, text: str) -> Prepared:
+    """Return ``call`` after its configuration ``text`` is written to ``file``."""
+    run = shell(f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(file)} && exec {call}", call)
+    inner = Prepared.of(call)
+    files = (*inner.files, (file, text))
+    return Prepared(run.argv, run.starts, call=inner.call, files=files, environment=inner.environment)
 
 
-def with_environment(call: Call, **variables: str) -> Call:
+def with_environment(call: Call, **variables: str) -> Prepared:
     """Return ``call`` with these environment variables."""
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
-    return shell(f"{words} exec {call}", call)
+    run = shell(f"{words} exec {call}", call)
+    inner = Prepared.of(call)
+    environment = (*inner.environment, *variables.items())
+    return Prepared(run.argv, run.starts, call=inner.call, files=inner.files, environment=environment)

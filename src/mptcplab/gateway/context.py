@@ -12,7 +12,7 @@ class Context:
 
     ``server`` is the address of the exit that the entry connects to. ``near`` has the subnets of the entry, ``exits``
     all addresses of the exit, ``beyond`` the subnets that are reached through the exit, and ``local`` the loopback
-    address for each workload that speaks to the entry by itself.
+    address for each workload that speaks to the entry by itself. ``folder`` has the files of both programs.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Context:
     exits: tuple[str, ...]
     beyond: tuple[str, ...]
     local: tuple[tuple[str, str], ...] = ()
+    folder: str = "/tmp"
 
     @property
     def is_v6(self) -> bool:
@@ -34,5 +35,5 @@ class Context:
         return "::" if self.is_v6 else "0.0.0.0"
 
     def file(self, role: str) -> str:
-        """Return the path, in the lab, of a file of one side (``entry.json``)."""
-        return f"/tmp/mptcplab-gateway-{self.name}.{role}"
+        """Return the path of a file of one side (``entry.json``)."""
+        return f"{self.folder}/mptcplab-gateway-{self.name}.{role}"

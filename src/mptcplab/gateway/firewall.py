@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mptcplab.configuration import Chain, Table
 from mptcplab.gateway.context import Context
 from mptcplab.steps import Command
 
@@ -22,20 +23,17 @@ def exempt(context: Context) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, *context.exits)))
 
 
-def nft_redirect(node: str, context: Context, port: int) -> Command:
-    """Return the command that redirects by ``nft``."""
-    table = f"gateway-{context.name}"
+def redirecting(context: Context, port: int) -> Table:
+    """Return the table that redirects by ``nft``."""
     family = "ip6" if context.is_v6 else "ip"
     # Sets of intervals may not overlap: the exit's addresses in a subnet of the entry are in that already.
     kept = f"{family} daddr {{ {', '.join(_disjoint(exempt(context)))} }} return"
-    lines = [f"add table {family} {table}"]
-    for hook, priority in (("prerouting", "dstnat"), ("output", "-100")):
-        lines += [
-            f"add chain {family} {table} {hook} {{ type nat hook {hook} priority {priority}; }}",
-            f"add rule {family} {table} {hook} {kept}",
-            f"add rule {family} {table} {hook} meta l4proto tcp redirect to :{port}",
-        ]
-    return Command(node, ("nft", "; ".join(lines)), features=("nft",))
+    rules = (kept, f"meta l4proto tcp redirect to :{port}")
+    chains = (
+        Chain(hook, f"type nat hook {hook} priority {priority};", rules)
+        for hook, priority in (("prerouting", "dstnat"), ("output", "-100"))
+    )
+    return Table(f"gateway-{context.name}", tuple(chains), family)
 
 
 def iptables_redirect(node: str, context: Context, port: int) -> Iterator[Command]:

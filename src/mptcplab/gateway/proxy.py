@@ -8,10 +8,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from mptcplab.configuration import Table
 from mptcplab.fields import Whole
-from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.base import GatewayBase, Side
 from mptcplab.gateway.context import Context
-from mptcplab.gateway.firewall import iptables_redirect, nft_redirect
+from mptcplab.gateway.firewall import iptables_redirect, redirecting
 from mptcplab.steps import Command
 
 Mode = Literal["redirect", "local"]
@@ -38,11 +39,15 @@ class Proxy(GatewayBase):
         """See the base class."""
         return self.local_port
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def tables(self, context: Context, side: Side) -> Iterator[Table]:
         """Yield the rules that redirect connections to the entry's program."""
-        if self.mode == "redirect" and self.firewall == "nft":
-            yield nft_redirect(self.entry, context, self.local_port)
-        elif self.mode == "redirect":
+        if side == "entry" and self.mode == "redirect" and self.firewall == "nft":
+            yield redirecting(context, self.local_port)
+
+    def commands(self, context: Context) -> Iterator[Command]:
+        """See the base class."""
+        yield from super().commands(context)
+        if self.mode == "redirect" and self.firewall == "iptables":
             yield from iptables_redirect(self.entry, context, self.local_port)
 
     @model_validator(mode="after")

@@ -16,8 +16,8 @@ from mptcplab.workload.base import WorkloadBase
 _LOCAL = ipaddress.IPv4Address("127.0.1.1")
 
 
-def context_of(network: Network, name: str) -> Context:
-    """Return the view that a checked gateway has of its scenario."""
+def context_of(network: Network, name: str, *, folder: str = "/tmp") -> Context:
+    """Return the view that a checked gateway has of its scenario; its programs find their files in ``folder``."""
     gateway = network.scenario.gateways[name]
     target = network.exit_port(gateway)
     assert target is not None, "checked when the scenario was loaded"
@@ -34,6 +34,7 @@ def context_of(network: Network, name: str) -> Context:
         exits=tuple(port.ip for port in network.ports_of(gateway.exit)),
         beyond=tuple(str(port.subnet) for port in beyond(network, gateway)),
         local=tuple(locals_.items()),
+        folder=folder,
     )
 
 
