@@ -58,6 +58,7 @@ def test_a_download_by_hand() -> None:
     assert (both.length, both.payload) == (12 * 54 + 3000, 3000)
     assert both.duration_s == 0.0708
     assert both.throughput_bps == pytest.approx(8 * 3648 / 0.0708)
+    assert both.throughput_mibps == pytest.approx(8 * 3648 / 0.0708 / 1_048_576), "what the study prints as Mbps"
     assert both.mean_delta_us == pytest.approx(30_800 / 12)
     assert (both.min_delta_us, both.max_delta_us) == (100, 10_000)
     # (3 * 10000^2 + 8 * 100^2 - 30800^2 / 12) / 11 = 20093333.33 us^2
@@ -180,6 +181,7 @@ def test_runs_have_a_mean_a_maximum_and_a_minimum() -> None:
     rates = [8 * 108 / 0.01 / 1e6, 8 * 162 / 0.0101 / 1e6]
     assert found["throughput_mbps"].mean == pytest.approx(fmean(rates))
     assert (found["throughput_mbps"].max, found["throughput_mbps"].min) == (max(rates), min(rates))
+    assert found["throughput_mibps"].mean == pytest.approx(fmean(rates) * 1e6 / 2**20)
     assert found["min_delta_us"].min == 100
     assert spreads([]) == {}
 

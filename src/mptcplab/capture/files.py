@@ -83,6 +83,7 @@ OF_RUNS: dict[str, Callable[[Statistics], float | None]] = {
     "min_delta_us": lambda run: run.min_delta_us,
     "max_delta_us": lambda run: run.max_delta_us,
     "delta_variance_s2": lambda run: run.delta_variance_s2,
+    "throughput_mibps": lambda run: run.throughput_mibps,
 }
 
 

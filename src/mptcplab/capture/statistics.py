@@ -20,6 +20,7 @@ from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, RETR
 _LEFT_OUT = RETRANSMISSION | FAST_RETRANSMISSION
 _SECOND = 1e9
 _MICROSECOND = 1e3
+_MEBI = 2**20
 
 
 @dataclass(slots=True)
@@ -91,6 +92,12 @@ class Statistics:
         return 8 * self.length / duration if duration else None
 
     @property
+    def throughput_mibps(self) -> float | None:
+        """The throughput in Mibit/s (2^20 bit/s), which the study prints as Mbps."""
+        throughput = self.throughput_bps
+        return None if throughput is None else throughput / _MEBI
+
+    @property
     def mean_delta_us(self) -> float | None:
         """The sum of TCP deltas by the number of packets: the study's delay."""
         return self.delta_sum / self.packets / _MICROSECOND if self.packets else None
@@ -123,6 +130,7 @@ class Statistics:
             "first_ns": self.first_ns,
             "duration_s": self.duration_s,
             "throughput_mbps": None if throughput is None else throughput / 1e6,
+            "throughput_mibps": self.throughput_mibps,
             "mean_delta_us": self.mean_delta_us,
             "min_delta_us": self.min_delta_us,
             "max_delta_us": self.max_delta_us,

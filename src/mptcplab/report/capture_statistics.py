@@ -24,11 +24,13 @@ _OF_RUNS = {
     "min_delta_us": ("minimum TCP delta", "us", 1.0),
     "max_delta_us": ("maximum TCP delta", "us", 1.0),
     "delta_variance_s2": ("variance of TCP deltas", "1e-9 s2", 1e9),
+    "throughput_mibps": ("throughput, printed as Mbps by sriaimsard2019", "Mibit/s", 1.0),
 }
 _NANO = 1e9
 _EXPLANATIONS = (
     "Left out: retransmissions, as tshark {} recognises them. Delta: time since the previous packet of the same "
     "connection, in either direction, retransmissions included.",
+    "sriaimsard2019 calls the mean delta delay, and prints the variance in 1e-9 s2 as jitter in ns.",
 )
 
 
@@ -116,6 +118,9 @@ def _spread(spread: Spread, factor: float) -> tuple[str, str, str]:
 
 
 def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
+    if total.throughput_mibps is not None:
+        of = "All together" if len(one.capture.connections) + one.capture.only_counted > 1 else "Throughput"
+        yield f"{of}: {_number(total.throughput_mibps)} Mibit/s, the unit that sriaimsard2019 prints as Mbps."
     if one.is_cut_short:
         yield "[!] The file ends in the middle of a packet: these are the packets before."
     if not one.capture.connections:
