@@ -128,6 +128,7 @@ def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
     if total.backward:
         yield f"[!] {total.backward:,} packets are earlier than the one before: reordercap IN OUT sorts a capture."
     counts = {
+        "out of order": total.out_of_order,
         "duplicate ACKs": total.duplicate_acks,
         "packets whose previous segment was not captured": total.gaps,
         "ACKs of segments that were not captured": total.unseen,
