@@ -78,7 +78,7 @@ def test_a_table_for_people(command: Command) -> None:
     row = next(line for line in output.out.splitlines() if str(CLIENT) in line)
     cells = ["10.0.1.1:40000", ">", "10.0.2.2:20", "both", "12", "1", "3,648", "0.070800", "0.41"]
     assert row.split() == [*cells, "2,566.667", "100.000", "10,000.000", "20,093.33"]
-    assert "duplicate ACKs: 1" in output.out
+    assert "Seen by tshark: 1 x duplicate ACK." in output.out
 
 
 FILTER = "tcp and not tcp.analysis.retransmission and not tcp.analysis.fast_retransmission"

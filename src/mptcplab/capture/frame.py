@@ -11,8 +11,8 @@ from typing import NamedTuple
 from mptcplab.capture.packet import ADDRESSES, PORTS, Endpoint, Endpoints, nanoseconds
 from mptcplab.capture.tshark import CutShortError, Query, lines_about, parsed
 
-#: What tshark may say about a packet. It says RETRANSMISSION of fast and spurious retransmissions, too, but OUT_OF_ORDER
-#: of those that follow the newest segment within the handshake's round-trip time. GAP means that the previous segment
+#: What tshark may say about a packet. Fast and spurious retransmissions have RETRANSMISSION, too; those that follow the
+#: newest segment within the handshake's round-trip time have OUT_OF_ORDER instead. GAP means that the previous segment
 #: was not captured, UNSEEN that the segment which the packet acknowledges was not.
 RETRANSMISSION, FAST_RETRANSMISSION, OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN = (1 << bit for bit in range(6))
 _MARKS = {

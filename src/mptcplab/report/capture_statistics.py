@@ -27,8 +27,8 @@ _OF_RUNS = {
 }
 _NANO = 1e9
 _EXPLANATIONS = (
-    "Left out: retransmissions, as tshark {} recognises them. Delta: time since the previous packet of the same "
-    "connection, in either direction, retransmissions included.",
+    "Left out: retransmissions, as tshark {} recognises them. Delta: time since the connection's previous packet, "
+    "retransmissions included.",
 )
 
 
@@ -129,10 +129,10 @@ def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
         yield f"[!] {total.backward:,} packets are earlier than the one before: reordercap IN OUT sorts a capture."
     counts = {
         "out of order": total.out_of_order,
-        "duplicate ACKs": total.duplicate_acks,
-        "packets whose previous segment was not captured": total.gaps,
-        "ACKs of segments that were not captured": total.unseen,
+        "duplicate ACK": total.duplicate_acks,
+        "previous segment not captured": total.gaps,
+        "acknowledged segment not captured": total.unseen,
     }
-    found = ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
+    found = ", ".join(f"{count:,} x {name}" for name, count in counts.items() if count)
     if found:
         yield f"Seen by tshark: {found}."
