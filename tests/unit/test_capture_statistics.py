@@ -18,7 +18,7 @@ from mptcplab.capture import connections
 from mptcplab.capture.connections import CaptureStatistics, statistics_of
 from mptcplab.capture.end import End, parse_end
 from mptcplab.capture.files import spreads
-from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, RETRANSMISSION, UNSEEN, Frame
+from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, OUT_OF_ORDER, RETRANSMISSION, UNSEEN, Frame
 from mptcplab.capture.packet import ACK, FIN, SYN, Endpoint
 from mptcplab.capture.statistics import Statistics, combined
 from mptcplab.errors import InputError
@@ -79,11 +79,11 @@ def test_a_retransmission_is_left_out_but_remains_the_previous_packet() -> None:
     assert with_it.packets == without.packets
 
 
-@pytest.mark.parametrize("kept", [DUPLICATE_ACK, GAP, UNSEEN])
+@pytest.mark.parametrize("kept", [OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN])
 def test_only_retransmissions_are_left_out(kept: int) -> None:
     found = only(statistics_of(frames(download(), {8: kept})))
     assert (found.packets, found.left_out) == (13, 0)
-    assert found.duplicate_acks + found.gaps + found.unseen == 1
+    assert found.out_of_order + found.duplicate_acks + found.gaps + found.unseen == 1
 
 
 def test_time_begins_and_ends_with_packets_that_count() -> None:
@@ -197,7 +197,7 @@ FRAMES = st.lists(
         payload=st.integers(0, 65_000),
         flags=st.sampled_from([ACK, FIN | ACK]),
         sequence=st.integers(0, 2**32 - 1),
-        marks=st.integers(0, 31),
+        marks=st.integers(0, 63),
     ),
     max_size=30,
 )

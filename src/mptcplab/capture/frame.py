@@ -11,12 +11,14 @@ from typing import NamedTuple
 from mptcplab.capture.packet import ADDRESSES, PORTS, Endpoint, Endpoints, nanoseconds
 from mptcplab.capture.tshark import CutShortError, Query, lines_about, parsed
 
-#: What tshark may say about a packet. It says RETRANSMISSION of spurious retransmissions, too; GAP means that the
-#: previous segment was not captured, UNSEEN that the segment which the packet acknowledges was not.
-RETRANSMISSION, FAST_RETRANSMISSION, DUPLICATE_ACK, GAP, UNSEEN = (1 << bit for bit in range(5))
+#: What tshark may say about a packet. Fast and spurious retransmissions have RETRANSMISSION, too; those that follow the
+#: newest segment within the handshake's round-trip time have OUT_OF_ORDER instead. GAP means that the previous segment
+#: was not captured, UNSEEN that the segment which the packet acknowledges was not.
+RETRANSMISSION, FAST_RETRANSMISSION, OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN = (1 << bit for bit in range(6))
 _MARKS = {
     "tcp.analysis.retransmission": RETRANSMISSION,
     "tcp.analysis.fast_retransmission": FAST_RETRANSMISSION,
+    "tcp.analysis.out_of_order": OUT_OF_ORDER,
     "tcp.analysis.duplicate_ack": DUPLICATE_ACK,
     "tcp.analysis.lost_segment": GAP,
     "tcp.analysis.ack_lost_segment": UNSEEN,

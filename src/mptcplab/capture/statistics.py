@@ -15,7 +15,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, RETRANSMISSION, UNSEEN, Frame
+from mptcplab.capture.frame import (
+    DUPLICATE_ACK,
+    FAST_RETRANSMISSION,
+    GAP,
+    OUT_OF_ORDER,
+    RETRANSMISSION,
+    UNSEEN,
+    Frame,
+)
 
 _LEFT_OUT = RETRANSMISSION | FAST_RETRANSMISSION
 _SECOND = 1e9
@@ -27,10 +35,10 @@ _MEBI = 2**20
 class Statistics:
     """Statistics of some packets: of a direction, of a connection, or of several. They are sums that can be added.
 
-    Packets that are ``left_out`` count nowhere else, except as ``duplicate_acks``, ``gaps`` (the previous segment was
-    not captured) and ``unseen`` (the acknowledged segment was not). The first packet of a connection has a TCP delta of
-    zero, which is in the mean and in the variance, but is neither the minimum nor the maximum. ``backward`` counts
-    packets that are earlier than the one before.
+    Packets that are ``left_out`` count nowhere else, except among what tshark says of packets: ``out_of_order``,
+    ``duplicate_acks``, ``gaps`` (the previous segment was not captured), ``unseen`` (the acknowledged one was not). The
+    first packet of a connection has a TCP delta of zero, which is in the mean and in the variance, but is neither the
+    minimum nor the maximum. ``backward`` counts packets that are earlier than the one before.
     """
 
     packets: int = 0
@@ -43,6 +51,7 @@ class Statistics:
     min_delta_ns: int | None = None
     max_delta_ns: int | None = None
     left_out: int = 0
+    out_of_order: int = 0
     duplicate_acks: int = 0
     gaps: int = 0
     unseen: int = 0
@@ -74,6 +83,7 @@ class Statistics:
 
     def _mark(self, marks: int) -> None:
         self.left_out += bool(marks & _LEFT_OUT)
+        self.out_of_order += bool(marks & OUT_OF_ORDER)
         self.duplicate_acks += bool(marks & DUPLICATE_ACK)
         self.gaps += bool(marks & GAP)
         self.unseen += bool(marks & UNSEEN)
@@ -136,6 +146,7 @@ class Statistics:
             "max_delta_us": self.max_delta_us,
             "delta_variance_s2": self.delta_variance_s2,
             "retransmissions_left_out": self.left_out,
+            "out_of_order": self.out_of_order,
             "duplicate_acks": self.duplicate_acks,
             "previous_segment_not_captured": self.gaps,
             "acked_segment_not_captured": self.unseen,

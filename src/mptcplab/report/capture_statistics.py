@@ -28,9 +28,8 @@ _OF_RUNS = {
 }
 _NANO = 1e9
 _EXPLANATIONS = (
-    "Left out: retransmissions, as tshark {} recognises them. Delta: time since the previous packet of the same "
-    "connection, in either direction, retransmissions included.",
-    "sriaimsard2019 calls the mean delta delay, and prints the variance in 1e-9 s2 as jitter in ns.",
+    "Left out: retransmissions, as tshark {} recognises them. Delta: time since the connection's previous packet, "
+    "retransmissions included.",
 )
 
 
@@ -118,9 +117,6 @@ def _spread(spread: Spread, factor: float) -> tuple[str, str, str]:
 
 
 def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
-    if total.throughput_mibps is not None:
-        of = "All together" if len(one.capture.connections) + one.capture.only_counted > 1 else "Throughput"
-        yield f"{of}: {_number(total.throughput_mibps)} Mibit/s, the unit that sriaimsard2019 prints as Mbps."
     if one.is_cut_short:
         yield "[!] The file ends in the middle of a packet: these are the packets before."
     if not one.capture.connections:
@@ -133,10 +129,16 @@ def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
     if total.backward:
         yield f"[!] {total.backward:,} packets are earlier than the one before: reordercap IN OUT sorts a capture."
     counts = {
-        "duplicate ACKs": total.duplicate_acks,
-        "packets whose previous segment was not captured": total.gaps,
-        "ACKs of segments that were not captured": total.unseen,
+        "out of order": total.out_of_order,
+        "duplicate ACK": total.duplicate_acks,
+        "previous segment not captured": total.gaps,
+        "acknowledged segment not captured": total.unseen,
     }
-    found = ", ".join(f"{name}: {count:,}" for name, count in counts.items() if count)
+    found = ", ".join(f"{count:,} x {name}" for name, count in counts.items() if count)
     if found:
         yield f"Seen by tshark: {found}."
+    if total.throughput_mibps is not None and total.delta_variance_s2 is not None:
+        yield (
+            f"In the units of sriaimsard2019: throughput {_number(total.throughput_mibps)} Mibit/s, printed as Mbps; "
+            f"jitter {_number(total.delta_variance_s2 * _NANO)} 1e-9 s2, printed as ns."
+        )
