@@ -78,7 +78,11 @@ def known_sum(rows: Iterable[Row], column: str) -> int | None:
 
 
 def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
-    """Return the last sample of each subflow of ``node``; without a ``program``, those of the socket sampler."""
+    """Return the last sample of each subflow of ``node``; without a ``program``, those of the socket sampler.
+
+    That of a socket which its program has closed may lack all counts (``inet_timewait_sock`` in FIN_WAIT2): then it is
+    the last one that has them.
+    """
     if not subflows.height:
         return []
     columns = set(subflows.columns)
@@ -90,7 +94,10 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
         return []  # all samples are the sampler's; this program reports none, like udp
     last: dict[tuple[Any, ...], Row] = {}
     for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
-        last[row.get("conn"), row["local"], row["remote"]] = row
+        key = (row.get("conn"), row["local"], row["remote"])
+        if row.get("bytes_received") is None and known_sum([last.get(key, {})], "bytes_received") is not None:
+            continue
+        last[key] = row
     return list(last.values())
 
 
