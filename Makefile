@@ -6,7 +6,8 @@
 #              recordings of an earlier session
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
-# make gateways  build the proxies of gateways that Debian does not have, from their registries; no other target does that
+# make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
+#              `make lab` build go-shadowsocks2 alone, and skip its tests if that fails
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
@@ -24,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab bench docs gateways fuzz smp packages test-packages smp-packages venv kernel kernel-lts clean
+.PHONY: demo quick test check unit lab bench docs gateways fuzz smp packages test-packages test-proxies smp-packages venv kernel kernel-lts clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -33,7 +34,7 @@ quick: check
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' tests/unit
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
-test: check kernel kernel-lts test-packages
+test: check kernel kernel-lts test-packages test-proxies
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml tests/lab tests/unit
 
 check: venv
@@ -44,7 +45,7 @@ check: venv
 unit: venv test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/unit
 
-lab: kernel kernel-lts test-packages
+lab: kernel kernel-lts test-packages test-proxies
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
 
 bench: kernel
@@ -70,6 +71,10 @@ packages:
 
 test-packages:
 	@scripts/install-packages --tests
+
+# Says what is missing if it cannot be built; the tests that need it are then skipped, with their reason.
+test-proxies: venv
+	@$(BIN)/mptcplab gateways build go-shadowsocks2 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
 
 smp-packages:
 	@scripts/install-packages --smp

@@ -10,20 +10,24 @@ from pathlib import Path
 from tests.unit.capture_packets import CLIENT, SERVER, Pipe, first_data, option, second
 
 from mptcplab.capture.analysis import Analysis
+from mptcplab.capture.connections import statistics_of
+from mptcplab.capture.files import FilesStatistics, FileStatistics, documented
+from mptcplab.capture.frame import frames_of_lines
 from mptcplab.capture.packet import Packet
 from mptcplab.capture.read import packets_of_lines
 from mptcplab.capture.summary import summarise
 from mptcplab.report.capture import connection_table, headline
+from mptcplab.report.capture_statistics import statistics_tables
 
 #: A packet in compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
 _HEAD = 10
-_TEXT, _PACKETS = b"T", b"P"
+_TEXT, _PACKETS, _FRAMES = b"T", b"P", b"F"
 _IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"
 _TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\n"
 
 
 class CaptureTarget:
-    """Lines in the form of tshark (T...), or packets in a compact form that becomes such lines (P...)."""
+    """Lines of tshark (T...), those for statistics (F...), or packets in a compact form that becomes lines (P...)."""
 
     name = "capture"
 
@@ -45,10 +49,17 @@ class CaptureTarget:
             compact = b"".join(_compact(packet) for packet in packets)
             yield _PACKETS + compact
             yield _TEXT + "".join(_lines(compact)).encode()
+            yield _FRAMES + "".join(_frame_line(packet) for packet in packets).encode()
 
     def read(self, data: bytes) -> None:
         """Analyse the packets, summarise them, and make tables."""
         kind, rest = data[:1], data[1:]
+        if kind == _FRAMES:
+            frames = frames_of_lines(rest.decode(errors="replace").splitlines(keepends=True), Path("fuzz.pcap"))
+            found = FilesStatistics((FileStatistics(Path("fuzz.pcap"), statistics_of(frames)),), "4.0")
+            json.dumps(documented(found, are_runs=True))
+            statistics_tables(found, are_runs=False)
+            return
         lines = list(_lines(rest)) if kind == _PACKETS else rest.decode(errors="replace").splitlines(keepends=True)
         analysis = Analysis()
         for packet in packets_of_lines(lines, Path("fuzz.pcap"), 0):
@@ -65,6 +76,15 @@ def _compact(packet: Packet) -> bytes:
     head = bytes([1, other * 2 + back, packet.flags & 0xFF])
     numbers = packet.sequence.to_bytes(4)[2:] + packet.acknowledgment.to_bytes(4)[2:] + packet.length.to_bytes(2)
     return head + numbers + bytes([len(packet.options)]) + packet.options
+
+
+def _frame_line(packet: Packet) -> str:
+    (source, sport), (target, dport) = packet.source, packet.target
+    seconds, nanos = divmod(packet.time_ns, 10**9)
+    said = "\t1" + "\t" * 5 if packet.flags & 1 else "\t" * 6
+    addresses = f"{source}\t{target}\t6\t\t\t{sport}\t{dport}"
+    numbers = f"{packet.sequence}\t0x{packet.flags:04x}\t{packet.length}"
+    return f"{seconds}.{nanos:09d}\t{54 + packet.length}\t{addresses}\t{numbers}{said}\n"
 
 
 def _lines(data: bytes) -> Iterator[str]:

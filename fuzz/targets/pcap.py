@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mptcplab.capture.analysis import Analysis
+from mptcplab.capture.files import documented, statistics_of_files
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 
@@ -32,12 +33,13 @@ class PcapTarget:
             yield _beginning(file.read_bytes())
 
     def read(self, data: bytes) -> None:
-        """Read the file as `mptcplab capture` does."""
+        """Read the file as `mptcplab capture` does, without and with --statistics."""
         self._file.write_bytes(data)
         analysis = Analysis()
         for packet in read_packets([self._file]):
             analysis.add(packet)
         summarise(analysis, [self._file.name])
+        documented(statistics_of_files([self._file]), are_runs=False)
 
 
 def _beginning(capture: bytes) -> bytes:

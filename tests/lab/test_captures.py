@@ -13,6 +13,7 @@ import pytest
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
+from mptcplab.capture.recorded import recorded_statistics
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.subflows import last_rows
@@ -93,6 +94,23 @@ def test_agreement_with_the_kernel(bench: Bench, changes: tuple[str, ...]) -> No
     assert connection.data_acked == (True, True)
     assert [subflow.state for subflow in connection.subflows] == ["closed", "closed"], "the end is in the capture"
     assert [subflow.began for subflow in connection.subflows] == ["capable", "join"]
+
+
+def test_statistics_leave_out_what_tshark_recognises(bench: Bench) -> None:
+    """tshark calls each segment that the kernel retransmitted a retransmission, which is left out, or out of order."""
+    (recording,) = bench.record(BOTH_ENDS)
+    sent = counters(recording, "client", "bulk.client")
+    found = recorded_statistics(recording, "client")
+    assert [one.file.stem for one in found.files] == ["client-access1", "client-access2"]
+    left_out = 0
+    for one in found.files:
+        (connection,) = one.capture.connections
+        direction, row = connection.directions[0], sent[str(connection.ends[0]), str(connection.ends[1])]
+        print(f"{one.file.stem}: {direction.left_out} left out, {direction.out_of_order} out of order")
+        assert direction.left_out + direction.out_of_order == row["retrans"]
+        assert row["bytes_sent"] - row["bytes_retrans"] <= direction.payload < row["bytes_sent"]
+        left_out += direction.left_out
+    assert left_out > 10, "nothing to compare"
 
 
 def test_one_interface_says_what_it_can(bench: Bench) -> None:
@@ -195,7 +213,7 @@ def test_example_of_the_page(tmp_path: Path) -> None:
     """The scenario, the command and the output of docs/captures.md."""
     page = (ROOT / "docs" / "captures.md").read_text()
     (scenario,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    (console,) = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    console, *_ = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "captures.toml").write_text(scenario)
     lines = console.splitlines()
     for number, line in enumerate(lines):

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 #: What dash carries out itself, of all that it knows.
-_BUILT_IN = {":", "cd", "echo", "exit", "kill", "printf", "test", "trap", "true", "wait"}
+_BUILT_IN = {":", "[", "cd", "echo", "exit", "kill", "printf", "read", "test", "trap", "true", "wait"}
 _BEFORE_A_COMMAND = {"{", "(", "!", "exec", "do", "then", "else", "if", "while", "|", "||", "&", "&&", ";"}
 _NO_COMMAND = {"}", ")", "done", "fi"}
 _OPERATORS = "();<>|&"

@@ -18,6 +18,9 @@ from mptcplab.campaign import cluster
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.scenario.load import load
 
+#: Importing Dask takes long.
+pytestmark = pytest.mark.slow
+
 FACTS: dict[str, Any] = {
     "recorder": "aa",
     "kernel": {"key": "bb"},

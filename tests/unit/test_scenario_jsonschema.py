@@ -90,7 +90,8 @@ BEYOND = {
         "address-single address-two-networks address-used-twice address-without-prefix"
     ),
     "gateways": (
-        "gateway-carries-nothing gateway-device-is-link gateway-device-twice gateway-firewall-of-local "
+        "gateway-carries-nothing gateway-client-speaks-mptcp gateway-device-is-link gateway-device-twice "
+        "gateway-firewall-of-local "
         "gateway-local-port-is-port gateway-local-port-twice gateway-local-without-through gateway-node-unknown "
         "gateway-outage-at-zero gateway-outages-overlap gateway-port-of-workload gateway-port-twice "
         "gateway-router-without-transport gateway-same-node gateway-through-elsewhere gateway-through-redirect "

@@ -108,6 +108,7 @@ def test_it_names_no_mechanism(old: str, new: str, said: str) -> None:
         Study.model_validate(tomllib.loads(_OPEN.replace(old, new, 1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("because", "status", "counted"),
     [

@@ -53,6 +53,16 @@ def test_samples_of_others_are_not_those_of_a_program(tmp_path: Path) -> None:
     assert [one["bytes_received"] for one in last_rows(table, node="server", program=None)] == [9]
 
 
+def test_the_last_sample_of_a_closed_socket_is_the_last_with_counts(tmp_path: Path) -> None:
+    row = {"node": "server", "local": "10.0.2.2:5201", "remote": "10.0.1.1:40000"}
+    counts = ((1, 3), (2, 9), (3, None))
+    samples.write(
+        [{**row, "time_ns": at, "bytes_received": count} for at, count in counts], tmp_path / "subflows.parquet"
+    )
+    (last,) = last_rows(Recording(tmp_path).subflows, node="server", program=None)
+    assert (last["time_ns"], last["bytes_received"]) == (2, 9)
+
+
 def _rows(*runs: tuple[int | None, dict[str, float]]) -> list[ResultRow]:
     """Of one point: what each run's sockets retransmitted of 100 bytes, None if none was seen, and their shares."""
     results = []

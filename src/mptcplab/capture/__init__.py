@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Analysis of MPTCP captures from anywhere: connections, subflows, what each carried, and what went wrong.
+"""Analysis of captures from anywhere: what MPTCP did in them, and the times between packets of any TCP.
 
     files -> tshark -> Packet -> Analysis -> Summary -> table, figure, JSON
              (read.py)          (tcp.py, connection.py, analysis.py)
 
-Only :mod:`~mptcplab.capture.read` starts a process. The analysis sees every packet once and keeps interval sets and
-counters, so its memory does not grow with the length of a capture.
+    files -> tshark -> Frame -> Collector -> CaptureStatistics -> table, JSON
+             (frame.py)        (connections.py, statistics.py, files.py)
+
+Only :mod:`~mptcplab.capture.tshark` starts a process. Both see every packet once and keep sums and interval sets, so
+their memory does not grow with the length of a capture.
 """

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from typing import NamedTuple
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+#: The fields that :class:`Endpoints` reads.
+ADDRESSES = ("ip.src", "ip.dst", "ip.proto", "ipv6.src", "ipv6.dst")
+PORTS = ("tcp.srcport", "tcp.dstport")
 #: The fields of every line, in this order. A field that occurs several times (tunnels) has the innermost value. All
 #: exist since Wireshark 3.4. Sequence numbers are those of the packet, because relative ones are switched off.
 FIELDS = (
@@ -14,13 +18,8 @@ FIELDS = (
     "frame.interface_id",
     "sll.ifindex",
     "sll.pkttype",
-    "ip.src",
-    "ip.dst",
-    "ip.proto",
-    "ipv6.src",
-    "ipv6.dst",
-    "tcp.srcport",
-    "tcp.dstport",
+    *ADDRESSES,
+    *PORTS,
     "tcp.seq",
     "tcp.ack",
     "tcp.flags",
@@ -64,12 +63,35 @@ class Packet(NamedTuple):
     vantage: VantagePoint
 
 
+class Endpoints:
+    """Parser of addresses and ports. Equal endpoints are shared objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Endpoint] = {}
+
+    def pair(self, addresses: Sequence[str], ports: Sequence[str]) -> tuple[Endpoint, Endpoint]:
+        """Return source and target of a packet, from the fields :data:`ADDRESSES` and the two ports."""
+        source4, target4, protocol, source6, target6 = addresses
+        # If one IP version is tunnelled in the other, the inner one carries TCP.
+        is_v4 = bool(source4) and (protocol == _TCP or not source6)
+        source, target = (source4, target4) if is_v4 else (source6, target6)
+        return self._endpoint(source, ports[0]), self._endpoint(target, ports[1])
+
+    def _endpoint(self, address: str, port: str) -> Endpoint:
+        found = self._known.get((address, port))
+        if found is None:
+            if len(self._known) > 1 << 16:
+                self._known.clear()
+            found = self._known[address, port] = Endpoint(address, int(port))
+        return found
+
+
 class LineReader:
     """Parser of the lines about one file. Equal endpoints and vantage points are shared objects."""
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._endpoints: dict[tuple[str, str], Endpoint] = {}
+        self._endpoints = Endpoints()
         self._vantages: dict[tuple[str, str, str], VantagePoint] = {}
 
     def packet(self, line: str) -> Packet | None:
@@ -78,16 +100,15 @@ class LineReader:
         :raises ValueError: if tshark does not write such lines.
         """
         columns = line.rstrip("\n").split("\t")
-        (time, interface, device, pkttype, source4, target4, protocol, source6, target6, *tcp) = columns
-        source_port, target_port, sequence, acknowledgment, flags, length, options = tcp
+        (time, interface, device, pkttype), addresses, ports = columns[:4], columns[4:9], columns[9:11]
+        sequence, acknowledgment, flags, length, options = columns[11:]
         if not length or not flags:
             return None
-        # If one IP version is tunnelled in the other, the inner one carries TCP.
-        is_v4 = bool(source4) and (protocol == _TCP or not source6)
+        source, target = self._endpoints.pair(addresses, ports)
         return Packet(
             time_ns=nanoseconds(time),
-            source=self._endpoint(source4 if is_v4 else source6, source_port),
-            target=self._endpoint(target4 if is_v4 else target6, target_port),
+            source=source,
+            target=target,
             sequence=int(sequence),
             acknowledgment=int(acknowledgment or 0),
             flags=int(flags, 16),
@@ -95,14 +116,6 @@ class LineReader:
             options=bytes.fromhex(options.replace(":", "")),
             vantage=self._vantage(interface, device, pkttype),
         )
-
-    def _endpoint(self, address: str, port: str) -> Endpoint:
-        found = self._endpoints.get((address, port))
-        if found is None:
-            if len(self._endpoints) > 1 << 16:
-                self._endpoints.clear()
-            found = self._endpoints[address, port] = Endpoint(address, int(port))
-        return found
 
     def _vantage(self, interface: str, device: str, direction: str) -> VantagePoint:
         key = (interface, device, direction)

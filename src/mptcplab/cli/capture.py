@@ -11,6 +11,7 @@ import click
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
+from mptcplab.cli.capture_statistics import show_statistics
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError, reason
@@ -25,6 +26,8 @@ Examples:
   mptcplab capture laptop.pcapng
   mptcplab capture wifi.pcap lte.pcap --figure data.svg
   mptcplab capture results/my/runs/*/captures/client-*.pcap --json | jq '.connections[].subflows'
+  mptcplab capture --statistics ftp.pcap --end 192.168.10.100 --end :20
+  mptcplab capture --statistics --runs run1.pcap run2.pcap run3.pcap
 
 \b
 Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
@@ -47,19 +50,45 @@ counts once. The data of each direction is read from the file that has most of i
     help="Connection to draw. Default: the one with the most data.",
 )
 @click.option(
+    "--statistics",
+    is_flag=True,
+    help="Report throughput and the times between packets of every TCP connection, without retransmissions.",
+)
+@click.option(
+    "--end",
+    "ends",
+    multiple=True,
+    metavar="ADDRESS[:PORT]",
+    help="With --statistics: only connections with this end; ':PORT' is any address. Repeatable, for both ends.",
+)
+@click.option(
+    "--runs",
+    is_flag=True,
+    help="With --statistics: each FILE is a run; report the mean, maximum and minimum over the runs.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write tables, JSON and figures to."
 )
 @json_option
 def capture(
-    files: tuple[Path, ...], figure: Path | None, connection: int | None, out: Path | None, as_json: bool
+    files: tuple[Path, ...],
+    figure: Path | None,
+    connection: int | None,
+    statistics: bool,
+    ends: tuple[str, ...],
+    runs: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Report what MPTCP did in capture FILEs: connections, subflows and their shares, reinjections, fallbacks.
 
     The formats are those that tshark reads: pcap and pcapng, with Ethernet, Linux cooked (-i any) or raw IP. Packets
     may be truncated behind their TCP headers.
     """
-    if figure is not None and figure.suffix not in _FIGURES:
-        raise click.BadParameter(f"'{figure}' does not end with .svg or .png", param_hint="--figure")
+    _check(figure, connection, statistics=statistics, ends=ends, runs=runs)
+    if statistics:
+        show_statistics(files, ends, are_runs=runs, out=out, as_json=as_json)
+        return
     analysis = Analysis()
     for packet in read_packets(files):
         analysis.add(packet)
@@ -76,6 +105,16 @@ def capture(
     _show(summary)
     if written:
         console().print(f"Written: {', '.join(map(str, written))}", markup=False)
+
+
+def _check(figure: Path | None, connection: int | None, *, statistics: bool, ends: tuple[str, ...], runs: bool) -> None:
+    """Check the options. :raises click.UsageError: if they do not fit together."""
+    if figure is not None and figure.suffix not in _FIGURES:
+        raise click.BadParameter(f"'{figure}' does not end with .svg or .png", param_hint="--figure")
+    if statistics and (figure is not None or connection is not None):
+        raise click.UsageError("--statistics draws nothing: leave out --figure and --connection")
+    if not statistics and (ends or runs):
+        raise click.UsageError(f"{'--end' if ends else '--runs'} needs --statistics")
 
 
 def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:

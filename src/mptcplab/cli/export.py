@@ -67,5 +67,5 @@ def _write(files: Iterable[File], out: Path) -> None:
             write_text(place, file.text)
             place.chmod(file.mode)
         except OSError as error:
-            raise InputError(f"{place} cannot be written: {reason(error)}", hint="name another folder") from error
+            raise InputError(f"'{place}' cannot be written: {reason(error)}", hint="name another folder") from error
         click.echo(place)

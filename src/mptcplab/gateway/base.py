@@ -71,6 +71,11 @@ class GatewayBase(Part):
         raise NotImplementedError
 
     @property
+    def refuses_mptcp(self) -> bool:
+        """Whether its entry cannot carry the connections of clients that speak MPTCP themselves."""
+        return False
+
+    @property
     def listening_port(self) -> int | None:
         """The port at which the entry's program takes connections in; None if it takes packets."""
         return None

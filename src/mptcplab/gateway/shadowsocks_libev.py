@@ -31,6 +31,15 @@ class ShadowsocksLibev(Proxy):
         default="aes-256-gcm", description="cipher between entry and exit"
     )
 
+    @property
+    def refuses_mptcp(self) -> bool:
+        """See the base class. ``mptcpize`` makes the entry's listener MPTCP, too.
+
+        Linux does not tell where such a connection went before it was redirected: MPTCP sockets lack
+        ``SO_ORIGINAL_DST``. ``ss-redir`` then leaves the connection open, so that its client waits for ever.
+        """
+        return self.mode == "redirect" and self.protocol == "mptcp"
+
     def exit_call(self, context: Context) -> Call:
         """See the base class."""
         settings = {"server": context.any_address, **self._shared()}

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
+from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
 
 _OPENED, _ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
+_ANSWERED_BY_TCP = "MPTcpExtMPCapableFallbackSYNACK"
 _MIN_SHARE = 0.01
 
 
@@ -26,8 +28,9 @@ class GatewayUse:
     """One gateway of a workload, as sockets and counters show it.
 
     ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
-    seen. ``carrying`` is the smallest number of inner subflows with data per connection, ``shares`` each inner path's
-    share of the data. ``warnings`` say where the gateway did not do what the scenario asked for.
+    seen. Those of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying`` is the
+    smallest number of inner subflows with data per connection, ``shares`` each inner path's share of the data.
+    ``warnings`` say where the gateway did not do what the scenario asked for.
     """
 
     name: str
@@ -69,7 +72,7 @@ def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any])
 def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> GatewayUse:
     sides = _sides(recording, ends, described, gateway)
     is_tunnel = gateway["listening_port"] is None
-    end_to_end = _protocol(sides.client, sides.server)
+    end_to_end = "UDP" if ends.protocol == "udp" else _protocol(sides.client, sides.server)
     inner = inner_of(gateway, ends, described["from"])
     both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
     sent, received = both[inner.sender], both[inner.receiver]
@@ -122,7 +125,7 @@ def _protocol(*ends: Sequence[Row]) -> str:
     """Return the protocol of connections by the sockets at their ends; empty if an end has none."""
     if not all(ends):
         return ""
-    return "MPTCP" if all(any(row.get("token") for row in rows) for rows in ends) else "TCP"
+    return "MPTCP" if all(any(map(subflows.speaks_mptcp, rows)) for rows in ends) else "TCP"
 
 
 def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[str, ...]:
@@ -139,17 +142,25 @@ def _warnings(
         return
     if use.inner != wanted:
         yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
-    elif use.inner == "MPTCP" and use.carrying < 2:
-        yield f"gateway {name}: only one of its subflows carried data"
-    yield from (
-        f"gateway {name}: the subflow on {path} carried less than 1 % of the data"
-        for path in (subflows.idle_paths(use.shares) if use.inner == "MPTCP" else ())
-    )
+    elif use.inner == "MPTCP":
+        yield from _weak_use(use, sides)
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
         if protocol == "MPTCP" and gateway["listening_port"] is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
     yield from _passed_by(gateway, use, sides)
     yield from _contradictions(recording, described, gateway, use, sides)
+
+
+def _weak_use(use: GatewayUse, sides: _Sides) -> Iterator[str]:
+    """Yield warnings about inner MPTCP connections that did not use what they could."""
+    connections = subflows.group(sides.exit_inner).values()
+    plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
+    if plain:
+        yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
+    if use.carrying < 2:
+        yield f"gateway {use.name}: only one of its subflows carried data"
+    for path in subflows.idle_paths(use.shares):
+        yield f"gateway {use.name}: the subflow on {path} carried less than 1 % of the data"
 
 
 def _passed_by(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
@@ -173,18 +184,28 @@ def _contradictions(
 ) -> Iterator[str]:
     """Yield a warning for each count of the kernel that contradicts the sockets."""
 
-    def count(node: str, counter: str) -> int | None:
-        found = recording.counter(node, "nstat.json")["kernel"].get(counter)
-        return None if found is None else int(found)
+    def counters(node: str) -> dict[str, int]:
+        return dict(recording.counter(node, "nstat.json")["kernel"])
 
-    inner = len({row["token"] for row in sides.exit_inner if row.get("token")}) if use.inner == "MPTCP" else 0
+    tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
+    inner = len(tokens) if use.inner == "MPTCP" else 0
     for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
-        known = count(node, counter)
+        known = counters(node).get(counter)
         if known is not None and known < inner:
             yield f"gateway {use.name}: its sockets show {inner} MPTCP connections, but {node} {verb} only {known}"
-    own = {gateway["entry"], gateway["exit"]}
+        # A program that asks its servers for MPTCP, too, is answered by plain TCP there.
+        fallbacks = mptcp_counts([counters(node) | {_ANSWERED_BY_TCP: 0}]).fallbacks
+        if inner and fallbacks:
+            yield f"gateway {use.name}: its sockets show MPTCP, but {node} counted fallbacks to TCP: {fallbacks}"
     outer = ((described["from"], use.client_side, _OPENED), (described["to"], use.server_side, _ACCEPTED))
     for node, protocol, counter in outer:
-        known = count(node, counter) if node not in own else None
+        known = counters(node).get(counter) if _is_only_for(recording, node, gateway) else None
         if protocol == "TCP" and known:
             yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"
+
+
+def _is_only_for(recording: Recording, node: str, gateway: Mapping[str, Any]) -> bool:
+    """Return whether the counters of a node are those of outer sides of the gateway: it has no other connections."""
+    workloads = (one["name"] for one in recording.manifest["workloads"] if node in (one["from"], one["to"]))
+    sides = (one[side] for one in recording.manifest["gateways"] for side in ("entry", "exit"))
+    return node not in sides and set(workloads) <= set(gateway["carried"])

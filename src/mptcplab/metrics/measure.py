@@ -165,8 +165,9 @@ def _fallbacks(recording: Recording, program: str) -> int:
 
 
 def _sampled_fallbacks(received: list[list[Row]]) -> int:
-    """Count connections that fell back: their subflow keeps its upper-layer protocol, but has no token to join."""
-    return sum(1 for group in received if any(row.get("protocol") == "mptcp" and not row.get("token") for row in group))
+    """Count connections that fell back: their subflow keeps its upper-layer protocol, but does not speak MPTCP."""
+    asked = (group for group in received if any(row.get("protocol") == "mptcp" for row in group))
+    return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 
 def _backup_links(transports: Mapping[str, Any]) -> set[str]:

@@ -14,6 +14,8 @@ Row = dict[str, Any]
 CONTROL_SHARE = 0.01
 #: A subflow with less than this share is reported as idle.
 _IDLE_SHARE = 0.01
+#: MPTCP_SUBFLOW_FLAG_MCAP_REM and MPTCP_SUBFLOW_FLAG_JOIN_REM, include/uapi/linux/mptcp.h.
+_ANSWERED = 1 | 4
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,11 @@ def known_sum(rows: Iterable[Row], column: str) -> int | None:
 
 
 def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
-    """Return the last sample of each subflow of ``node``; without a ``program``, those of the socket sampler."""
+    """Return the last sample of each subflow of ``node``; without a ``program``, those of the socket sampler.
+
+    That of a socket which its program has closed may lack all counts (``inet_timewait_sock`` in FIN_WAIT2): then it is
+    the last one that has them.
+    """
     if not subflows.height:
         return []
     columns = set(subflows.columns)
@@ -88,7 +94,10 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
         return []  # all samples are the sampler's; this program reports none, like udp
     last: dict[tuple[Any, ...], Row] = {}
     for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
-        last[row.get("conn"), row["local"], row["remote"]] = row
+        key = (row.get("conn"), row["local"], row["remote"])
+        if row.get("bytes_received") is None and known_sum([last.get(key, {})], "bytes_received") is not None:
+            continue
+        last[key] = row
     return list(last.values())
 
 
@@ -100,6 +109,16 @@ def of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
 
 def _is_at(row: Row, ports: Collection[int]) -> bool:
     return any(int(row[end].rpartition(":")[2]) in ports for end in ("local", "remote"))
+
+
+def speaks_mptcp(row: Row) -> bool:
+    """Return whether a sampled subflow belongs to a connection that is MPTCP.
+
+    It has a token, which it keeps if the other side answers with plain TCP, and flags (``enum mptcp_subflow_flags``)
+    that show an answer with MPTCP. Without flags, the token alone counts.
+    """
+    flags = row.get("flags")
+    return bool(row.get("token")) and (flags is None or bool(flags & _ANSWERED))
 
 
 def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:

@@ -43,11 +43,11 @@ def toolchain_of(recipe: Recipe) -> Toolchain:
     package = _PACKAGES[recipe.language]
     path = shutil.which(tool, path=os.pathsep.join((os.environ.get("PATH", ""), *map(str, _ELSEWHERE))))
     if path is None:
-        message = f"{recipe.name} cannot be built without {tool} {wanted} or later"
+        message = f"this machine lacks {tool} {wanted} or later, which builds {recipe.name}"
         raise MissingError(message, hint=f"sudo apt-get install {package}")
     version = _version_of(Path(path))
     if version < recipe.compiler:
-        message = f"{recipe.name} needs {tool} {wanted} or later; {path} is {'.'.join(map(str, version))}"
+        message = f"this machine's {tool} is too old for {recipe.name}: {'.'.join(map(str, version))}, not {wanted}"
         hint = f"install a newer {tool}; Debian 13 has one: sudo apt-get install {package}"
         raise MissingError(message, hint=hint)
     return Toolchain(Path(path), version)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from mptcplab.errors import Mistake
 from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.scenario import gateways
 from mptcplab.scenario.document import Document, ScenarioError, name_hint
 from mptcplab.scenario.network import Network
@@ -42,6 +43,7 @@ def check_carried(document: Document, scenario: Scenario) -> None:
                 hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"
             message = "carries no workload"
             raise document.error(("gateways", name), message, hint=hint, kind=Mistake.IDLE)
+        _check_clients(document, network, name, gateway)
 
 
 def _check_nodes(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
@@ -139,6 +141,20 @@ def _server_ports(network: Network) -> dict[tuple[str, int], str]:
         for port in (first, *type(workload).data_ports(first)):
             found[workload.receiver, port] = f"the workload '{name}'"
     return found
+
+
+def _check_clients(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+    """Refuse clients that speak MPTCP if the entry's program cannot carry their connections."""
+    scenario = network.scenario
+    for workload in gateways.carried(network, name) if gateway.refuses_mptcp else ():
+        described = scenario.workloads[workload]
+        node = network.nodes[described.sender]
+        if (described.own_protocol or scenario.transports[described.sender].protocol) == "mptcp":
+            others = [other for other, model in PROGRAMS.items() if model is not type(gateway)]
+            plain = f'add protocol = "tcp" to [{node.table}.{described.sender}.transport]'
+            hint = f"{plain}, or use another program: {', '.join(others)}"
+            message = f"cannot redirect the MPTCP connections of '{workload}'"
+            raise document.error(("gateways", name, "program"), message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _check_through(document: Document, scenario: Scenario, name: str) -> None:

@@ -72,7 +72,10 @@ def _is_caught(network: Network, gateway: GatewayBase, workload: WorkloadBase) -
         return False
     if target.link in {port.link for port in network.ports_of(gateway.entry)}:
         return False
-    if gateway.listening_port is not None and workload.only_protocol == "udp":
+    is_tunnel = gateway.listening_port is None
+    if is_tunnel and target.link not in {port.link for port in beyond(network, gateway)}:
+        return False
+    if not is_tunnel and workload.own_protocol == "udp":
         return False
     return gateway.entry in _nodes_on_path(network, workload.sender, target)
 

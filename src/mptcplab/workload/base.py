@@ -81,6 +81,11 @@ class WorkloadBase(Part):
         """Return the results that the workload's programs report. :raises LabError: if their output is corrupt."""
         raise NotImplementedError
 
+    @property
+    def own_protocol(self) -> str | None:
+        """The protocol that it requests for its sockets; None leaves the choice to the hosts' transport."""
+        return self.only_protocol or getattr(self, "protocol", None)
+
     @classmethod
     def data_ports(cls, port: int) -> Collection[int]:
         """Return the ports of data connections if the server listens on ``port``."""

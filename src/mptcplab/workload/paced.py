@@ -50,7 +50,7 @@ class TimedWorkload(WorkloadBase):
 
     def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
         yield from ("--port", str(context.port))
-        own = self.only_protocol or getattr(self, "protocol", None)
+        own = self.own_protocol
         protocol = own or (context.server_protocol if serves else context.client_protocol)
         if protocol == "udp":
             yield "--udp"

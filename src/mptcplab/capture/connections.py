@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Statistics of every TCP connection of a capture, in both directions.
+
+    tshark -> Frame -> Collector -> CaptureStatistics -> table, JSON
+    (frame.py)         statistics.py has the sums of each direction
+
+:func:`statistics_of` is a pure function of the packets.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from mptcplab.capture.end import End, are_fitted
+from mptcplab.capture.frame import Frame
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint
+from mptcplab.capture.statistics import Statistics, combined
+
+#: Connections that are tracked. Beyond these, old ones only count in the total.
+_MAX_CONNECTIONS = 50_000
+#: The oldest ones, among which one that has ended goes first.
+_CANDIDATES = 100
+#: Connections that were not selected: so many are remembered, and the first ones are named if none is selected.
+_MAX_OTHERS, _NAMED = 1 << 16, 3
+_BOTH_CLOSED = 3
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One TCP connection. Direction 0 is from ``ends[0]``, which opened it if that was seen; else it sent first.
+
+    ``directions`` are the statistics of the packets from ``ends[0]`` and from ``ends[1]``. ``starts`` has the number
+    before the first sequence number of each, as tshark takes it to be.
+    """
+
+    ends: tuple[Endpoint, Endpoint]
+    directions: tuple[Statistics, Statistics] = field(default_factory=lambda: (Statistics(), Statistics()))
+    starts: list[int | None] = field(default_factory=lambda: [None, None])
+    previous_ns: int | None = None
+    closed: int = 0
+
+    @property
+    def both(self) -> Statistics:
+        """The statistics of all packets."""
+        return combined(self.directions)
+
+    def add(self, frame: Frame, direction: int) -> None:
+        """Count a packet."""
+        if self.starts[direction] is None:
+            self.starts[direction] = frame.sequence if frame.flags & SYN else (frame.sequence - 1) & 0xFFFFFFFF
+        if frame.flags & (FIN | RST):
+            self.closed |= _BOTH_CLOSED if frame.flags & RST else 1 << direction
+        previous = self.previous_ns
+        self.previous_ns = frame.time_ns
+        self.directions[direction].add(frame, None if previous is None else frame.time_ns - previous)
+
+    def is_followed_by(self, frame: Frame, direction: int) -> bool:
+        """Return whether ``frame`` opens a later connection between the same ports, by tshark's rule for streams."""
+        if frame.flags & (SYN | ACK) != SYN:
+            return False
+        return self.starts[direction] not in (None, frame.sequence)
+
+
+@dataclass(frozen=True)
+class CaptureStatistics:
+    """The statistics of a capture: its connections in the order of their first packets, and all of them together.
+
+    ``only_counted`` is the number of connections beyond those that are tracked, and ``rest`` has their packets.
+    ``others`` are the ends of some connections that were not selected.
+    """
+
+    connections: tuple[Connection, ...]
+    only_counted: int = 0
+    rest: Statistics = field(default_factory=Statistics)
+    others: tuple[tuple[Endpoint, Endpoint], ...] = ()
+
+    @property
+    def total(self) -> Statistics:
+        """The statistics of the packets of all connections."""
+        return combined([self.rest, *(one for connection in self.connections for one in connection.directions)])
+
+
+class Collector:
+    """Collects the statistics of a capture: add packets in the order of the file, then read the result.
+
+    A connection is selected if each of ``ends`` fits one of its two.
+    """
+
+    def __init__(self, ends: Sequence[End] = ()) -> None:
+        self._ends = ends
+        self._connections: dict[int, Connection] = {}
+        self._known: dict[tuple[Endpoint, Endpoint], tuple[Connection, int]] = {}
+        self._others: set[tuple[Endpoint, Endpoint]] = set()
+        self._named: list[tuple[Endpoint, Endpoint]] = []
+        self._count = 0
+        self._only_counted = 0
+        self._rest = Statistics()
+
+    def add(self, frame: Frame) -> None:
+        """Count a packet, if its connection is selected."""
+        pair = (frame.source, frame.target)
+        found = self._known.get(pair)
+        if found is None or found[0].is_followed_by(frame, found[1]):
+            if pair in self._others:
+                return
+            found = self._new(frame, pair)
+            if found is None:
+                return
+        found[0].add(frame, found[1])
+
+    def _new(self, frame: Frame, pair: tuple[Endpoint, Endpoint]) -> tuple[Connection, int] | None:
+        if not are_fitted(self._ends, pair):
+            self._reject(pair)
+            return None
+        is_answer = frame.flags & (SYN | ACK) == SYN | ACK
+        ends = pair[::-1] if is_answer else pair
+        self._count += 1
+        connection = self._connections[self._count] = Connection((ends[0], ends[1]))
+        self._known[ends[1], ends[0]] = connection, 1
+        self._known[ends[0], ends[1]] = connection, 0
+        if len(self._connections) > _MAX_CONNECTIONS:
+            self._fold()
+        return self._known[pair]
+
+    def _reject(self, pair: tuple[Endpoint, Endpoint]) -> None:
+        if len(self._named) < _NAMED:
+            self._named.append(pair)
+        if len(self._others) >= _MAX_OTHERS:
+            self._others.clear()
+        self._others |= {pair, (pair[1], pair[0])}
+
+    def _fold(self) -> None:
+        """Stop tracking one of the oldest connections, preferably one that has ended."""
+        oldest = list(itertools.islice(self._connections.items(), _CANDIDATES))
+        number, gone = next((one for one in oldest if one[1].closed == _BOTH_CLOSED), oldest[0])
+        del self._connections[number]
+        for pair in (gone.ends, (gone.ends[1], gone.ends[0])):
+            if pair in self._known and self._known[pair][0] is gone:
+                del self._known[pair]
+        self._rest = combined([self._rest, *gone.directions])
+        self._only_counted += 1
+
+    def result(self) -> CaptureStatistics:
+        """Return the statistics of the packets so far."""
+        connections = tuple(self._connections.values())
+        return CaptureStatistics(connections, self._only_counted, self._rest, tuple(self._named))
+
+
+def statistics_of(frames: Iterable[Frame], ends: Sequence[End] = ()) -> CaptureStatistics:
+    """Return the statistics of packets in the order of a capture; only of connections with these ``ends``, if any."""
+    collector = Collector(ends)
+    for frame in frames:
+        collector.add(frame)
+    return collector.result()

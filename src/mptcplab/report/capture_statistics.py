@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Statistics of captures as tables: one per file, one for all files together or over the runs that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mptcplab.capture.connections import Connection
+from mptcplab.capture.files import FilesStatistics, FileStatistics, Spread
+from mptcplab.capture.statistics import Statistics
+from mptcplab.report.table import Table
+
+_MAX_SHOWN = 10
+_ARROWS = (">", "<")
+_BOTH = "both"
+_NUMBERS = ("packets", "left out", "bytes", "s", "Mbit/s", "mean delta us", "min us", "max us", "variance 1e-9 s2")
+_COLUMNS = ("connection", "direction", *_NUMBERS)
+#: Names, heads and factors of the values over runs.
+_OF_RUNS = {
+    "throughput_mbps": ("throughput", "Mbit/s", 1.0),
+    "duration_s": ("duration", "s", 1.0),
+    "mean_delta_us": ("mean TCP delta", "us", 1.0),
+    "min_delta_us": ("minimum TCP delta", "us", 1.0),
+    "max_delta_us": ("maximum TCP delta", "us", 1.0),
+    "delta_variance_s2": ("variance of TCP deltas", "1e-9 s2", 1e9),
+    "throughput_mibps": ("throughput, printed as Mbps by sriaimsard2019", "Mibit/s", 1.0),
+}
+_NANO = 1e9
+_EXPLANATIONS = (
+    "Left out: retransmissions, as tshark {} recognises them. Delta: time since the connection's previous packet, "
+    "retransmissions included.",
+)
+
+
+def statistics_tables(found: FilesStatistics, *, are_runs: bool) -> list[Table]:
+    """Return the tables, in the order of the files."""
+    tables = [file_table(one) for one in found.files]
+    if are_runs:
+        tables.append(runs_table(found))
+    elif len(found.files) > 1:
+        tables.append(total_table(found))
+    last = tables[-1]
+    tables[-1] = replace(last, notes=(*last.notes, *(note.format(found.tshark) for note in _EXPLANATIONS)))
+    return tables
+
+
+def file_table(one: FileStatistics) -> Table:
+    """Return the statistics of a file: of its largest connections, and of all of them together."""
+    capture = one.capture
+    count = len(capture.connections) + capture.only_counted
+    title = f"{one.file}: {count:,} TCP connection{'' if count == 1 else 's'}"
+    shown = sorted(capture.connections, key=lambda connection: -connection.both.length)[:_MAX_SHOWN]
+    rows = [row for connection in capture.connections if connection in shown for row in _rows(connection)]
+    if count > 1:
+        rows.append((f"all {count:,}", _BOTH, *_cells(capture.total)))
+    notes = list(_notes(one, capture.total))
+    if count > len(shown):
+        notes.append(f"and {count - len(shown):,} connections with fewer bytes: see --json")
+    return _table(title, rows, notes)
+
+
+def total_table(found: FilesStatistics) -> Table:
+    """Return the statistics of all files together."""
+    note = "A connection that is in several files counts once: in the file that has most of its bytes."
+    rows = [("all", _BOTH, *_cells(found.total))]
+    return _table(f"{len(found.files)} files together", rows, [note])
+
+
+def runs_table(found: FilesStatistics) -> Table:
+    """Return the mean, the maximum and the minimum over the files."""
+    values = found.runs
+    rows = tuple(
+        (name, unit, *_spread(values[key], factor)) for key, (name, unit, factor) in _OF_RUNS.items() if key in values
+    )
+    count = sum(1 for one in found.files if one.capture.connections)
+    columns = ("value", "unit", "mean", "maximum", "minimum")
+    return Table(f"Over {count} runs", columns, rows, frozenset(columns[2:]))
+
+
+def _table(title: str, rows: list[tuple[str, ...]], notes: list[str]) -> Table:
+    return Table(title, _COLUMNS, tuple(rows), frozenset(_NUMBERS), tuple(notes))
+
+
+def _rows(connection: Connection) -> Iterator[tuple[str, ...]]:
+    name = " > ".join(map(str, connection.ends))
+    yield (name, _BOTH, *_cells(connection.both))
+    for arrow, direction in zip(_ARROWS, connection.directions, strict=True):
+        yield ("", arrow, *_cells(direction))
+
+
+def _cells(some: Statistics) -> tuple[str, ...]:
+    throughput, variance = some.throughput_bps, some.delta_variance_s2
+    return (
+        f"{some.packets:,}",
+        f"{some.left_out:,}",
+        f"{some.length:,}",
+        _number(some.duration_s, 6),
+        _number(None if throughput is None else throughput / 1e6),
+        _number(some.mean_delta_us, 3),
+        _number(some.min_delta_us, 3),
+        _number(some.max_delta_us, 3),
+        _number(None if variance is None else variance * _NANO),
+    )
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    if value is None:
+        return ""
+    least = 10**-digits
+    return f"<{least:.{digits}f}" if 0 < value < least / 2 else f"{value:,.{digits}f}"
+
+
+def _spread(spread: Spread, factor: float) -> tuple[str, str, str]:
+    mean, maximum, minimum = (_number(value * factor, 3) for value in (spread.mean, spread.max, spread.min))
+    return mean, maximum, minimum
+
+
+def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
+    if one.is_cut_short:
+        yield "[!] The file ends in the middle of a packet: these are the packets before."
+    if not one.capture.connections:
+        yield "[!] No TCP packets of the connections that were asked for."
+    if one.tshark_restarts:
+        yield (
+            f"[!] The capture is so long that tshark began its analysis anew {one.tshark_restarts} times: a "
+            "retransmission right after that may not have been recognised."
+        )
+    if total.backward:
+        yield f"[!] {total.backward:,} packets are earlier than the one before: reordercap IN OUT sorts a capture."
+    counts = {
+        "out of order": total.out_of_order,
+        "duplicate ACK": total.duplicate_acks,
+        "previous segment not captured": total.gaps,
+        "acknowledged segment not captured": total.unseen,
+    }
+    found = ", ".join(f"{count:,} x {name}" for name, count in counts.items() if count)
+    if found:
+        yield f"Seen by tshark: {found}."
+    if total.throughput_mibps is not None and total.delta_variance_s2 is not None:
+        yield (
+            f"In the units of sriaimsard2019: throughput {_number(total.throughput_mibps)} Mibit/s, printed as Mbps; "
+            f"jitter {_number(total.delta_variance_s2 * _NANO)} 1e-9 s2, printed as ns."
+        )

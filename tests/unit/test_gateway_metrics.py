@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: MIT
+"""What is said about a gateway: from made samples of the sockets of four nodes, and made counters of their kernels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.made_counters import write_counters
+from tests.unit.made_manifest import manifest
+
+from mptcplab.metrics.catalog.recovery import workload_recoveries
+from mptcplab.metrics.ends import described, ends_of_workload
+from mptcplab.metrics.gateways import GatewayUse, gateway_uses
+from mptcplab.metrics.instants import changes_rates, failed
+from mptcplab.metrics.measure import measure
+from mptcplab.metrics.rows import result_rows
+from mptcplab.recording import samples
+from mptcplab.recording.record import Recording
+from mptcplab.report.html_series import marks, timelines
+from mptcplab.report.table import result_table
+
+OPENED, ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
+ANSWERED_BY_TCP, FALLBACK = "MPTcpExtMPCapableFallbackSYNACK", "MPTcpExtMPCapableFallbackACK"
+ADDRESSES = {
+    "10.0.1.1": ("laptop", "lan"),
+    "10.0.1.2": ("home", "lan"),
+    "10.0.2.1": ("home", "dsl"),
+    "10.0.2.2": ("vps", "dsl"),
+    "10.0.3.1": ("home", "lte"),
+    "10.0.3.2": ("vps", "lte"),
+    "10.0.4.1": ("vps", "wan"),
+    "10.0.4.2": ("web", "wan"),
+    "10.0.5.2": ("far", "wan"),
+}
+GATEWAY: dict[str, Any] = {
+    "name": "bond",
+    "program": "xray",
+    "mode": "redirect",
+    "entry": "home",
+    "exit": "vps",
+    "protocol": "mptcp",
+    "port": 8388,
+    "listening_port": 1080,
+    "local": {},
+    "carried": ["fetch"],
+}
+#: A download of 4 MB: 3 MB over dsl, 1 MB over lte.
+DSL, LTE, TOTAL = 3_000_000, 1_000_000, 4_000_000
+
+
+@dataclass
+class Made:
+    """A recording of one download through a gateway; each socket has its token, its last bytes, and two samples."""
+
+    folder: Path
+    gateway: Mapping[str, Any] = field(default_factory=dict)
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    more_workloads: Mapping[str, Any] = field(default_factory=dict)
+    inner: tuple[int, ...] = (DSL, LTE)
+    tokens: Mapping[str, int | None] = field(default_factory=dict)
+    flags: Mapping[str, int] = field(default_factory=dict)
+    outer: tuple[str, ...] = ("client", "entry", "exit", "server")
+    counters: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    events: tuple[Mapping[str, Any], ...] = ()
+    extra: tuple[samples.Row, ...] = ()
+
+    def _rows(self) -> list[samples.Row]:
+        tokens = {"entry_inner": 11, "exit_inner": 22, **self.tokens}
+        gateway = {**GATEWAY, **self.gateway}
+        client = "home" if gateway["local"] else "laptop"
+        rows: list[samples.Row] = []
+
+        def socket(node: str, local: str, remote: str, received: int, name: str) -> None:
+            token, flags = tokens.get(name), self.flags.get(name)
+            for second, share in ((1, 0.5), (2, 1.0)):
+                at: samples.Row = {"time_ns": second * 10**9, "node": node, "local": local, "remote": remote}
+                counts = {"bytes_received": int(share * received), "bytes_acked": int(share * (TOTAL - received))}
+                kind = {"token": token, "flags": flags, "protocol": "tcp" if token is None else "mptcp"}
+                rows.append({**at, **counts, **kind, "rtt_us": 20_000, "snd_cwnd": 10})
+
+        outer = {
+            "client": ("laptop", "10.0.1.1:40000", "10.0.4.2:5001", TOTAL),
+            "entry": ("home", "10.0.1.2:1080", "10.0.1.1:40000", 0),
+            "exit": ("vps", "10.0.4.1:40001", "10.0.4.2:5001", TOTAL),
+            "server": ("web", "10.0.4.2:5001", "10.0.4.1:40001", 0),
+        }
+        if client == "home":
+            outer["client"] = ("home", "127.0.0.1:40000", "127.0.1.1:1080", TOTAL)
+            outer["entry"] = ("home", "127.0.1.1:1080", "127.0.0.1:40000", 0)
+        if gateway["listening_port"] is None:
+            outer["server"] = ("web", "10.0.4.2:5001", "10.0.1.1:40000", 0)
+        for name in self.outer:
+            socket(*outer[name], name)
+        for count, (near, far) in zip(self.inner, (("10.0.2.1", "10.0.2.2"), ("10.0.3.1", "10.0.3.2")), strict=False):
+            socket("home", f"{near}:40100", f"{far}:{gateway['port']}", count, "entry_inner")
+            socket("vps", f"{far}:{gateway['port']}", f"{near}:40100", 0, "exit_inner")
+        return [*rows, *self.extra]
+
+    def write(self) -> Recording:
+        """Everything that is read of it."""
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / "out").mkdir()
+        gateway = {**GATEWAY, **self.gateway}
+        limits = {"subflows": 8, "add_addr_accepted": 8}
+        node = {"kind": "host", "transport": {"protocol": "tcp", "limits": limits}, "endpoints": []}
+        sides = {client: {"from": client, "to": "web"} for client in ("home" if gateway["local"] else "laptop",)}
+        (ends,) = sides.values()
+        load = {"kind": "http", "size": "4 MB", "files": 1, "retries": 0, **ends, **self.workload}
+        made = manifest(
+            {"fetch": load, **self.more_workloads},
+            nodes=[{"name": name, **node} for name in ("laptop", "home", "vps", "web", "far")],
+            addresses={ip: {"node": owner, "link": link} for ip, (owner, link) in ADDRESSES.items()},
+            gateways=[gateway],
+            seed=1,
+            settings=[],
+            facts={"kernel": {"release": "7.2.1-test", "hz": None}},
+            programs=[{"name": "fetch.client", "start_ns": 0, "end_ns": 2 * 10**9}],
+            zero_ns=0,
+        )
+        write_counters(self.folder, made)
+        default = {"home": {OPENED: 1}, "vps": {ACCEPTED: 1, ANSWERED_BY_TCP: 1}}
+        for name in ("laptop", "home", "vps", "web", "far"):
+            place = self.folder / "counters" / name
+            counted = {**default.get(name, {}), **self.counters.get(name, {})}
+            (place / "nstat.json").write_text(json.dumps({"kernel": counted}))
+            (place / "algorithms.json").write_text(json.dumps(self._algorithms() if name == "vps" else {"sockets": []}))
+        for side, kind in (("client", "err"), ("server", "err")):
+            text = json.dumps({"event": "stream", "bytes": TOTAL, "checksum": "aa"}, separators=(",", ":"))
+            (self.folder / "out" / f"fetch.{side}.{kind}").write_text(f"{text}\n")
+        (self.folder / "manifest.json").write_text(json.dumps(made))
+        samples.write(self._rows(), self.folder / "subflows.parquet")
+        if self.events:
+            samples.write(map(dict, self.events), self.folder / "events.parquet")
+        return Recording(self.folder)
+
+    def _algorithms(self) -> dict[str, Any]:
+        """The exit sends; its sockets on lan and wan have another congestion control."""
+        inner = [("10.0.2.2:8388", "10.0.2.1:40100"), ("10.0.3.2:8388", "10.0.3.1:40100")]
+        found = [{"local": here, "remote": there, "congestion": ["olia"], "scheduler": []} for here, there in inner]
+        other = {"local": "10.0.4.1:40001", "remote": "10.0.4.2:5001", "congestion": ["bbr"], "scheduler": []}
+        return {"sockets": [*found, other]}
+
+
+def _use(made: Made) -> GatewayUse:
+    recording = made.write()
+    entry = described(recording, "fetch")
+    (found,) = gateway_uses(recording, ends_of_workload(entry), entry)
+    return found
+
+
+def _row(node: str, local: str, remote: str, **values: Any) -> samples.Row:
+    base = {"time_ns": 2 * 10**9, "node": node, "local": local, "remote": remote, "protocol": "tcp"}
+    return {**base, "token": None, "bytes_received": 0, "bytes_acked": 0, "rtt_us": 1, "snd_cwnd": 1, **values}
+
+
+# -- what it says
+
+
+def test_mptcp_inside_and_tcp_outside(tmp_path: Path) -> None:
+    use = _use(Made(tmp_path))
+    assert use.text == "bond: TCP | MPTCP, 2 subflows, olia | TCP"
+    assert use.shares == {"dsl": 0.75, "lte": 0.25}
+    assert use.warnings == ()
+
+
+def test_a_client_whose_mptcp_the_entry_declines_fell_back(tmp_path: Path) -> None:
+    """Its socket keeps a token, and flags without an answer."""
+    (measured,) = measure(Made(tmp_path, tokens={"client": 5}, flags={"client": 130}).write())
+    assert measured.sockets.use.text == "fell back"
+    assert measured.gateways[0].client_side == "TCP"
+
+
+def test_an_upload_counts_at_the_exit(tmp_path: Path) -> None:
+    """What the exit received is 0 in the made download: nothing of an upload came."""
+    use = _use(Made(tmp_path, workload={"kind": "flow", "duration": "1 s", "size": None, "reverse": False}))
+    assert use.shares == {}
+    assert (use.inner, use.carrying) == ("MPTCP", 0)
+
+
+def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> None:
+    recording = Made(tmp_path).write()
+    (measured,) = measure(recording)
+    assert measured.sockets.shares == {"dsl": 0.75, "lte": 0.25}
+    assert measured.sockets.use.text == "no", "the workload's own sockets"
+    assert [one.text for one in measured.gateways] == ["bond: TCP | MPTCP, 2 subflows, olia | TCP"]
+    (row,) = result_rows([recording])
+    table = result_table("t", [row])
+    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    assert cells["gateway"] == "bond: TCP | MPTCP, 2 subflows, olia | TCP"
+    assert cells["share by path"] == "dsl 75%, lte 25%"
+    assert row.to_json()["gateways"] == cells["gateway"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "text"),
+    [
+        ({"tokens": {"entry_inner": None, "exit_inner": None}, "inner": (TOTAL,)}, "bond: TCP | TCP, olia | TCP"),
+        # A program that asks for MPTCP on both sides: its own socket shows it, that of a server without MPTCP does not.
+        ({"tokens": {"exit": 33}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        ({"tokens": {"exit": 33, "server": 44}, "flags": {"exit": 130}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        # 195, 193: the other side answered with MPTCP. 130: it did not.
+        ({"flags": {"entry_inner": 195, "exit_inner": 193}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+        ({"flags": {"entry_inner": 130, "exit_inner": 193}}, "bond: TCP | TCP, olia | TCP"),
+        ({"tokens": {"exit": 33, "server": 44}}, "bond: TCP | MPTCP, 2 subflows, olia | MPTCP"),
+        ({"tokens": {"client": 33, "entry": 44}}, "bond: MPTCP | MPTCP, 2 subflows, olia | TCP"),
+        ({"inner": (TOTAL,)}, "bond: TCP | MPTCP, 1 subflow, olia | TCP"),
+        ({"inner": ()}, "bond: TCP | nothing | TCP"),
+        ({"outer": ("client", "entry")}, "bond: TCP | MPTCP, 2 subflows, olia | nothing"),
+        ({"outer": ("exit", "server")}, "bond: nothing | MPTCP, 2 subflows, olia | TCP"),
+        ({"gateway": {"local": {"fetch": "127.0.1.1"}, "mode": "local"}}, "bond: TCP | MPTCP, 2 subflows, olia | TCP"),
+    ],
+)
+def test_texts(tmp_path: Path, facts: dict[str, Any], text: str) -> None:
+    assert _use(Made(tmp_path, **facts)).text == text
+
+
+def test_a_tunnel_shows_the_workloads_own_protocol_on_both_sides(tmp_path: Path) -> None:
+    tunnel = {"listening_port": None, "mode": "tunnel", "program": "openvpn"}
+    plain = _use(Made(tmp_path / "a", gateway=tunnel, outer=("client", "server")))
+    assert (plain.text, plain.warnings) == ("bond: TCP | MPTCP, 2 subflows, olia | TCP", ())
+    both = _use(Made(tmp_path / "b", gateway=tunnel, outer=("client", "server"), tokens={"client": 1, "server": 2}))
+    assert both.text == "bond: MPTCP | MPTCP, 2 subflows, olia | MPTCP"
+    assert both.warnings == (), "MPTCP from end to end is the workload's own choice"
+    calls = {"kind": "udp", "duration": "1 s", "size": None}
+    assert _use(Made(tmp_path / "c", gateway=tunnel, outer=(), workload=calls)).client_side == "UDP"
+
+
+def test_a_workload_that_it_does_not_carry_has_no_gateway(tmp_path: Path) -> None:
+    recording = Made(tmp_path, gateway={"carried": []}).write()
+    entry = described(recording, "fetch")
+    assert gateway_uses(recording, ends_of_workload(entry), entry) == []
+
+
+def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Path) -> None:
+    other = _row("home", "10.0.2.1:41000", "10.0.5.2:8388", token=99, bytes_received=9 * TOTAL)
+    assert _use(Made(tmp_path, extra=(other,))).shares == {"dsl": 0.75, "lte": 0.25}
+
+
+# -- warnings
+
+
+@pytest.mark.parametrize(
+    ("facts", "warning"),
+    [
+        ({"inner": ()}, "gateway bond: no connection between home and vps was seen"),
+        (
+            {"tokens": {"entry_inner": None, "exit_inner": None}, "inner": (TOTAL,)},
+            "gateway bond: MPTCP was requested between entry and exit, but they speak TCP",
+        ),
+        (
+            {"gateway": {"protocol": "tcp"}},
+            "gateway bond: TCP was requested between entry and exit, but they speak MPTCP",
+        ),
+        ({"inner": (TOTAL,)}, "gateway bond: only one of its subflows carried data"),
+        ({"inner": (TOTAL, 0)}, "gateway bond: only one of its subflows carried data"),
+        ({"inner": (TOTAL, 100)}, "gateway bond: the subflow on lte carried less than 1 % of the data"),
+        ({"tokens": {"client": 1, "entry": 2}}, "gateway bond: the connection on the client's side is MPTCP as well"),
+        ({"tokens": {"exit": 1, "server": 2}}, "gateway bond: the connection on the server's side is MPTCP as well"),
+        ({"inner": (10_000, 10_000)}, "gateway bond: the workload's data did not pass through it"),
+        ({"outer": ("client", "entry")}, "gateway bond: no connection of its outer sides was seen"),
+        (
+            {"extra": (_row("vps", "10.0.2.2:8388", "10.0.2.1:40200", bytes_received=5),)},
+            "gateway bond: 1 of 2 connections between its sides are plain TCP",
+        ),
+        (
+            {"counters": {"home": {OPENED: 0}}},
+            "gateway bond: its sockets show 1 MPTCP connections, but home opened only 0",
+        ),
+        (
+            {"counters": {"vps": {ACCEPTED: 0}}},
+            "gateway bond: its sockets show 1 MPTCP connections, but vps accepted only 0",
+        ),
+        (
+            {"counters": {"home": {FALLBACK: 2}}},
+            "gateway bond: its sockets show MPTCP, but home counted fallbacks to TCP: 2",
+        ),
+        (
+            {"counters": {"vps": {FALLBACK: 1}}},
+            "gateway bond: its sockets show MPTCP, but vps counted fallbacks to TCP: 1",
+        ),
+        (
+            {"counters": {"laptop": {OPENED: 1}}},
+            "gateway bond: the sockets of laptop show TCP, but its kernel counted MPTCP: 1",
+        ),
+        (
+            {"counters": {"web": {ACCEPTED: 3}}},
+            "gateway bond: the sockets of web show TCP, but its kernel counted MPTCP: 3",
+        ),
+    ],
+)
+def test_warnings(tmp_path: Path, facts: dict[str, Any], warning: str) -> None:
+    recording = Made(tmp_path, **facts).write()
+    (measured,) = measure(recording)
+    (use,) = measured.gateways
+    assert use.warnings.count(warning) == 1, use.warnings
+    assert warning in measured.warnings
+
+
+def test_counters_of_a_node_with_other_connections_contradict_nothing(tmp_path: Path) -> None:
+    other = {"other": {"kind": "iperf3", "from": "laptop", "to": "far", "reverse": False, "duration": "1 s"}}
+    use = _use(Made(tmp_path, more_workloads=other, counters={"laptop": {OPENED: 7}}))
+    assert use.warnings == ()
+
+
+def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    recording = made.write()
+    for node in ("home", "vps"):
+        (tmp_path / "counters" / node / "nstat.json").write_text('{"kernel": {}}')
+    entry = described(recording, "fetch")
+    assert gateway_uses(recording, ends_of_workload(entry), entry)[0].warnings == ()
+
+
+def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:
+    made = Made(tmp_path)
+    recording = made.write()
+    table = recording.subflows.drop("bytes_received").to_dicts()
+    samples.write([{**row, "bytes_received": None} for row in table], tmp_path / "subflows.parquet")
+    entry = described(recording, "fetch")
+    (use,) = gateway_uses(Recording(tmp_path), ends_of_workload(entry), entry)
+    assert not any("did not pass" in warning for warning in use.warnings)
+
+
+# -- over time
+
+
+DOWN = {"instant_ns": 1_200_000_000, "time_ns": 1_200_000_000, "direction": "both", "link": "bond", "value": "exit"}
+EVENTS = ({**DOWN, "kind": "gateway-down"}, {**DOWN, "kind": "gateway-up", "instant_ns": 1_500_000_000})
+
+
+def test_time_series_are_those_of_the_inner_paths(tmp_path: Path) -> None:
+    """Each path carried half of its bytes in the first second, and half in the second one."""
+    (line,) = timelines(Made(tmp_path).write(), max_values=100)
+    assert set(line.goodput) == {"dsl", "lte"}
+    assert [rates[-1] for rates in line.goodput.values()] == [8 * DSL / 2 / 1e6, 8 * LTE / 2 / 1e6]
+    assert [one.name for one in line.rtt] == ["dsl", "lte"]
+
+
+def test_time_series_of_a_workload_do_not_show_another(tmp_path: Path) -> None:
+    """Without a gateway, and with another server on the same host, whose sockets are sampled, too."""
+    other = {"other": {"kind": "iperf3", "from": "laptop", "to": "web", "reverse": True, "duration": "1 s"}}
+    stranger = _row("laptop", "10.0.1.1:40009", "10.0.4.2:5002", bytes_received=TOTAL)
+    made = Made(tmp_path, gateway={"carried": []}, more_workloads=other, extra=(stranger,))
+    recording = made.write()
+    programs = [{"name": f"{name}.client", "start_ns": 0, "end_ns": 2 * 10**9} for name in ("fetch", "other")]
+    recording.manifest["programs"] = programs
+    fetch, second = timelines(recording, max_values=100)
+    assert fetch.samples == 2
+    assert second.samples == 1
+
+
+def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
+    recording = Made(tmp_path, events=EVENTS).write()
+    assert [one["text"] for one in marks(recording)] == [
+        "gateway bond: exit killed",
+        "gateway bond: exit started again",
+    ]
+    (ends,) = (ends_of_workload(one) for one in recording.manifest["workloads"])
+    found = workload_recoveries(recording, ends)
+    assert [(one.at.is_failure, one.at.place) for one in found] == [
+        (True, "gateway bond exit"),
+        (False, "gateway bond exit"),
+    ]
+    assert found[0].gap_s == 1, "between the two samples"
+    assert not changes_rates(recording), "links stay as they are"
+    assert not failed(recording, "bond"), "a gateway is no link of this name"
+
+
+def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
+    up = {**DOWN, "kind": "gateway-up"}
+    entry = {**DOWN, "kind": "gateway-down", "value": "entry"}
+    recording = Made(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
+    assert [one["text"] for one in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
