@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from mptcplab.fields import LinkName, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
+from mptcplab.node.cpu import cpu_words
 from mptcplab.node.middlebox import Middlebox, going_out, middlebox_words, nft_table
 from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl
 from mptcplab.steps import Command, Counter
@@ -78,4 +79,4 @@ class Router(NodeBase):
     def caption(cls, described: Mapping[str, Any]) -> str:
         """See the base class."""
         nat = [f"NAT at {', '.join(described['nat'])}"] if described.get("nat") else []
-        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {})))
+        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {}), *cpu_words(described)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from mptcplab.node.cpu import charged
 from mptcplab.node.transport import Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
@@ -36,7 +37,11 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     return Plan(
         nodes=tuple(scenario.nodes),
         setup=tuple(_setup(network)),
-        programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
+        programs=(
+            *capture_programs(network),
+            *_charged(network, _servers(network)),
+            *_charged(network, _programs(network, seed, phases)),
+        ),
         counters=tuple(_counters(network)),
         sampled=_hosts(one for one in workloads if not one.samples_itself),
         sample_interval_ns=sample_interval_ns(scenario),
@@ -94,6 +99,12 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
         yield from described.model_copy(update={"start": start}).programs(name, context)
+
+
+def _charged(network: Network, programs: Iterable[Program]) -> Iterator[Program]:
+    """Yield ``programs``, which take time on the nodes that have a CPU."""
+    for program in programs:
+        yield charged(program) if network.nodes[program.node].cpu is not None else program
 
 
 def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:

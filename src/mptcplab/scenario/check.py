@@ -17,7 +17,7 @@ from mptcplab.node.graph import Interface, Subnet
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
-from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document, name_hint
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
@@ -41,6 +41,7 @@ def check(document: Document, scenario: Scenario) -> None:
     check_named_links(document, scenario)
     _check_workloads(document, scenario)
     check_kinds(document, scenario)
+    check_cpus(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
     _check_modes(document, scenario)
