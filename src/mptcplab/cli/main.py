@@ -28,6 +28,7 @@ _COMMANDS = {
     "compare": "mptcplab.cli.compare",
     "capture": "mptcplab.cli.capture",
     "selftest": "mptcplab.cli.selftest",
+    "calibrate": "mptcplab.cli.calibrate",
     "kernel": "mptcplab.cli.kernel",
     "init": "mptcplab.cli.init",
     "doctor": "mptcplab.cli.doctor",
