@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bench.lab import plan_of
 from mptcplab.calibrate.bed import Running, bed
-from mptcplab.calibrate.fit import Costs
+from mptcplab.calibrate.fit import Costs, Sample, fit
 from mptcplab.calibrate.measure import calibrate
 from mptcplab.calibrate.programs import PROGRAMS
 from mptcplab.engine.tools import find_program, flow_program
@@ -55,44 +55,58 @@ _Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """One cipher and kind of traffic: throughput in Mbit/s of each repeat, natively and in the lab.
+    """One cipher and kind of traffic: throughput in Mbit/s, natively of each repeat.
 
     ``native_busy`` is the part of its share of a CPU that the entry used natively: 1 if that was the limit.
     """
 
     cipher: str
     load: str
+    per_call_ns: float
+    per_byte_ns: float
     native_mbps: tuple[float, ...]
-    lab_mbps: tuple[float, ...]
     native_busy: tuple[float, ...]
+    lab_mbps: float
 
     @property
-    def ratios(self) -> list[float]:
-        """The lab's throughput by the native one of the same repeat."""
-        return [ours / theirs for ours, theirs in zip(self.lab_mbps, self.native_mbps, strict=True)]
+    def ratio(self) -> float:
+        """The lab's throughput by the median of the native ones."""
+        return self.lab_mbps / statistics.median(self.native_mbps)
 
 
 def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Report) -> list[Row]:
-    """Return one row per cipher and kind of traffic. All parts of a repeat run one after the other.
+    """Return one row per cipher and kind of traffic.
 
+    Each repeat measures the costs and the throughput one after the other. The lab runs once, with the costs that follow
+    from the median CPU times: what a program costs on a shared machine depends on its neighbours at that time.
     :raises MissingError: if this machine lacks something.
     """
     rows = []
     for cipher in ciphers:
-        found: dict[str, list[tuple[float, float, float]]] = {load: [] for load in LOADS}
+        samples: list[tuple[Sample, ...]] = []
+        native: dict[str, list[tuple[float, float]]] = {load: [] for load in LOADS}
         for number in range(1, repeats + 1):
-            costs = _calibrated(cipher)
-            report(f"{cipher}, {number}: {costs}")
+            report(f"{cipher}, {number} of {repeats}")
+            samples.append(_samples(cipher))
             for load, options in LOADS.items():
-                native, busy = _native(cipher, options, seconds)
-                lab = _lab(cipher, options, seconds, costs)
-                found[load].append((native, lab, busy))
-                report(f"{cipher}, {load}, {number}: {lab:.0f} by {native:.0f} Mbit/s, {lab / native:.2f}; {busy:.2f}")
-        rows += [Row(cipher, load, *zip(*found[load], strict=True)) for load in LOADS]
+                native[load].append(_native(cipher, options, seconds))
+        costs = fit([_median(of_load) for of_load in zip(*samples, strict=True)])
+        for load, options in LOADS.items():
+            mbps, busy = zip(*native[load], strict=True)
+            lab = _lab(cipher, options, seconds, costs)
+            rows.append(Row(cipher, load, costs.per_call_ns, costs.per_byte_ns, mbps, busy, lab))
+            report(_text(rows[-1]))
     return rows
 
 
-def _calibrated(cipher: str) -> Costs:
+def _text(row: Row) -> str:
+    native = f"{statistics.median(row.native_mbps):.0f} ({min(row.native_mbps):.0f} to {max(row.native_mbps):.0f})"
+    limit = f"busy {min(row.native_busy):.2f}"
+    return f"{row.cipher:24} {row.load:30} native {native:20} {limit}  lab {row.lab_mbps:5.0f}  ratio {row.ratio:.2f}"
+
+
+def _samples(cipher: str) -> tuple[Sample, ...]:
+    """Measure the entry's CPU time under the loads of ``mptcplab calibrate``, in a control group."""
     with _group() as group:
         calibrations = calibrate(
             PROGRAMS[_PROGRAM],
@@ -103,7 +117,12 @@ def _calibrated(cipher: str) -> Costs:
             started=lambda side, running: _limit(running, group) if side.name == "entry" else None,
         )
     (entry,) = (one for one in calibrations if one.side == "entry")
-    return entry.costs
+    return entry.samples
+
+
+def _median(samples: Sequence[Sample]) -> Sample:
+    values = ([getattr(one, name) for one in samples] for name in ("cpu_ns", "calls", "bytes"))
+    return Sample(samples[0].load, *map(statistics.median, values))
 
 
 def _limit(running: Running, group: Path) -> None:
@@ -234,10 +253,6 @@ size = "1 B"
 """
 
 
-def _spread(values: Sequence[float], form: str) -> str:
-    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
-
-
 def main() -> None:
     """Measure, and print or write the rows."""
     parser = argparse.ArgumentParser(prog="python -m bench.cpu", description=__doc__)
@@ -257,11 +272,7 @@ def main() -> None:
     except LabError as error:
         print(f"python -m bench.cpu: {error.message}\n  hint: {error.hint}", file=sys.stderr)
         sys.exit(error.status)
-    for row in rows:
-        numbers = ((row.native_mbps, ".0f"), (row.lab_mbps, ".0f"), (row.ratios, ".2f"))
-        native, lab, ratio = (_spread(values, form) for values, form in numbers)
-        busy = f"{min(row.native_busy):.2f}"
-        print(f"{row.cipher:24} {row.load:32} native {native:22} busy {busy} lab {lab:22} ratio {ratio}")
+    print(*map(_text, rows), sep="\n")
     if arguments.write:
         arguments.write.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
 

@@ -17,6 +17,7 @@ from mptcplab.node.cpu import CHARGED, own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT, Recording
+from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 from mptcplab.workload.context import FLOW
 
@@ -73,6 +74,14 @@ def test_the_cpu_adds_its_settings_and_counter_and_changes_nothing_else(tmp_path
         if one["name"] == "bulk.server":
             one["argv"], one["starts"] = one["argv"][len(CHARGED) :], []
     assert plan == without
+
+
+def test_a_cpu_lets_time_pass_on_links_that_do_not(tmp_path: Path) -> None:
+    """Without it, a workload with a duration would never end there, and is refused."""
+    text = SCENARIO.replace('size = "10 MB"', 'duration = "1 s"')
+    assert _plan(tmp_path, text + CPU).programs
+    with pytest.raises(ScenarioError, match="never ends"):
+        _plan(tmp_path, text)
 
 
 # -- kernels

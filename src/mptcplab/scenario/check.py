@@ -217,6 +217,8 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
         target = network.target(workload)
         if target is None or not getattr(workload, "duration", None) or workload.advances_time:
             continue
+        if any(network.nodes[end].cpu is not None for end in (workload.sender, workload.receiver)):
+            continue
         if not any(_takes_time(scenario.links[link]) for link in network.path_between(workload.sender, target)):
             hint = "give a link on the path a rate or a delay, or give the workload a size"
             path: KeyPath = ("workloads", name, "duration")
