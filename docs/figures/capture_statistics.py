@@ -20,19 +20,22 @@ _SEGMENT_NS, _ACK_NS = 8000, 1300
 #: Segments between retransmissions.
 _RETRANSMISSION = 20_000
 _EPOCH_S = 1_767_225_600
+_PEAKS = ("peak MB of tshark", "peak MB of mptcplab")
 _CLIENT, _SERVER = bytes([10, 0, 1, 1]), bytes([10, 0, 2, 2])
 _SYN, _ACK = 0x02, 0x10
+#: A process reports the peak of its own memory as the kernel's VmHWM, since ru_maxrss includes its parent's.
 _READ = """
-import json, resource, sys
+import json, re, resource, sys
 from pathlib import Path
 from mptcplab.capture.files import statistics_of_files
 
 total = statistics_of_files([Path(sys.argv[1])]).total
-used = {}
-for name, who in (("own", resource.RUSAGE_SELF), ("tshark", resource.RUSAGE_CHILDREN)):
-    usage = resource.getrusage(who)
-    used[name] = (usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
-print(json.dumps({"packets": total.packets + total.left_out, "bytes": total.length, **used}))
+own, child = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+peak = int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+found = {"packets": total.packets + total.left_out, "bytes": total.length}
+found["own"] = own.ru_utime + own.ru_stime, peak * 1024 / 1e6
+found["tshark"] = child.ru_utime + child.ru_stime, child.ru_maxrss * 1024 / 1e6
+print(json.dumps(found))
 """
 
 
@@ -56,8 +59,8 @@ _CASES = (
 
 def table_of(work: Path) -> str:
     """Return CPU times in s, rates in MB/s (10^6 bytes on the wire), and peaks of resident memory in MB."""
-    lines = ["| on the wire | packets | CPU s of tshark | CPU s of mptcplab | MB/s | MB of tshark | MB of mptcplab |"]
-    lines.append("| --- " * lines[0].count(" | ") + "| --- |")
+    heads = ("on the wire", "packets", "CPU s of tshark", "CPU s of mptcplab", "MB/s", *_PEAKS)
+    lines = [f"| {' | '.join(heads)} |", "| --- " * len(heads) + "|"]
     work.mkdir(parents=True, exist_ok=True)
     file = work / "large.pcap"
     for case in _CASES:

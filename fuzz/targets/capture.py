@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.unit.capture_packets import CLIENT, SERVER, Pipe, first_data, option, second
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.connections import statistics_of
+from mptcplab.capture.collector import statistics_of
 from mptcplab.capture.files import FilesStatistics, FileStatistics, documented
 from mptcplab.capture.frame import frames_of_lines
 from mptcplab.capture.packet import Packet

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.made_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
 
-from mptcplab.capture import connections
-from mptcplab.capture.connections import CaptureStatistics, statistics_of
+from mptcplab.capture import collector
+from mptcplab.capture.collector import CaptureStatistics, statistics_of
 from mptcplab.capture.end import End, parse_end
 from mptcplab.capture.files import spreads
 from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, OUT_OF_ORDER, RETRANSMISSION, UNSEEN, Frame
@@ -238,7 +238,7 @@ def test_sums_do_not_depend_on_how_packets_are_grouped(some: list[Frame], at: in
 
 def test_old_connections_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """First one that has ended. The total stays that of all packets."""
-    monkeypatch.setattr(connections, "_MAX_CONNECTIONS", 2)
+    monkeypatch.setattr(collector, "_MAX_CONNECTIONS", 2)
     ends = [(Endpoint("10.0.1.1", port), SERVER) for port in range(4)]
     segments = [Segment(number * 100, 0, SYN, at=0, ends=pair) for number, pair in enumerate(ends[:2])]
     segments += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from tests.unit.made_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
 from tests.unit.test_capture_files import CAPTURES, Command, command
 
-from mptcplab.capture.connections import statistics_of
+from mptcplab.capture.collector import statistics_of
 from mptcplab.capture.end import parse_end
 from mptcplab.capture.frame import (
     DUPLICATE_ACK,
@@ -32,6 +33,7 @@ from mptcplab.errors import InputError
 from mptcplab.recording.record import FORMAT, Recording
 
 __all__ = ["command"]  # a fixture
+ROOT = EXAMPLES.parents[1]
 DOWNLOAD = EXAMPLES / "download.pcap"
 OTHER = (Endpoint("10.0.3.1", 40001), Endpoint("10.0.2.2", 21))
 
@@ -72,6 +74,22 @@ def test_the_example_is_the_download_made_by_hand(command: Command) -> None:
     assert found["tshark"].count(".") == 2
 
 
+def test_the_page_shows_what_is_printed(
+    command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command, the Python and their outputs in docs/captures.md, but for the version of tshark."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "captures.md").read_text()
+    (shown,) = re.findall(r"^```console\n\$ mptcplab capture (--statistics .*)\n((?:.*\n)*?)```$", page, re.MULTILINE)
+    printed = command(*shown[0].split()).out
+    assert [re.sub(r"tshark [0-9.]+", "", line.rstrip()) for line in printed.splitlines()] == [
+        re.sub(r"tshark [0-9.]+", "", line) for line in shown[1].splitlines()
+    ]
+    (code, output) = re.findall(r"```python\n(.*?)```.*?```text\n(.*?)```", page, re.DOTALL)[0]
+    exec(compile(code, "docs/captures.md", "exec"), {})
+    assert capsys.readouterr().out == output
+
+
 def test_a_table_for_people(command: Command) -> None:
     output = command("--statistics", DOWNLOAD)
     assert (output.status, output.err) == (0, "")
@@ -102,6 +120,7 @@ def by_tshark(file: Path) -> dict[str, list[tuple[float, int, float]]]:
     return streams
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["any-sll2.pcap", "cut-c2.pcap", "cut-s1.pcap", "dumpcap-ipv6.pcapng"])
 def test_the_fields_and_the_filter_of_the_study(name: str) -> None:
     """tshark with its own preferences, its own TCP deltas and the study's filter: the same packets, the same numbers.

@@ -5,7 +5,7 @@
              (read.py)          (tcp.py, connection.py, analysis.py)
 
     files -> tshark -> Frame -> Collector -> CaptureStatistics -> table, JSON
-             (frame.py)        (connections.py, statistics.py, files.py)
+             (frame.py)        (collector.py, statistics.py, files.py)
 
 Only :mod:`~mptcplab.capture.tshark` starts a process. Both see every packet once and keep sums and interval sets, so
 their memory does not grow with the length of a capture.

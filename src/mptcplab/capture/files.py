@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mptcplab.capture.connections import CaptureStatistics, Collector, Connection
+from mptcplab.capture.collector import CaptureStatistics, Collector, TcpConnection
 from mptcplab.capture.end import End
 from mptcplab.capture.frame import FrameReader
 from mptcplab.capture.packet import Endpoint
@@ -41,7 +41,7 @@ class FilesStatistics:
     @property
     def total(self) -> Statistics:
         """The statistics of all files. A connection that is in several counts where it has most bytes."""
-        best: dict[tuple[frozenset[Endpoint], int], Connection] = {}
+        best: dict[tuple[frozenset[Endpoint], int], TcpConnection] = {}
         for one in self.files:
             for key, connection in _keyed(one.capture.connections):
                 known = best.setdefault(key, connection)
@@ -57,7 +57,7 @@ class FilesStatistics:
         return spreads(totals)
 
 
-def _keyed(connections: Iterable[Connection]) -> Iterable[tuple[tuple[frozenset[Endpoint], int], Connection]]:
+def _keyed(connections: Iterable[TcpConnection]) -> Iterable[tuple[tuple[frozenset[Endpoint], int], TcpConnection]]:
     """Yield connections with the same key in every file: the two ends, and a number if ports are used again."""
     seen: dict[frozenset[Endpoint], int] = {}
     for connection in connections:

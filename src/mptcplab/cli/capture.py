@@ -32,6 +32,9 @@ Examples:
 \b
 Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
 counts once. The data of each direction is read from the file that has most of it.
+
+\b
+With --statistics, each file has a table of its own. In the last one, about all files, a connection counts once.
 """
 
 

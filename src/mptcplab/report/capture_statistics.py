@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mptcplab.capture.connections import Connection
+from mptcplab.capture.collector import TcpConnection
 from mptcplab.capture.files import FilesStatistics, FileStatistics, Spread
 from mptcplab.capture.statistics import Statistics
 from mptcplab.report.table import Table
@@ -81,7 +81,7 @@ def _table(title: str, rows: list[tuple[str, ...]], notes: list[str]) -> Table:
     return Table(title, _COLUMNS, tuple(rows), frozenset(_NUMBERS), tuple(notes))
 
 
-def _rows(connection: Connection) -> Iterator[tuple[str, ...]]:
+def _rows(connection: TcpConnection) -> Iterator[tuple[str, ...]]:
     name = " > ".join(map(str, connection.ends))
     yield (name, _BOTH, *_cells(connection.both))
     for arrow, direction in zip(_ARROWS, connection.directions, strict=True):

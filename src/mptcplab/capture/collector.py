@@ -28,7 +28,7 @@ _BOTH_CLOSED = 3
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class TcpConnection:
     """One TCP connection. Direction 0 is from ``ends[0]``, which opened it if that was seen; else it sent first.
 
     ``directions`` are the statistics of the packets from ``ends[0]`` and from ``ends[1]``. ``starts`` has the number
@@ -71,7 +71,7 @@ class CaptureStatistics:
     ``others`` are the ends of some connections that were not selected.
     """
 
-    connections: tuple[Connection, ...]
+    connections: tuple[TcpConnection, ...]
     only_counted: int = 0
     rest: Statistics = field(default_factory=Statistics)
     others: tuple[tuple[Endpoint, Endpoint], ...] = ()
@@ -90,8 +90,8 @@ class Collector:
 
     def __init__(self, ends: Sequence[End] = ()) -> None:
         self._ends = ends
-        self._connections: dict[int, Connection] = {}
-        self._known: dict[tuple[Endpoint, Endpoint], tuple[Connection, int]] = {}
+        self._connections: dict[int, TcpConnection] = {}
+        self._known: dict[tuple[Endpoint, Endpoint], tuple[TcpConnection, int]] = {}
         self._others: set[tuple[Endpoint, Endpoint]] = set()
         self._named: list[tuple[Endpoint, Endpoint]] = []
         self._count = 0
@@ -110,14 +110,14 @@ class Collector:
                 return
         found[0].add(frame, found[1])
 
-    def _new(self, frame: Frame, pair: tuple[Endpoint, Endpoint]) -> tuple[Connection, int] | None:
+    def _new(self, frame: Frame, pair: tuple[Endpoint, Endpoint]) -> tuple[TcpConnection, int] | None:
         if not are_fitted(self._ends, pair):
             self._reject(pair)
             return None
         is_answer = frame.flags & (SYN | ACK) == SYN | ACK
         ends = pair[::-1] if is_answer else pair
         self._count += 1
-        connection = self._connections[self._count] = Connection((ends[0], ends[1]))
+        connection = self._connections[self._count] = TcpConnection((ends[0], ends[1]))
         self._known[ends[1], ends[0]] = connection, 1
         self._known[ends[0], ends[1]] = connection, 0
         if len(self._connections) > _MAX_CONNECTIONS:
