@@ -7,6 +7,7 @@ import json
 import tracemalloc
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -18,7 +19,16 @@ from mptcplab.capture import collector
 from mptcplab.capture.collector import CaptureStatistics, statistics_of
 from mptcplab.capture.end import End, parse_end
 from mptcplab.capture.files import spreads
-from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, OUT_OF_ORDER, RETRANSMISSION, UNSEEN, Frame
+from mptcplab.capture.frame import (
+    DUPLICATE_ACK,
+    FAST_RETRANSMISSION,
+    GAP,
+    OUT_OF_ORDER,
+    RETRANSMISSION,
+    UNSEEN,
+    Frame,
+    frames_of_lines,
+)
 from mptcplab.capture.packet import ACK, FIN, SYN, Endpoint
 from mptcplab.capture.statistics import Statistics, combined
 from mptcplab.errors import InputError
@@ -182,6 +192,28 @@ def test_runs_have_a_mean_a_maximum_and_a_minimum() -> None:
     assert (found["throughput_mbps"].max, found["throughput_mbps"].min) == (max(rates), min(rates))
     assert found["min_delta_us"].min == 100
     assert spreads([]) == {}
+
+
+LINE = "1767225600.000000100\t1514\t10.0.2.2\t10.0.1.1\t6\t\t\t20\t40000\t4294967295\t0x0010\t1448\t1\t1\t\t\t\t\n"
+
+
+def test_lines_of_tshark() -> None:
+    (frame,) = frames_of_lines([LINE], Path("a.pcap"))
+    expected = Frame(1_767_225_600_000_000_100, SERVER, CLIENT, 1514, 1448, ACK, 2**32 - 1, marks=3)
+    assert frame == expected, "a fast retransmission"
+    not_tcp = "1767225600.0\t60" + "\t" * 16 + "\n"
+    tunnelled = LINE.replace("\t6\t\t\t", "\t41\tfd00::2\tfd00::1\t")
+    assert [one.source.address for one in frames_of_lines([not_tcp, tunnelled], Path("a.pcap"))] == ["fd00::2"]
+    for wrong in (
+        "",
+        "1\t2\n",
+        LINE.replace("1514", "9" * 400),
+        LINE.replace("0x0010", "x"),
+        LINE.strip() + "\t1\t1\n",
+    ):
+        with pytest.raises(InputError, match="cannot parse tshark's output for packet 2") as error:
+            list(frames_of_lines([LINE, wrong], Path("a.pcap")))
+        assert error.value.hint
 
 
 TIMES = st.integers(0, 10**15)

@@ -32,7 +32,8 @@ class TcpConnection:
     """One TCP connection. Direction 0 is from ``ends[0]``, which opened it if that was seen; else it sent first.
 
     ``directions`` are the statistics of the packets from ``ends[0]`` and from ``ends[1]``. ``starts`` has the number
-    before the first sequence number of each, as tshark takes it to be.
+    before the first sequence number of each, as tshark takes it to be. ``closed`` has a bit for each direction that
+    ended, both after a RST.
     """
 
     ends: tuple[Endpoint, Endpoint]

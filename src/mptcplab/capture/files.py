@@ -130,7 +130,7 @@ def _nothing(found: FilesStatistics, ends: Sequence[End]) -> InputError:
     return InputError(f"{named}: no connection has the end {wanted}", hint=hint)
 
 
-def documented(found: FilesStatistics, *, are_runs: bool) -> dict[str, Any]:
+def document_of(found: FilesStatistics, *, are_runs: bool) -> dict[str, Any]:
     """Return the statistics as JSON; files that ``are_runs`` have no total."""
     return {
         "files": [_file_document(one) for one in found.files],

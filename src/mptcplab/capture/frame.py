@@ -68,7 +68,10 @@ class FrameLines:
         marks = self._marks.get(said)
         if marks is None:
             marks = self._marks[said] = sum(mark for mark, text in zip(_MARKS.values(), said, strict=True) if text)
-        return Frame(nanoseconds(time), source, target, int(length), int(payload), int(flags, 16), int(sequence), marks)
+        numbers = nanoseconds(time), int(length), int(payload), int(flags, 16), int(sequence)
+        if max(numbers) >> 64:
+            raise ValueError("tshark has no numbers of more than 64 bits")
+        return Frame(numbers[0], source, target, *numbers[1:], marks)
 
 
 class FrameReader:

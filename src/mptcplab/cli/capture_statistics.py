@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mptcplab.capture.end import parse_end
-from mptcplab.capture.files import FilesStatistics, documented, statistics_of_files
+from mptcplab.capture.files import FilesStatistics, document_of, statistics_of_files
 from mptcplab.cli.common import console, print_table
 from mptcplab.errors import InputError, reason
 from mptcplab.report.capture_statistics import statistics_tables
@@ -27,7 +27,7 @@ def show_statistics(
     :raises InputError: if a file cannot be read; after printing, if one ends in the middle of a packet.
     """
     found = statistics_of_files(files, [parse_end(end) for end in ends])
-    document = documented(found, are_runs=are_runs)
+    document = document_of(found, are_runs=are_runs)
     tables = statistics_tables(found, are_runs=are_runs)
     written = _write(document, tables, out) if out is not None else []
     if as_json:

@@ -26,9 +26,9 @@ _OF_RUNS = {
     "delta_variance_s2": ("variance of TCP deltas", "1e-9 s2", 1e9),
 }
 _NANO = 1e9
-_EXPLANATIONS = (
+_EXPLANATION = (
     "Left out: retransmissions, as tshark {} recognises them. Delta: time since the connection's previous packet, "
-    "retransmissions included.",
+    "retransmissions included."
 )
 
 
@@ -40,8 +40,7 @@ def statistics_tables(found: FilesStatistics, *, are_runs: bool) -> list[Table]:
     elif len(found.files) > 1:
         tables.append(total_table(found))
     last = tables[-1]
-    tables[-1] = replace(last, notes=(*last.notes, *(note.format(found.tshark) for note in _EXPLANATIONS)))
-    return tables
+    return [*tables[:-1], replace(last, notes=(*last.notes, _EXPLANATION.format(found.tshark)))]
 
 
 def file_table(one: FileStatistics) -> Table:
