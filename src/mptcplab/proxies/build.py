@@ -66,6 +66,7 @@ def built() -> dict[str, Path]:
     return {
         binary: path
         for recipe in RECIPES.values()
+        if recipe.pinned is not None
         for binary in recipe.binaries
         if (path := folder_of(recipe) / binary).is_file()
     }

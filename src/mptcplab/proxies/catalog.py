@@ -29,10 +29,15 @@ class Recipe:
     package: str = ""
 
     @property
+    def pinned(self) -> Path | None:
+        """The folder that pins the program; None if this installation lacks it."""
+        proof = "go.sum" if self.language == "go" else "Cargo.lock"
+        return shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
+
+    @property
     def folder(self) -> Path:
         """The folder that pins the program. :raises LabError: if it is missing."""
-        proof = "go.sum" if self.language == "go" else "Cargo.lock"
-        found = shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
+        found = self.pinned
         if found is None:
             raise LabError(
                 f"the files that pin {self.name} are missing", hint="install mptcplab again, or use a complete checkout"
