@@ -13,6 +13,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _GB = 10**9
 _PAYLOAD = 1428
@@ -25,6 +26,7 @@ _SYN, _ACK = 0x02, 0x10
 _READ = """
 import json, resource, sys
 from pathlib import Path
+from typing import Any
 from mptcplab.capture.files import statistics_of_files
 
 total = statistics_of_files([Path(sys.argv[1])]).total
@@ -72,9 +74,9 @@ def table_of(work: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read(file: Path) -> dict[str, tuple[float, float]]:
+def _read(file: Path) -> dict[str, Any]:
     done = subprocess.run([sys.executable, "-c", _READ, str(file)], check=True, capture_output=True, text=True)
-    found: dict[str, tuple[float, float]] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 

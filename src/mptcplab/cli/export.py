@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,7 +15,6 @@ from mptcplab.export.collect import Machine, collect
 from mptcplab.export.devices import devices_of
 from mptcplab.export.model import File
 from mptcplab.export.registry import FORMATS
-from mptcplab.report.files import write_text
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.schema import Scenario
 
@@ -35,10 +35,10 @@ def export(
     links = [name for name, link in scenario.links.items() if node in link.between]
     password = _password(password_file) if password_file is not None else None
     machine = Machine(devices_of(devices, links), FORMATS[form].folder, password)
-    configuration = collect(scenario, node, machine)
-    if password is not None and not configuration.has_gateways:
+    sides = {side for gateway in scenario.gateways.values() for side in (gateway.entry, gateway.exit)}
+    if password is not None and node not in sides:
         raise InputError(f"--password-file has no effect: '{node}' has no gateway", hint="remove it")
-    files = FORMATS[form].write(configuration)
+    files = FORMATS[form].write(collect(scenario, node, machine))
     if out is not None:
         _write(files, out)
     elif len(files) == 1:
@@ -64,8 +64,10 @@ def _write(files: Iterable[File], out: Path) -> None:
         place = out / file.path
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            write_text(place, file.text)
-            place.chmod(file.mode)
+            # A file with a password has its mode before it has content.
+            with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file.mode), "w") as written:
+                os.fchmod(written.fileno(), file.mode)
+                written.write(file.text)
         except OSError as error:
             raise InputError(f"'{place}' cannot be written: {reason(error)}", hint="name another folder") from error
         click.echo(place)

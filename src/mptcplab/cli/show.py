@@ -131,7 +131,7 @@ def plan(
     """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point.
 
     With --node, write what makes a real machine one of its nodes: addresses, routes, MPTCP's endpoints, settings,
-    packet filters and programs, but not what links do.
+    packet rules and programs, but not what links do.
     """
     experiment = load(file, overrides=overrides, seed=seed)
     if point > len(experiment.points):

@@ -34,6 +34,9 @@ from mptcplab.steps import Command, Program
 PREFIX = "mptcplab_"
 #: The folder of mptcplab's source on the machine, for its path manager.
 SOURCE = "/usr/local/lib/mptcplab"
+#: Forwarding of the other version of IP. It concerns none of the node's addresses, and a machine that forwards IPv6
+#: ignores router advertisements, from which it may have its default route.
+_OTHER_FORWARDING = {4: "net.ipv6.conf.all.forwarding=1", 6: "net.ipv4.ip_forward=1"}
 #: Settings of one interface, before its name.
 _OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
 
@@ -95,7 +98,8 @@ def _interfaces(network: Network, node: str) -> Iterator[Interface]:
 
 def _settings(node: NodeBase, context: Context) -> Iterator[tuple[str, str]]:
     devices = {port.link: port.device for port in context.ports}
-    for setting in node.settings(context):
+    idle = {_OTHER_FORWARDING[port.address.version] for port in context.ports}
+    for setting in (setting for setting in node.settings(context) if setting not in idle):
         name, _, value = setting.partition("=")
         found = _OF_INTERFACE.fullmatch(name)
         if found is not None and found[2] in devices:

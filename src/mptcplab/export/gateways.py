@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from mptcplab.configuration import Table
 from mptcplab.errors import InputError
-from mptcplab.export.model import GATEWAY, Service
+from mptcplab.export.model import Service
 from mptcplab.gateway.base import PASSWORD, GatewayBase, Prepared, Side
 from mptcplab.gateway.context import Context
 from mptcplab.scenario import gateways
@@ -41,7 +41,7 @@ def gateway_services(network: Network, node: str, *, folder: str, password: str 
             return text if password is None else text.replace(PASSWORD, password)
 
         yield Service(
-            f"{GATEWAY}{side}-{context.name}",
+            f"gateway-{side}-{context.name}",
             tuple(secret(word) for word in found.call.argv),
             tuple(dict.fromkeys(found.call.uses)),
             found.environment,

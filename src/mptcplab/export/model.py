@@ -58,10 +58,6 @@ class Limits:
 KERNEL_LIMITS = Limits(subflows=2, add_addr_accepted=0)
 
 
-#: The names of gateways' programs begin so.
-GATEWAY = "gateway-"
-
-
 @dataclass(frozen=True)
 class Service:
     """A program that runs throughout, with these variables in its environment.
@@ -101,11 +97,6 @@ class Configuration:
     def is_v6(self) -> bool:
         """Whether its addresses are of IPv6."""
         return any(one.address.version == 6 for one in self.interfaces)
-
-    @property
-    def has_gateways(self) -> bool:
-        """Whether a service is a gateway's program."""
-        return any(one.name.startswith(GATEWAY) for one in self.services)
 
     def routes_of(self, device: str) -> Iterator[Route]:
         """Yield the routes by ``device``."""

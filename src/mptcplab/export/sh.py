@@ -154,7 +154,7 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     yield "#!/bin/sh"
     yield f"# Configures this machine as the node {configuration.node} of: {configuration.title}"
     yield "# Made by `mptcplab plan`. Run it as root:"
-    yield f"#   sh {name} up      configure; once more after a reboot, or with a later script in the place of this one"
+    yield f"#   sh {name} up      configure; repeat it after a restart, or with a newer version of this script"
     yield f"#   sh {name} down    restore what was before"
     yield f"# It needs {', '.join(programs(configuration))}."
     yield from (f"# {note}" for note in configuration.notes)
