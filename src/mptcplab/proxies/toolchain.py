@@ -86,7 +86,8 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
         if version is not None and version >= recipe.compiler:
             return Toolchain(folder / kind.programs[0], version, environment)
         newest = max(filter(None, (newest, version)), default=None)
-    found = f"is {newest[0]}.{newest[1]}" if newest else f"is missing, or lacks one of {', '.join(kind.programs)}"
+    missing = "is missing" if len(kind.programs) == 1 else f"lacks one of {', '.join(kind.programs)}"
+    found = f"is {newest[0]}.{newest[1]}" if newest else missing
     wanted = f"{kind.name} {recipe.compiler[0]}.{recipe.compiler[1]}"
     raise MissingError(
         f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {found}",
