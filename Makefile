@@ -56,7 +56,7 @@ docs: kernel kernel-lts test-packages
 	$(BIN)/python -m docs.refresh --measured
 
 gateways: venv
-	@scripts/install-packages --gateways
+	@scripts/install-packages --gateways $$($(BIN)/mptcplab gateways list --packages)
 	$(BIN)/mptcplab gateways build
 
 fuzz: venv test-packages

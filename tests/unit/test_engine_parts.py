@@ -19,6 +19,7 @@ from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.virtual import machine
 from mptcplab.engine.virtual.engine import PLAN_HINT, VirtualEngine, read_report
 from mptcplab.engine.virtual.machine import Boot, Console, check_folder, virtual_clock_address
+from mptcplab.engine.virtual.session import Session, find
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
@@ -110,6 +111,12 @@ def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp
     with pytest.raises(LabError) as raised:
         read_report(tmp_path, nothing, None, hint=hint)
     assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
+
+
+@pytest.mark.parametrize("name", ["true", "/bin/true", "./true"])
+def test_a_program_of_exec_is_found_by_name_and_by_path(name: str) -> None:
+    """The guest gets the path in a JSON file, which cannot hold a Path."""
+    assert json.loads(json.dumps(find(Session((name,), cwd=Path("/bin"))))).endswith("bin/true")
 
 
 @pytest.mark.parametrize("name", ["ip", "iperf3", "mptcpize", "socat", "gcc"])

@@ -10,9 +10,11 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.cli.options import json_option
+from mptcplab.errors import LabError
 from mptcplab.proxies.build import build as build_program
 from mptcplab.proxies.build import chosen, folder_of, is_built
 from mptcplab.proxies.catalog import RECIPES
+from mptcplab.proxies.toolchain import missing_packages
 
 _LINE_EVERY_S = 5.0
 
@@ -29,17 +31,34 @@ def build(names: tuple[str, ...]) -> None:
 
     Versions and checksums are pinned. A program that is built already is not built again.
     """
+    failed: list[LabError] = []
     for recipe in chosen(names):
         if not is_built(recipe):
             click.echo(f"building {recipe.name} {recipe.version} from {_registry(recipe.language)}", err=True)
-        folder = build_program(recipe, _Lines())
-        click.echo(f"{recipe.name} {recipe.version}: {folder}")
+        try:
+            folder = build_program(recipe, _Lines())
+        except LabError as error:
+            failed.append(error)
+        else:
+            click.echo(f"{recipe.name} {recipe.version}: {folder}")
+    if failed:
+        first, *others = failed
+        hints = [first.hint or "", *(f"also: {error.message}\n    {error.hint}" for error in others)]
+        raise type(first)(first.message, hint="\n  ".join(hints))
 
 
 @gateways.command(name="list")
+@click.option(
+    "--packages",
+    is_flag=True,
+    help="Print only the Debian packages of toolchains that this machine lacks for programs that are not built.",
+)
 @json_option
-def list_(as_json: bool) -> None:
+def list_(packages: bool, as_json: bool) -> None:
     """List the programs that can be built, and the folders of those that are."""
+    if packages:
+        click.echo(" ".join(missing_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
+        return
     rows = [
         {
             "name": recipe.name,

@@ -3,7 +3,7 @@
 
 The requirements are not repeated here. They come from the code that has them: compiled plans, the lists of the kernel's
 build, the package's metadata. `model` defines findings, `packages` the package names of other distributions;
-`programs`, `python`, `host` and `kernel` contain the checks, and `examine` runs them all.
+`programs`, `proxies`, `python`, `host` and `kernel` contain the checks, and `examine` runs them all.
 """
 
 from __future__ import annotations

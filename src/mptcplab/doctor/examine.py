@@ -12,6 +12,7 @@ from mptcplab.doctor.kernel import check_kernels
 from mptcplab.doctor.model import Finding, Level, Report
 from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.doctor.programs import check_build, check_programs
+from mptcplab.doctor.proxies import check_proxies
 from mptcplab.doctor.python import check_python
 
 
@@ -22,6 +23,7 @@ def examine(system: Distribution | None = None) -> Report:
         check_python(),
         check_programs(system),
         check_build(system),
+        check_proxies(),
         check_host(),
         check_kernels(),
     )

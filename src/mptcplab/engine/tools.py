@@ -32,10 +32,14 @@ _SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def find_program(name: str) -> Path:
-    """Return the path at which the guest finds ``name``. :raises MissingError: naming the package that has it."""
-    found = shutil.which(name, path=_SEARCH)
+    """Return the path at which the guest finds ``name``.
+
+    :raises MissingError: naming the package that has it, or the command that builds it.
+    """
+    recipe = recipe_of(name)
+    # The machine's own program of a name that we build has another version than the pinned one.
+    found = None if recipe is not None else shutil.which(name, path=_SEARCH)
     if found is None:
-        recipe = recipe_of(name)
         hint = (
             f"sudo apt-get install {package_of(name)}" if recipe is None else f"mptcplab gateways build {recipe.name}"
         )

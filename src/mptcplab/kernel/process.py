@@ -35,12 +35,13 @@ def run_logged(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
+    limit_s: float | None = None,
 ) -> None:
-    """Run `command` with its output and errors written to `log`.
+    """Run `command` with its output and errors written to `log`, for at most `limit_s` seconds.
 
     `on_line` receives each line as it arrives. Whatever interrupts the wait (Ctrl-C, SIGTERM, an error in `on_line`)
     terminates the command's whole process group.
-    :raises CommandError: if the command fails.
+    :raises CommandError: if the command fails, or reaches the limit.
     """
     log.write(f"$ {shlex.join(command)}\n")
     log.flush()
@@ -58,16 +59,19 @@ def run_logged(
     )
     try:
         assert process.stdout is not None
-        for line in process.stdout:
-            log.write(line)
-            if on_line is not None:
-                on_line(line)
-        status = process.wait()
+        with _limited(process, limit_s) as overdue:
+            for line in process.stdout:
+                log.write(line)
+                if on_line is not None:
+                    on_line(line)
+            status = process.wait()
     except BaseException:
         _end_group(process)
         raise
     finally:
         log.flush()
+    if overdue.is_set():
+        raise CommandError(f"{command[0]} did not end within {limit_s:g} s", hint=shlex.join(command))
     if status < 0:
         raise CommandKilledError(f"{command[0]} was terminated by signal {-status}", hint=shlex.join(command))
     if status != 0:
@@ -128,6 +132,26 @@ def require_tools(packages: Mapping[str, str]) -> None:
             f"the kernel cannot be built without {', '.join(missing)}",
             hint=f"sudo apt-get install {' '.join(names)}",
         )
+
+
+@contextmanager
+def _limited(process: subprocess.Popen[str], limit_s: float | None) -> Iterator[threading.Event]:
+    """Terminate the process's group if it is still alive after `limit_s` seconds, and set the event that is yielded."""
+    overdue = threading.Event()
+    if limit_s is None:
+        yield overdue
+        return
+
+    def end() -> None:
+        overdue.set()
+        _end_group(process)
+
+    timer = threading.Timer(limit_s, end)
+    timer.start()
+    try:
+        yield overdue
+    finally:
+        timer.cancel()
 
 
 def _end_group(process: subprocess.Popen[str]) -> None:

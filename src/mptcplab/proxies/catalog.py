@@ -10,6 +10,8 @@ from typing import Literal
 from mptcplab.errors import LabError
 from mptcplab.shipped import shipped_folder
 
+Language = Literal["go", "rust"]
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -20,7 +22,7 @@ class Recipe:
     """
 
     name: str
-    language: Literal["go", "rust"]
+    language: Language
     source: str
     version: str
     binaries: tuple[str, ...]

@@ -175,7 +175,7 @@ def find(session: Session) -> str:
     """Return the path of the program, searched as in the lab. :raises InputError: if it does not exist."""
     name = session.argv[0]
     search = {**ENVIRONMENT, **session.environment}["PATH"]
-    found = shutil.which(session.cwd / name if "/" in name else name, path=search)
+    found = shutil.which(str(session.cwd / name) if "/" in name else name, path=search)
     if found is None:
         hint = f"the search path is {search}; programs in /tmp and /run need --expose"
         raise InputError(f"there is no program '{name}'", hint=hint)
