@@ -99,5 +99,9 @@ def going_out(devices: tuple[str, ...]) -> str:
 
 def masquerading(name: str, devices: tuple[str, ...]) -> Table:
     """Return a table that gives packets which leave by one of ``devices`` its address."""
-    chain = Chain("out", "type nat hook postrouting priority srcnat;", (f"{going_out(devices)}masquerade",))
-    return Table(name, (chain,), masquerades=devices)
+    return Table(name, (masquerade(going_out(devices)),), masquerades=devices)
+
+
+def masquerade(match: str) -> Chain:
+    """Return a chain that gives packets with a ``match``, which ends with a blank, the address of their way out."""
+    return Chain("out", "type nat hook postrouting priority srcnat;", (f"{match}masquerade",))

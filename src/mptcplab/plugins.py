@@ -17,13 +17,16 @@ from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import TypeVar, get_args
+
+from pydantic import BaseModel
 
 from mptcplab.errors import InputError
 
 VARIABLE = "MPTCPLAB_PLUGINS"
 GROUP = "mptcplab.plugins"
 Kind = TypeVar("Kind")
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
@@ -71,3 +74,15 @@ def named_classes(base: type[Kind], package: ModuleType) -> dict[str, type[Kind]
                 if name is not None:
                     found[name] = value
     return found
+
+
+def tagged_models(base: type[Model], package: ModuleType, field: str) -> Iterator[tuple[str, type[Model]]]:
+    """Yield the models that modules of ``package`` and plugins define, by the words that their ``field`` takes.
+
+    A model without the field is the base of several.
+    """
+    for module in (*modules_of(package), *plugins()):
+        for value in vars(module).values():
+            if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__:
+                taken = value.model_fields.get(field)
+                yield from ((str(word), value) for word in (get_args(taken.annotation) if taken else ()))

@@ -12,7 +12,6 @@ from mptcplab.engine.tools import flow_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
-from mptcplab.proxies.build import built
 from mptcplab.workload.context import FLOW
 
 from . import kept
@@ -50,7 +49,7 @@ def _kernel(version: str) -> KernelBuild:
 @pytest.fixture(scope="session")
 def engines() -> dict[str, VirtualEngine]:
     """An engine for both kernels that we support."""
-    tools = {FLOW: flow_program(), **built()}
+    tools = {FLOW: flow_program()}
     return {version: VirtualEngine(_kernel(version), tools) for version in ("7.2", "6.12")}
 
 

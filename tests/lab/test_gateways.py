@@ -12,8 +12,7 @@ import pytest
 
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
-from mptcplab.proxies.build import built
-from mptcplab.proxies.catalog import recipe_of
+from mptcplab.proxies.catalog import is_built, recipe_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.html_series import marks
 
@@ -59,7 +58,7 @@ TEXT = "bond: TCP | MPTCP, 2 subflows, cubic | TCP"
 
 def _needs(program: str) -> None:
     recipe = recipe_of(program)
-    if recipe is not None and not set(recipe.binaries) <= set(built()):
+    if recipe is not None and not is_built(recipe):
         pytest.skip(f"{program} is not built: mptcplab gateways build {recipe.name}")
 
 

@@ -111,11 +111,14 @@ def test_a_missing_program_names_the_command(
     """A program of the machine that has this name does not take its place."""
     fake(tmp_path / "bin" / binary, "another version")
     monkeypatch.setattr(tools, "_SEARCH", str(tmp_path / "bin"))
-    assert build.built() == {}, cache
+    recipe = BINARIES[binary]
+    assert catalog.built_program(recipe, binary) is None, cache
     with pytest.raises(MissingError) as error:
-        tools.find_programs([binary], build.built())
+        tools.find_programs([binary], {})
     assert error.value.message == f"this machine has no '{binary}'"
-    assert error.value.hint == f"mptcplab gateways build {BINARIES[binary].name}"
+    assert error.value.hint == f"mptcplab gateways build {recipe.name}"
+    fake(catalog.folder_of(recipe) / binary, "the pinned version")
+    assert tools.find_programs([binary], {}) == {binary: catalog.folder_of(recipe) / binary}
 
 
 def test_the_callers_toolchain_comes_first_if_it_is_new_enough(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
 from mptcplab.plan.compile import compile_plan, ports
 from mptcplab.plan.model import Plan
-from mptcplab.proxies.build import built
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
@@ -86,7 +85,7 @@ def prepare_engines(
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    tools = {FLOW: flow_program(), **built()}
+    tools = {FLOW: flow_program()}
     found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}
     return Engines(name, found)
 

@@ -12,8 +12,8 @@ from mptcplab.cli import complete
 from mptcplab.cli.options import json_option
 from mptcplab.errors import LabError
 from mptcplab.proxies.build import build as build_program
-from mptcplab.proxies.build import chosen, folder_of, is_built
-from mptcplab.proxies.catalog import RECIPES
+from mptcplab.proxies.build import chosen
+from mptcplab.proxies.catalog import RECIPES, folder_of, is_built
 from mptcplab.proxies.toolchain import missing_packages
 
 _LINE_EVERY_S = 5.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tells which programs of gateways are built. Only a gateway that names one needs it."""
+"""Reports which programs of gateways are built. Only a gateway that names one needs it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.errors import LabError
-from mptcplab.proxies.build import is_built
-from mptcplab.proxies.catalog import RECIPES
+from mptcplab.proxies.catalog import RECIPES, is_built
 
 _SUBJECT = "programs of gateways"
 

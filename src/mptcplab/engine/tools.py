@@ -14,7 +14,7 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.proxies.catalog import recipe_of
+from mptcplab.proxies.catalog import built_program, recipe_of
 from mptcplab.shipped import shipped_folder
 
 #: The programs that compile our own program.
@@ -36,9 +36,9 @@ def find_program(name: str) -> Path:
 
     :raises MissingError: naming the package that has it, or the command that builds it.
     """
-    recipe = recipe_of(name)
     # The machine's own program of a name that we build has another version than the pinned one.
-    found = None if recipe is not None else shutil.which(name, path=_SEARCH)
+    recipe = recipe_of(name)
+    found = built_program(recipe, name) if recipe is not None else shutil.which(name, path=_SEARCH)
     if found is None:
         hint = (
             f"sudo apt-get install {package_of(name)}" if recipe is None else f"mptcplab gateways build {recipe.name}"

@@ -43,7 +43,7 @@ _OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
 
 @dataclass(frozen=True)
 class Machine:
-    """What a scenario does not say about a machine.
+    """The properties of a real machine that a scenario does not have.
 
     ``devices`` are its interfaces by link; other links have interfaces of their own names. ``folder`` has the files of
     its programs. ``password`` is that of its gateways; None for that of the lab.

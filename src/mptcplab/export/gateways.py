@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from mptcplab.configuration import Table
 from mptcplab.errors import InputError
 from mptcplab.export.model import Service
-from mptcplab.gateway.base import PASSWORD, GatewayBase, Prepared, Side
+from mptcplab.gateway.base import PASSWORD, SIDES, GatewayBase, Prepared
 from mptcplab.gateway.context import Context
+from mptcplab.gateway.outage import Side
 from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
 
@@ -63,8 +64,7 @@ def has_public_password(services: Iterable[Service]) -> bool:
 
 
 def _sides(network: Network, node: str, *, folder: str = "/run") -> Iterator[tuple[GatewayBase, Context, Side]]:
-    sides: tuple[Side, ...] = ("exit", "entry")
     for name, gateway in network.scenario.gateways.items():
-        for side in sides:
-            if node == (gateway.exit if side == "exit" else gateway.entry):
+        for side in SIDES:
+            if node == gateway.node_of(side):
                 yield gateway, gateways.context_of(network, name, folder=folder), side

@@ -95,7 +95,7 @@ class Configuration:
 
     @property
     def is_v6(self) -> bool:
-        """Whether its addresses are of IPv6."""
+        """True if its addresses are of IPv6."""
         return any(one.address.version == 6 for one in self.interfaces)
 
     def routes_of(self, device: str) -> Iterator[Route]:

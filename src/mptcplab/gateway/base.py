@@ -6,19 +6,20 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from mptcplab.configuration import Table
 from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle
 from mptcplab.gateway.context import Context
-from mptcplab.gateway.outage import Outage, outage_events, overlapping, supervised
+from mptcplab.gateway.outage import Outage, Side, outage_events, overlapping, supervised
 from mptcplab.steps import Call, Command, Event, Program, shell
 
 #: The password, or the source of the key, of a lab's gateways.
 PASSWORD = "mptcplab-lab-password"
-Side = Literal["entry", "exit"]
+#: The sides in the order of their starts.
+SIDES: tuple[Side, ...] = ("exit", "entry")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +68,12 @@ class GatewayBase(Part):
 
     @property
     def catches_all(self) -> bool:
-        """Whether it takes all TCP connections that pass the entry, not only those of workloads that name it."""
+        """True if it takes all TCP connections that pass the entry, not only those of workloads that name it."""
         raise NotImplementedError
 
     @property
     def refuses_mptcp(self) -> bool:
-        """Whether its entry cannot carry the connections of clients that speak MPTCP themselves."""
+        """True if its entry cannot carry the connections of clients that speak MPTCP themselves."""
         return False
 
     @property
@@ -93,6 +94,10 @@ class GatewayBase(Part):
         """Return the command line at the entry."""
         raise NotImplementedError
 
+    def node_of(self, side: Side) -> str:
+        """Return the node of a side."""
+        return self.exit if side == "exit" else self.entry
+
     def call_of(self, context: Context, side: Side) -> Call:
         """Return the command line of a side."""
         return self.exit_call(context) if side == "exit" else self.entry_call(context)
@@ -106,25 +111,22 @@ class GatewayBase(Part):
 
         The nodes of a gateway with others than those of its tables cannot be exported to real machines.
         """
-        for table in self.tables(context, "entry"):
-            yield table.command(self.entry)
-        for table in self.tables(context, "exit"):
-            yield table.command(self.exit)
+        for side in reversed(SIDES):
+            yield from (table.command(self.node_of(side)) for table in self.tables(context, side))
 
     def programs(self, context: Context) -> Iterator[Program]:
         """Yield the two programs, which start before time zero: the exit's first."""
-        for side, node, call in (
-            ("exit", self.exit, self.exit_call(context)),
-            ("entry", self.entry, self.entry_call(context)),
-        ):
+        for side in SIDES:
+            call = self.call_of(context, side)
             run = supervised(call, context.file(side)) if self._fails(side) else call
-            yield Program(f"gateway.{side}-{context.name}", node, "server", run.argv, starts=run.starts)
+            name = f"gateway.{side}-{context.name}"
+            yield Program(name, self.node_of(side), "server", run.argv, starts=run.starts)
 
     def events(self, context: Context) -> Iterator[Event]:
         """Yield the events of its outages."""
         for outage in self.outages:
-            node = self.exit if outage.side == "exit" else self.entry
-            yield from outage_events(outage, context.name, node, context.file(outage.side))
+            place = context.file(outage.side)
+            yield from outage_events(outage, context.name, self.node_of(outage.side), place)
 
     def description(self, context: Context) -> dict[str, Any]:
         """Return its description in a manifest, as JSON data."""
@@ -137,7 +139,7 @@ class GatewayBase(Part):
             "local": dict(context.local),
         }
 
-    def _fails(self, side: str) -> bool:
+    def _fails(self, side: Side) -> bool:
         return any(outage.side == side for outage in self.outages)
 
     @model_validator(mode="after")

@@ -26,7 +26,7 @@ class Context:
 
     @property
     def is_v6(self) -> bool:
-        """Whether the scenario uses IPv6."""
+        """True if the scenario uses IPv6."""
         return ":" in self.server
 
     @property

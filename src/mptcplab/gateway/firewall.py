@@ -8,6 +8,7 @@ form of a chain of their own, as in the scripts of Shadowsocks.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
 from mptcplab.configuration import Chain, Table
@@ -49,9 +50,8 @@ def iptables_redirect(node: str, context: Context, port: int) -> Iterator[Comman
 
 
 def _disjoint(destinations: tuple[str, ...]) -> Iterator[str]:
-    import ipaddress
-
     networks = [ipaddress.ip_network(one) for one in destinations]
     for text, network in zip(destinations, networks, strict=True):
-        if not any(other is not network and network.subnet_of(other) for other in networks):  # type: ignore[arg-type]
+        others = (other for other in networks if other is not network and other.prefixlen <= network.prefixlen)
+        if not any(map(network.overlaps, others)):
             yield text

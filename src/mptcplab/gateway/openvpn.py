@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from mptcplab.configuration import Table, masquerade
 from mptcplab.fields import LinkName
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.context import Context
@@ -64,8 +65,8 @@ class OpenVpn(GatewayBase):
             yield Command(node, ("ip", "link", "set", "dev", self.device, "up"))
             forwarding = "net.ipv6.conf.all.forwarding=1" if context.is_v6 else "net.ipv4.ip_forward=1"
             yield Command(node, ("sysctl", "-qw", forwarding))
-        yield _masquerade(self.entry, context, f'oifname "{self.device}"')
-        yield _masquerade(self.exit, context, f'iifname "{self.device}"')
+        for node, match in ((self.entry, "oifname"), (self.exit, "iifname")):
+            yield Table(f"tunnel-{context.name}", (masquerade(f'{match} "{self.device}" '),)).command(node)
         yield from self._routes(context)
 
     def exit_call(self, context: Context) -> Call:
@@ -137,13 +138,3 @@ def _entry_address(context: Context) -> ipaddress.IPv4Address | ipaddress.IPv6Ad
 
 def _without_detection(context: Context) -> tuple[str, ...]:
     return ("nodad",) if context.is_v6 else ()
-
-
-def _masquerade(node: str, context: Context, match: str) -> Command:
-    table = f"tunnel-{context.name}"
-    lines = (
-        f"add table inet {table}",
-        f"add chain inet {table} out {{ type nat hook postrouting priority srcnat; }}",
-        f"add rule inet {table} out {match} masquerade",
-    )
-    return Command(node, ("nft", "; ".join(lines)), features=("nft",))

@@ -14,11 +14,13 @@ from mptcplab.gateway.words import DOWN, UP
 from mptcplab.steps import Call, Command, Event, shell
 from mptcplab.units import Duration
 
+Side = Literal["entry", "exit"]
+
 
 class Outage(Part):
     """One outage: the program of one side is killed at an instant and started again later."""
 
-    side: Literal["entry", "exit"] = Field(description="the side whose program is killed")
+    side: Side = Field(description="the side whose program is killed")
     at: Time = Field(description="the instant, from time zero", examples=["5 s"])
     downtime: Time = Field(
         default=Duration(0), description="time until it is started again; 0: at once", examples=["1 s"]

@@ -10,9 +10,10 @@ from pydantic import Field, model_validator
 
 from mptcplab.configuration import Table
 from mptcplab.fields import Whole
-from mptcplab.gateway.base import GatewayBase, Side
+from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.firewall import iptables_redirect, redirecting
+from mptcplab.gateway.outage import Side
 from mptcplab.steps import Command
 
 Mode = Literal["redirect", "local"]

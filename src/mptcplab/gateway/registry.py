@@ -3,33 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import reduce
 from operator import or_
-from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from mptcplab import gateway
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.plugins import modules_of, plugins
-
-
-def _programs_in(module: ModuleType) -> Iterator[tuple[str, type[GatewayBase]]]:
-    """Yield the programs that ``module`` itself defines; a base class of several has no ``program``."""
-    for value in vars(module).values():
-        if isinstance(value, type) and issubclass(value, GatewayBase) and value.__module__ == module.__name__:
-            field = value.model_fields.get("program")
-            yield from ((str(name), value) for name in (get_args(field.annotation) if field else ()))
-
-
-def _all_programs() -> dict[str, type[GatewayBase]]:
-    return dict(sorted(found for module in (*modules_of(gateway), *plugins()) for found in _programs_in(module)))
-
+from mptcplab.plugins import tagged_models
 
 #: The class of each program.
-PROGRAMS = _all_programs()
+PROGRAMS = dict(sorted(tagged_models(GatewayBase, gateway, "program")))
 
 if TYPE_CHECKING:
     Gateway = GatewayBase

@@ -35,7 +35,7 @@ class ShadowsocksLibev(Proxy):
     def refuses_mptcp(self) -> bool:
         """See the base class. ``mptcpize`` makes the entry's listener MPTCP, too.
 
-        Linux does not tell where such a connection went before it was redirected: MPTCP sockets lack
+        Linux does not report the destination that such a connection had before it was redirected: MPTCP sockets lack
         ``SO_ORIGINAL_DST``. ``ss-redir`` then leaves the connection open, so that its client waits for ever.
         """
         return self.mode == "redirect" and self.protocol == "mptcp"

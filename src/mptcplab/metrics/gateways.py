@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a gateway did for a workload: the protocol of its inner connections, and of those on its two outer sides.
+"""The use of a gateway by a workload: the protocol of its inner connections, and of those on its two outer sides.
 
 A side is called MPTCP only if the sockets of both its ends show it. The kernels' own counters are a second, independent
 witness: they count the MPTCP connections that a node opened and accepted.
@@ -8,7 +8,7 @@ witness: they count the MPTCP connections that a node opened and accepted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
@@ -86,11 +86,7 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
-    return _with_warnings(found, _warnings(recording, described, gateway, found, sides))
-
-
-def _with_warnings(use: GatewayUse, warnings: Iterable[str]) -> GatewayUse:
-    return GatewayUse(**{**vars(use), "warnings": tuple(warnings)})
+    return replace(found, warnings=tuple(_warnings(recording, described, gateway, found, sides)))
 
 
 def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> _Sides:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Build the programs of :mod:`mptcplab.proxies.catalog` into the cache folder, and find those that are built.
+"""Build the programs of :mod:`mptcplab.proxies.catalog` into the cache folder.
 
 A build gets only what the pinned versions name, from the registries that the machine's Go or Cargo is set up for; they
 refuse a part with another checksum. A build that fails or is interrupted leaves nothing but a log.
@@ -7,46 +7,21 @@ refuse a part with another checksum. A build that fails or is interrupted leaves
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import cache_root, locked, work_dir
 from mptcplab.errors import InputError
 from mptcplab.kernel.process import CommandError, run_logged
-from mptcplab.proxies.catalog import RECIPES, Recipe
+from mptcplab.proxies.catalog import RECIPES, Recipe, folder_of, is_built
 from mptcplab.proxies.toolchain import Toolchain, toolchain_of
 
 #: The longest that a build may take. The longest measured took 21 minutes, on a busy machine.
 LIMIT_SECONDS = 3600.0
 _COMMIT_DATE = "0"
 _SHOWN_LINES = 4
-
-
-def folder_of(recipe: Recipe) -> Path:
-    """Return the folder in which a build of the recipe, as it is pinned now, is kept."""
-    digest = hashlib.sha256(f"{recipe.source} {recipe.version}".encode())
-    for file in sorted(file for file in recipe.folder.rglob("*") if file.is_file()):
-        digest.update(f"{file.relative_to(recipe.folder)}\0".encode() + file.read_bytes())
-    return cache_root() / "tools" / f"{recipe.name}-{digest.hexdigest()[:KEY_CHARS]}"
-
-
-def built() -> dict[str, Path]:
-    """Return the binaries that are built, by name."""
-    return {
-        binary: path
-        for recipe in RECIPES.values()
-        if recipe.pinned is not None
-        for binary in recipe.binaries
-        if (path := folder_of(recipe) / binary).is_file()
-    }
-
-
-def is_built(recipe: Recipe) -> bool:
-    """Return whether all binaries of a program are there."""
-    return all((folder_of(recipe) / binary).is_file() for binary in recipe.binaries)
 
 
 def chosen(names: tuple[str, ...]) -> list[Recipe]:

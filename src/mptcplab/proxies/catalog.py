@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What is built: for each program a folder in ``tools/proxies`` pins its version, and the checksums of its parts."""
+"""The programs that are built, and their places. Folders in ``tools/proxies`` pin versions and checksums."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import LabError
 from mptcplab.shipped import shipped_folder
 
@@ -31,15 +33,10 @@ class Recipe:
     package: str = ""
 
     @property
-    def pinned(self) -> Path | None:
-        """The folder that pins the program; None if this installation lacks it."""
-        proof = "go.sum" if self.language == "go" else "Cargo.lock"
-        return shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
-
-    @property
     def folder(self) -> Path:
         """The folder that pins the program. :raises LabError: if it is missing."""
-        found = self.pinned
+        proof = "go.sum" if self.language == "go" else "Cargo.lock"
+        found = shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
         if found is None:
             raise LabError(
                 f"the files that pin {self.name} are missing", hint="install mptcplab again, or use a complete checkout"
@@ -86,3 +83,23 @@ RECIPES = {recipe.name: recipe for recipe in _RECIPES}
 def recipe_of(program: str) -> Recipe | None:
     """Return the recipe that gives the binary ``program``; None if none does."""
     return next((recipe for recipe in _RECIPES if program in recipe.binaries), None)
+
+
+def folder_of(recipe: Recipe) -> Path:
+    """Return the folder in which a build of the recipe, as it is pinned now, is kept."""
+    digest = hashlib.sha256(f"{recipe.source} {recipe.version}".encode())
+    for file in sorted(file for file in recipe.folder.rglob("*") if file.is_file()):
+        digest.update(f"{file.relative_to(recipe.folder)}\0".encode() + file.read_bytes())
+    return cache_root() / "tools" / f"{recipe.name}-{digest.hexdigest()[:KEY_CHARS]}"
+
+
+def is_built(recipe: Recipe) -> bool:
+    """Return whether all binaries of a program are there."""
+    folder = folder_of(recipe)
+    return all((folder / binary).is_file() for binary in recipe.binaries)
+
+
+def built_program(recipe: Recipe, binary: str) -> Path | None:
+    """Return the path of one of a program's binaries; None if it is not built."""
+    path = folder_of(recipe) / binary
+    return path if path.is_file() else None

@@ -58,14 +58,15 @@ class VirtualEngine:
         :raises DiskFullError: if there is no space for the files.
         :raises RunInterruptedError: if ``stop`` becomes readable.
         """
-        self._write_plan(plan, folder)
+        programs = find_programs(plan.uses, self.tools)
+        _write_plan(plan, programs, folder)
         boot = Boot(
             kernel=self.kernel,
             seed=seed,
             cpu=cpu,
             folder=folder,
             source=package_folder(),
-            exposed=exposed_folders(path.parent for path in self.tools.values()),
+            exposed=exposed_folders(path.parent for path in programs.values()),
         )
         started = time.monotonic()
         with Machine(boot) as machine:
@@ -79,10 +80,10 @@ class VirtualEngine:
             wall_seconds=time.monotonic() - started,
         )
 
-    def _write_plan(self, plan: Plan, folder: Path) -> None:
-        programs = {name: str(path) for name, path in find_programs(plan.uses, self.tools).items()}
-        work = {"plan": asdict(plan), "programs": programs}
-        (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
+
+def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
+    work = {"plan": asdict(plan), "programs": {name: str(path) for name, path in programs.items()}}
+    (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
 
 
 class Virtual:
