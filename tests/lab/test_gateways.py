@@ -121,9 +121,7 @@ def test_over_tcp_the_same_programs_have_one_path(bench: Bench) -> None:
     assert measured.sockets.shares == {"dsl": 1.0}
     assert measured.goodput_bps / 1e6 < _DSL
     assert measured.warnings == ()
-    assert {node: _all_counts(recording, node) for node in ("laptop", "home", "vps", "web")} == dict.fromkeys(
-        ("laptop", "home", "vps", "web"), 0
-    )
+    assert [_all_counts(recording, node) for node in ("laptop", "home", "vps", "web")] == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -192,6 +190,22 @@ def test_the_entry_is_the_client_itself(bench: Bench) -> None:
     assert measured.warnings == ()
     assert measured.sockets.shares["lte"] > 0.15
     _assert_mptcp_only_between(recording, "web")
+
+
+@pytest.mark.parametrize(
+    ("program", "server_side"),
+    [("shadowsocks-libev", "MPTCP"), ("shadowsocks-rust", "MPTCP"), ("go-shadowsocks2", "TCP"), ("xray", "TCP")],
+)
+def test_programs_differ_in_what_they_ask_servers_for(bench: Bench, program: str, server_side: str) -> None:
+    """A server that speaks MPTCP: mptcpize and the option of shadowsocks-rust cover the exit's other side as well."""
+    recording = _record(bench, "hosts.web.transport.protocol=mptcp", "workloads.fetch.size=300 kB", program=program)
+    measured = _only(recording)
+    (use,) = measured.gateways
+    print(use.text, measured.warnings)
+    assert (use.client_side, use.inner, use.server_side) == ("TCP", "MPTCP", server_side)
+    assert _count(recording, "web", "MPCapableACKRX") == int(server_side == "MPTCP")
+    warning = "gateway bond: the connection on the server's side is MPTCP as well"
+    assert (warning in measured.warnings) == (server_side == "MPTCP")
 
 
 def test_a_client_that_speaks_mptcp_is_answered_by_tcp(bench: Bench) -> None:

@@ -17,8 +17,9 @@ from mptcplab.steps import Call
 class ShadowsocksRust(Proxy):
     """A pair of ``sslocal`` and ``ssserver``, without UDP.
 
-    Its option covers all stream sockets of a program, so the exit asks servers for MPTCP, too. With a server that
-    speaks plain TCP, such a connection becomes plain TCP in its handshake.
+    Its option covers all stream sockets of a program but the listener that connections are redirected to, so the exit
+    asks servers for MPTCP, too. With a server that speaks plain TCP, such a connection becomes plain TCP in its
+    handshake.
     """
 
     program: Literal["shadowsocks-rust"]
