@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -46,6 +47,7 @@ def _after_options(words: list[str], *, values: bool) -> list[str]:
 def _in_line(line: str) -> Iterator[str]:
     """Every simple command of a line of shell, without its assignments and redirections."""
     command: list[str] = []
+    line = re.sub(r"\$\(\(.*?\)\)", "0", line)  # arithmetic starts nothing
     tokens = shlex.shlex(line, posix=True, punctuation_chars=_OPERATORS)
     tokens.whitespace_split = True
     tokens.commenters = "#"

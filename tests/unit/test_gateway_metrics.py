@@ -13,6 +13,7 @@ import pytest
 from tests.unit.made_counters import write_counters
 from tests.unit.made_manifest import manifest
 
+from mptcplab.errors import LabError
 from mptcplab.metrics.catalog.recovery import workload_recoveries
 from mptcplab.metrics.ends import described, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
@@ -376,3 +377,29 @@ def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
     entry = {**DOWN, "kind": "gateway-down", "value": "entry"}
     recording = Made(tmp_path, events=({**DOWN, "kind": "gateway-down"}, up, entry)).write()
     assert [one["text"] for one in marks(recording)] == ["gateway bond: entry killed; gateway bond: exit restarted"]
+
+
+# -- downloads that break
+
+
+def _fetched(folder: Path, *received: int) -> None:
+    """Write what the client reports of its attempts: all bytes with the right checksum, fewer with another."""
+    streams = ({"event": "stream", "bytes": count, "checksum": "aa" if count == TOTAL else "bb"} for count in received)
+    lines = (json.dumps(one, separators=(",", ":")) for one in streams)
+    (folder / "out" / "fetch.client.err").write_text("\n".join((*lines, "")))
+
+
+def test_broken_downloads_are_counted_and_their_bytes_are_not(tmp_path: Path) -> None:
+    Made(tmp_path, workload={"retries": 3}).write()
+    _fetched(tmp_path, 100, 0, TOTAL)
+    (measured,) = measure(Recording(tmp_path))
+    assert measured.metrics["broken_downloads"] == 2
+    assert measured.goodput_bps == 8 * TOTAL / 2
+
+
+@pytest.mark.parametrize(("retries", "received"), [(0, (100, TOTAL)), (3, (100, 100)), (3, (TOTAL, TOTAL))])
+def test_a_file_that_never_came_whole_is_an_error(tmp_path: Path, retries: int, received: tuple[int, ...]) -> None:
+    Made(tmp_path, workload={"retries": retries}).write()
+    _fetched(tmp_path, *received)
+    with pytest.raises(LabError, match="differs from the served one"):
+        measure(Recording(tmp_path))
