@@ -17,15 +17,12 @@ from tests.unit.test_plan_uses import _undeclared
 from mptcplab.campaign import identity
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import identify
-from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.mptcp import endpoints_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.script import script
 from mptcplab.scenario import gateways
-from mptcplab.scenario.document import OF_EVERY_PROGRAM
-from mptcplab.scenario.keys import fields_of
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -364,19 +361,6 @@ def test_the_manifest_describes_what_readers_need(make: Make) -> None:
     assert tunnel["listening_port"] is None
     assert json.loads(json.dumps(tunnel)) == tunnel
     assert gateway_contract(Network(make())) == {}
-
-
-def test_another_program_in_an_extending_file_keeps_the_nodes(tmp_path: Path) -> None:
-    lines = ('mode = "local"', 'cipher = "rc4-md5"', "local_port = 1085", 'protocol = "tcp"', "port = 8389")
-    base = scenario(tmp_path, gateway("shadowsocks-libev", *lines), settings=LOCAL).gateways["bond"]
-    assert (base.listening_port, base.catches_all) == (1085, False)
-    (tmp_path / "gateways.toml").rename(tmp_path / "base.toml")
-    file = tmp_path / "over.toml"
-    file.write_text('extends = "base.toml"\n[gateways.bond]\nprogram = "openvpn"\n')
-    over = load(file).points[0].scenario.gateways["bond"]
-    assert (over.entry, over.exit, over.protocol, over.port) == ("home", "vps", "tcp", 8389)
-    assert (over.catches_all, over.tunnel_device) == (True, "tun0")
-    assert set(OF_EVERY_PROGRAM) == set(fields_of(GatewayBase))
 
 
 # -- identity

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from tests.unit.made_gateways import gateway, line_of, plan_of, program_of, scenario, settings_of
 
-from mptcplab.gateway.base import PASSWORD
+from mptcplab.gateway.base import PASSWORD, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
+from mptcplab.scenario.document import OF_EVERY_PROGRAM
+from mptcplab.scenario.keys import fields_of
+from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
 
+LOCAL = ("workloads.fetch.from=home", "workloads.fetch.through=bond")
 PROXIES = [name for name in PROGRAMS if name != "openvpn"]
 Make = Callable[..., Scenario]
 
@@ -110,3 +114,16 @@ def test_the_entry_connects_to_the_address_of_via(make: Make, program: str) -> N
         plan = plan_of(make(gateway(program, f'via = "{via}"')))
         assert address in line_of(program_of(plan, "entry"))
         assert "10.0." not in line_of(program_of(plan, "exit")), "it listens at all addresses"
+
+
+def test_another_program_in_an_extending_file_keeps_the_nodes(tmp_path: Path) -> None:
+    lines = ('mode = "local"', 'cipher = "rc4-md5"', "local_port = 1085", 'protocol = "tcp"', "port = 8389")
+    base = scenario(tmp_path, gateway("shadowsocks-libev", *lines), settings=LOCAL).gateways["bond"]
+    assert (base.listening_port, base.catches_all) == (1085, False)
+    (tmp_path / "gateways.toml").rename(tmp_path / "base.toml")
+    file = tmp_path / "over.toml"
+    file.write_text('extends = "base.toml"\n[gateways.bond]\nprogram = "openvpn"\n')
+    over = load(file).points[0].scenario.gateways["bond"]
+    assert (over.entry, over.exit, over.protocol, over.port) == ("home", "vps", "tcp", 8389)
+    assert (over.catches_all, over.tunnel_device) == (True, "tun0")
+    assert set(OF_EVERY_PROGRAM) == set(fields_of(GatewayBase))
