@@ -248,6 +248,13 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
     assert not failed(recording, "bond"), "a gateway is no link of this name"
 
 
+def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
+    """Its connections are to the loopback address that it uses, not to the server's port."""
+    recording = Made(tmp_path, gateway={"local": {"fetch": "127.0.1.1"}, "mode": "local"}, events=EVENTS).write()
+    (ends,) = (ends_of_workload(one) for one in recording.manifest["workloads"])
+    assert [one.gap_s for one in workload_recoveries(recording, ends)] == [1, 1]
+
+
 def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
     up = {**DOWN, "kind": "gateway-up"}
     entry = {**DOWN, "kind": "gateway-down", "value": "entry"}

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.subflows import of_server
+from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
 
@@ -145,7 +145,7 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
     for (local, remote), each in rows.drop_nulls("bytes_received").group_by("local", "remote", maintain_order=True):
         curves[local, remote] = _curve(each, "bytes_received")
         last.append(each.row(-1, named=True))
-    chosen = [curves[row["local"], row["remote"]] for row in of_server(last, ends.ports)]
+    chosen = [curves[row["local"], row["remote"]] for row in workload_rows(last, recording, ends, ends.receiver, None)]
     return _added(chosen) if chosen else None
 
 
