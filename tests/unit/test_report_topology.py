@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_gateways import gateway, scenario
 
 from mptcplab.report.layout import Layout, arrange
 from mptcplab.report.topology import networks
@@ -100,6 +102,32 @@ def test_every_different_network_once(tmp_path: Path) -> None:
     sweep = 'sweep."topology.paths" = [1, 2, 3]\nsweep."transport.protocol" = ["tcp", "mptcp"]\n'
     pictures = _networks(tmp_path, f'topology = {{ preset = "disjoint-paths" }}\n{sweep}')
     assert [picture.svg.count('class="node router"') for picture in pictures] == [1, 2, 3]
+
+
+def test_the_sides_of_gateways(tmp_path: Path) -> None:
+    """Two points: with another program, and over TCP. Links end at the boxes, however wide the captions are."""
+    made = [
+        scenario(tmp_path, gateway(program, f'protocol = "{protocol}"'))
+        for program, protocol in (("xray", "mptcp"), ("openvpn", "tcp"))
+    ]
+    (picture,) = networks([json.loads(one.model_dump_json(by_alias=True)) for one in made])
+    words = _words(picture.svg)
+    for side, node in (("entry", "home"), ("exit", "vps")):
+        assert words[words.index(node) :][:5] == [
+            node,
+            "speaks TCP",
+            f"{side} of bond:",
+            "xray, openvpn",
+            "redirect over MPTCP, tunnel over TCP",
+        ]
+    assert "home entry of bond:" in picture.text
+    root = ET.fromstring(picture.svg)
+    boxes = [element for element in root.iter() if element.tag == "rect"]
+    edges = {round(float(box.attrib["x"]), 1) for box in boxes}
+    edges |= {round(float(box.attrib["x"]) + float(box.attrib["width"]), 1) for box in boxes}
+    ends = [re.findall(r"-?[0-9.]+", one.attrib["d"]) for one in root.iter() if one.attrib.get("class") == "link"]
+    for numbers in ends:
+        assert {float(numbers[0]), float(numbers[-2])} <= edges
 
 
 def test_names_cannot_become_markup() -> None:
