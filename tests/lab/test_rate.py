@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import struct
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -94,12 +97,37 @@ def test_directions_have_rates_of_their_own(bench: Bench) -> None:
         assert abs(rate / expected - 1) < 0.01, f"{direction} at {rate:.4f} Mbit/s, expected {expected}"
 
 
+def _captured_sizes(file: Path) -> list[int]:
+    """Return the sizes of a capture's packets on the link, with their Ethernet headers."""
+    data, sizes, at = file.read_bytes(), [], 24
+    while at < len(data):
+        kept, size = struct.unpack_from("<II", data, at + 8)
+        sizes.append(size)
+        at += 16 + kept
+    return sizes
+
+
 def test_overhead_of_fast_ethernet(bench: Bench) -> None:
     """1448 of 1538 bytes are payload: 94.15 Mbit/s, what everyone measures on a cable of 100 Mbit/s."""
     (recording,) = bench.record(_scenario('rate = "100 Mbit/s"\noverhead = "24 B"', seconds=4))
     goodput = 8 * _samples(recording.connections, "total", after_s=1, direction="upload") / 1e6
     print(f"overhead 24 B: {goodput:.3f} Mbit/s")
     assert abs(goodput / 94.1 - 1) < 0.005, f"goodput {goodput:.3f} Mbit/s, expected 94.1 +- 0.5 %"
+
+
+def test_offload_keeps_the_rate(bench: Bench) -> None:
+    """Aggregates take the time of the frames that they stand for, headers included: 1448 of 1514 B are payload."""
+    capture = '\ncaptures = [{ node = "server", link = "link1", filter = "greater 1000" }]\n'
+    text = _scenario('rate = "100 Mbit/s"\noffload = "64 kB"', seconds=4)
+    (recording,) = bench.record(f"{text}{capture}")
+    goodput = 8 * _samples(recording.connections, "total", after_s=1, direction="upload") / 1e6
+    sizes = _captured_sizes(next(iter(recording.captures.values())))
+    mean = sum(sizes) / len(sizes)
+    print(f"goodput {goodput:.3f} Mbit/s, packets of {mean:.0f} B on average, at most {max(sizes)} B")
+    assert mean > 5 * FRAME, f"packets of {mean:.0f} B on average: there were no aggregates"
+    assert max(sizes) <= 64_000 + 14, f"an aggregate of {max(sizes)} B"
+    # One aggregate is 0.15 % of the time between the samples, and its beginning may be in it or not.
+    assert abs(goodput / 95.64 - 1) < 0.003, f"goodput {goodput:.3f} Mbit/s, expected 95.64 +- 0.3 %"
 
 
 def test_shaper_counts_what_the_receiver_got(bench: Bench) -> None:

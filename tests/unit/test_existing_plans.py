@@ -18,7 +18,7 @@ import pytest
 
 from mptcplab.campaign.contract import contract
 from mptcplab.campaign.identity import resolved
-from mptcplab.plan.compile import compile_plan, ports
+from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.phases import phases_of
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
@@ -36,7 +36,7 @@ BEFORE = {
     "examples/train.toml": "dc6574f87fc55e39",
 }
 
-NEW = {"through": None, "retries": 0}
+NEW = {"through": None, "retries": 0, "offload": None}
 
 
 def _before(described: Any) -> Any:
@@ -53,7 +53,7 @@ def _texts(file: Path) -> Iterator[str]:
         scenario = run.point.scenario
         network = Network(scenario, phases_of(scenario, run.seed).delays_ns)
         yield compile_plan(scenario, seed=run.seed).to_json()
-        yield json.dumps(_before(contract(network, ports(scenario))), sort_keys=True)
+        yield json.dumps(_before(contract(network, scenario.server_ports)), sort_keys=True)
         yield json.dumps(_before(resolved(run)))
         yield json.dumps(resolved(run, exclude_defaults=True))
 

@@ -48,6 +48,22 @@ def one_link(**direction: object) -> list[str]:
     return [text.removeprefix("tc qdisc add dev link1 ") for _, text in commands]
 
 
+def test_offload_sets_both_ends_and_lets_a_whole_aggregate_pass() -> None:
+    """64,000 bytes in packets with all headers: 46 of them, with 114 bytes each."""
+    links: dict[str, dict[str, object]] = {
+        "a": {"between": ["client", "r1"], "forward": {"offload": "64 kB", "rate": "1 Gbit/s"}},
+        "z": {"between": ["r1", "server"]},
+    }
+    plan = plan_of(links, routers=("r1",))
+    texts = [(one.node, " ".join(one.argv)) for one in plan.setup]
+    assert [(node, text) for node, text in texts if "gso" in text and " a " in text] == [
+        ("client", "ethtool -K a tso on gso on gro off"),
+        ("client", "ip link set dev a gso_max_size 64000"),
+        ("r1", "ethtool -K a tso off gso off gro off"),
+    ]
+    assert ("r1", "tc qdisc add dev ifb.1 root handle 1: tbf rate 1000000000bit burst 69330 limit 12500000") in texts
+
+
 def test_plain_link_is_not_shaped() -> None:
     assert one_link() == []
 

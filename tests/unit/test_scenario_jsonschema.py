@@ -38,7 +38,8 @@ BEYOND = {
         "aqm-red-never aqm-target-zero burst-loss-for-ever burst-loss-no-burst extra-delay-constant "
         "extra-delay-descending extra-delay-of-minutes extra-delay-of-one mtu-tiny reorder-everything "
         "reorder-too-rare "
-        "burst-small delay-limit-zero delay-of-a-day iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
+        "offload-too-large burst-small delay-limit-zero delay-of-a-day "
+        "iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
         "value-too-fine workload-timeout-zero workload-zero-bytes "
@@ -64,13 +65,14 @@ BEYOND = {
         "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
         "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
         "weights-of-another-scheduler weights-without-scheduler router-sysctl-twice router-sysctl-inherited "
-        "router-sysctl-of-own-key"
+        "router-sysctl-of-own-key offload-with-codel offload-with-loss offload-with-short-queue"
     ),
     "events in their order": (
         "event-address-there event-address-twice event-between-routers event-changes-nothing "
         "event-change-of-nothing event-delay-below-jitter event-direction-of-interface event-down-twice "
         "event-mode-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
         "event-node-of-silent event-rate-of-down event-rate-too-slow event-rate-without-rate event-too-late "
+        "offload-with-loss-later "
         "event-unknown-link event-without-link event-up-of-one-direction event-up-without-down trace-and-change"
     ),
     "path managers": (

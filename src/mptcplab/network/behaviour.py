@@ -12,7 +12,7 @@ from mptcplab.fields import Part
 from mptcplab.network.captions import DirectionCaption, Table
 from mptcplab.network.chances import LossChances
 from mptcplab.steps import Command
-from mptcplab.units import Duration, Quantity
+from mptcplab.units import Duration, Quantity, Size
 
 Words = tuple[str, ...]
 Values = Mapping[str, Sequence[Any]]
@@ -124,6 +124,14 @@ class Behaviour(Generic[Keys]):
     def is_active(self, keys: Keys) -> bool:
         """Return whether it has an effect in this direction."""
         return any(keys.is_set(key) for key in self.model.model_fields)
+
+    def aggregate(self, keys: Keys) -> Size | None:  # noqa: ARG002
+        """Return the size up to which packets of a TCP connection may cross the link as one; None if each is single."""
+        return None
+
+    def passes_aggregates(self, keys: Keys) -> bool:
+        """Return whether it treats an aggregate as the packets that it stands for; one that drops packets does not."""
+        return not self.is_active(keys)
 
     def files(self, keys: Keys, link: str, direction: str) -> Iterator[Command]:  # noqa: ARG002
         """Return the commands that write files for its other commands."""

@@ -8,6 +8,7 @@ from typing import Any
 from mptcplab.errors import InputError
 from mptcplab.network import behaviours
 from mptcplab.network.behaviour import Behaviour, VariableKey
+from mptcplab.network.frames import frames_of_aggregate, full_frame
 from mptcplab.plugins import named_classes
 
 #: In the order of the reference and of captions.
@@ -20,6 +21,17 @@ IN_PACKET_ORDER = tuple(sorted(BEHAVIOURS, key=lambda one: one.at_bottleneck))
 VARIABLE_KEYS: dict[str, VariableKey] = {key: variable for one in BEHAVIOURS for key, variable in one.variable.items()}
 VARIABLE_KEY_NAMES = " or ".join(", ".join(VARIABLE_KEYS).rsplit(", ", 1))
 OWNERS = {key: one for one in BEHAVIOURS for key in one.variable}
+
+
+def aggregate_of(settings: Any) -> int | None:
+    """Return the size up to which packets cross a direction as one; None if each is single."""
+    return max((int(size) for one in BEHAVIOURS if (size := one.aggregate(settings)) is not None), default=None)
+
+
+def largest_packet(settings: Any, mtu: int) -> int:
+    """Return the bytes of the largest packet that crosses a direction, as its shaper counts them."""
+    aggregate = aggregate_of(settings)
+    return full_frame(mtu) if aggregate is None else frames_of_aggregate(aggregate, mtu)
 
 
 def _check_keys() -> None:

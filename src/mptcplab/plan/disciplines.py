@@ -9,8 +9,8 @@ those in transit.
 from __future__ import annotations
 
 from mptcplab.network.behaviour import Context, Words
-from mptcplab.network.frames import MTU, full_frame
-from mptcplab.network.registry import IN_PACKET_ORDER
+from mptcplab.network.frames import MTU
+from mptcplab.network.registry import IN_PACKET_ORDER, largest_packet
 from mptcplab.scenario.links import DirectionSettings
 
 NETEM = "netem"
@@ -25,7 +25,7 @@ def disciplines(
     nothing to do, so that ``tc qdisc change`` can set loss and delay later: while packets pass, parameters of existing
     disciplines may change, but no discipline may be added or removed.
     """
-    context = Context(full_frame(mtu), table, changeable)
+    context = Context(largest_packet(settings, mtu), table, changeable)
     found: list[Words] = []
     netem = {one.name: tuple(one.netem(settings, context)) for one in IN_PACKET_ORDER}
     if changeable or any(netem[one.name] for one in IN_PACKET_ORDER if one.is_active(settings)):

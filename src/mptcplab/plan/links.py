@@ -17,7 +17,7 @@ from typing import Any
 
 from mptcplab.network.behaviour import Behaviour, Words
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import IN_PACKET_ORDER
+from mptcplab.network.registry import IN_PACKET_ORDER, aggregate_of
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
 from mptcplab.plan.disciplines import NETEM, disciplines
@@ -54,15 +54,28 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Yield the commands that disable offloads, so that queues hold and drop packets, not aggregates of 64 KB.
+    """Yield the commands that disable offloads, or set those that a link has.
 
+    Without offloads, queues hold and drop packets, not aggregates of 64 KB.
     TCP uses generic segmentation whatever the device offers (``sk_setup_caps`` in net/core/sock.c), and the kernel
     divides such an aggregate after the queue of its own interface. Where that queue is shaped, no aggregate may form.
     """
     for port in network.ports_of(node):
+        aggregate = _aggregate(network, port)
+        if aggregate is not None:
+            # UML's veth has segmentation offload; GRO is not needed, since nobody divides aggregates.
+            yield Command(node, ("ethtool", "-K", port.link, "tso", "on", "gso", "on", "gro", "off"))
+            yield Command(node, ("ip", "link", "set", "dev", port.link, "gso_max_size", str(aggregate)))
+            continue
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
         if _shapes_own_egress(network, node, port.link):
             yield Command(node, ("ip", "link", "set", "dev", port.link, "gso_max_segs", "1"))
+
+
+def _aggregate(network: Network, port: Port) -> int | None:
+    """Return the size up to which the node of ``port`` sends aggregates into its link."""
+    link = network.scenario.links[port.link]
+    return aggregate_of(link.forward if port.node == link.between[0] else link.backward)
 
 
 def table_commands(network: Network) -> Iterator[Command]:

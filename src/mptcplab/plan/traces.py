@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from mptcplab.guest.direct import nudge
 from mptcplab.network.behaviour import TraceValues
-from mptcplab.network.frames import full_frame
-from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
+from mptcplab.network.registry import OWNERS, VARIABLE_KEYS, largest_packet
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
@@ -39,7 +38,7 @@ def trace_events(network: Network) -> Iterator[Event]:
 def _events(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Event]:
     assert settings.traced is not None
     series, repeats = settings.traced.read, settings.traced.end == "repeat"
-    followed = _followed(settings, series, full_frame(int(network.scenario.links[name].mtu)))
+    followed = _followed(settings, series, largest_packet(settings, int(network.scenario.links[name].mtu)))
     # The first step sets all values, since it follows the set-up, and later the last step.
     before: DirectionSettings | None = None
     commands: tuple[Command, ...] = ()

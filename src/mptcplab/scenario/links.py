@@ -9,7 +9,7 @@ from pydantic import Field, create_model, model_validator
 
 from mptcplab.fields import NodeName, Part, conflict, idle, invalid
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES
+from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES, aggregate_of
 from mptcplab.scenario.trace import Trace, TraceOrFile
 from mptcplab.units import Size
 
@@ -47,6 +47,11 @@ class DirectionSettings(_Keys):
     def _check_behaviours(self) -> DirectionSettings:
         for one in BEHAVIOURS:
             one.check(self)
+        if aggregate_of(self) is not None:
+            for one in BEHAVIOURS:
+                if not one.passes_aggregates(self):
+                    hint = f"remove offload, or the {one.name}: it would act on whole aggregates, not on packets"
+                    raise conflict(f"cannot be combined with this {one.name}", hint, "offload")
         return self
 
 

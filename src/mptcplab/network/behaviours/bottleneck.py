@@ -36,6 +36,7 @@ _MAX_BURST_S = 250
 #: Covers preamble, gap, checksum, tunnels and cells; a frame with this overhead still fits the smallest burst.
 _MAX_OVERHEAD = 80
 _SECOND_NS = 10**9
+_LARGEST = "MTU and offload of the link decide how large packets are"
 #: A step up wakes the shaper if a frame took longer than this at the rate before.
 _PAUSE_NS = 20_000_000
 
@@ -80,11 +81,18 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     def check_frame(self, keys: BottleneckKeys, frame: int) -> None:
         """See the base class."""
         if keys.burst is not None and keys.burst < frame:
-            raise conflict("is less than one frame", f"use at least {frame} B with this MTU", "burst")
+            raise conflict("is less than one packet", f"use at least {frame} B: {_LARGEST}", "burst")
+        held = keys.queue.bytes_at(keys.rate) if keys.rate is not None and keys.is_set("queue") else None
+        if held is not None and held < frame:
+            raise conflict("holds less than one packet", f"use at least {frame} B: {_LARGEST}", "queue")
 
     def takes_time(self, keys: BottleneckKeys) -> bool:
         """See the base class."""
         return bool(keys.rate)
+
+    def passes_aggregates(self, keys: BottleneckKeys) -> bool:
+        """Return whether it counts bytes only: a discipline drops packets, and tbf adds one overhead to each."""
+        return keys.discipline == TAIL_DROP and keys.queue.packets is None and not keys.overhead
 
     def payload_bps(self, keys: BottleneckKeys, payload: int, frame: int) -> float | None:
         """See the base class."""

@@ -92,6 +92,10 @@ class Delay(Behaviour[DelayKeys]):
         """See the base class."""
         return bool(keys.delay or keys.extra_delay)
 
+    def passes_aggregates(self, keys: DelayKeys) -> bool:
+        """Return whether all packets are delayed: none overtakes others, and no limit counts them."""
+        return not (keys.overtake or keys.reorder) and keys.delay_limit is None
+
     def chances(self, keys: DelayKeys, values: Values, before: LossChances) -> LossChances:  # noqa: ARG002
         """Return chances of up to 1 with a limit: netem counts packets beyond it as lost."""
         return before if keys.delay_limit is None else replace(before, high=1.0)
