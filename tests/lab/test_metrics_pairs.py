@@ -20,7 +20,6 @@ import pytest
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.measure import WorkloadMeasurement, measure, measure_workload
 from mptcplab.metrics.network import network_counters
-from mptcplab.plan.compile import ports
 from mptcplab.recording.record import Recording
 from mptcplab.workload.registry import KINDS
 
@@ -79,7 +78,7 @@ def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFa
     bench = Bench(engines, tmp_path_factory.mktemp("pairs"))
     text = "\n".join((NETWORK, *workloads))
     scenario = bench.experiment(text).points[0].scenario
-    found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in ports(scenario).items()}
+    found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in scenario.server_ports.items()}
     (recording,) = bench.record(text)
     return Whole(recording, found, _measured(recording))
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Studies that a test may measure without a lab."""
+"""What several modules of tests use: studies that a test may measure without a lab, and scenarios with gateways."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from tests.unit.made_gateways import Make, scenario
 from tests.unit.made_studies import Labs, write_studies
 
 from mptcplab.cli import measuring
+from mptcplab.scenario.schema import Scenario
 from mptcplab.study import load as study_load
 
 
@@ -25,4 +27,14 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
     assert studies.is_dir()
     made = Labs()
     monkeypatch.setattr(measuring, "execute", made.execute)
+    return made
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return the scenario of some gateways and further tables, on the network of made_gateways."""
+
+    def made(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
+        return scenario(tmp_path, *tables, settings=settings)
+
     return made

@@ -61,12 +61,14 @@ def pcap(segments: Iterable[Segment | tuple[int, bytes]], *, snaplen: int = 6553
     return b"".join(parts)
 
 
-def handshake(begin: int = 0, **more: tuple[Endpoint, Endpoint] | tuple[int, int]) -> list[Segment]:
+def handshake(
+    begin: int = 0, *, ends: tuple[Endpoint, Endpoint] = (CLIENT, SERVER), starts: tuple[int, int] = _STARTS
+) -> list[Segment]:
     """Return the first three segments; the round trip takes 10.1 ms."""
     return [
-        Segment(begin, 0, SYN, at=0, **more),  # type: ignore[arg-type]
-        Segment(begin + 10_000, 1, SYN | ACK, at=0, **more),  # type: ignore[arg-type]
-        Segment(begin + 10_100, 0, **more),  # type: ignore[arg-type]
+        Segment(begin, 0, SYN, at=0, ends=ends, starts=starts),
+        Segment(begin + 10_000, 1, SYN | ACK, at=0, ends=ends, starts=starts),
+        Segment(begin + 10_100, 0, ends=ends, starts=starts),
     ]
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
@@ -42,6 +44,11 @@ from = "laptop"
 to = "web"
 size = "1 MB"
 """
+
+#: The settings of a workload that speaks SOCKS5 to the entry.
+LOCAL = ("workloads.fetch.from=home", "workloads.fetch.through=bond")
+PROXIES = [name for name in PROGRAMS if name != "openvpn"]
+Make = Callable[..., Scenario]
 
 
 def gateway(program: str, *lines: str, name: str = "bond", entry: str = "home", exit_: str = "vps") -> str:

@@ -13,7 +13,7 @@ from tests.unit.made_counters import Counts, write_counters
 
 from mptcplab.campaign.contract import contract
 from mptcplab.metrics.rows import result_rows
-from mptcplab.plan.compile import compile_plan, ports
+from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.report.experiment import experiment_document
@@ -117,7 +117,7 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
         "virtual_ns": end,
         "format": FORMAT,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        **contract(network, ports(run.point.scenario)),
+        **contract(network, run.point.scenario.server_ports),
         "programs": programs,
         "facts": {
             "mptcplab": "0.0.1",

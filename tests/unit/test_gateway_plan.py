@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_gateways import gateway, line_of, plan_of, program_of, scenario, workload
+from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, workload
 from tests.unit.test_plan_uses import _undeclared
 
 from mptcplab.campaign import identity
@@ -27,20 +26,7 @@ from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 
-PROXIES = [name for name in PROGRAMS if name != "openvpn"]
 IPV6 = "family=ipv6"
-LOCAL = ("workloads.fetch.from=home", "workloads.fetch.through=bond")
-Make = Callable[..., Scenario]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """Return the scenario of some gateways and further tables, on the network of made_gateways."""
-
-    def made(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
-        return scenario(tmp_path, *tables, settings=settings)
-
-    return made
 
 
 def _rules(plan: Plan, node: str, *programs: str) -> list[str]:

@@ -4,32 +4,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.made_gateways import gateway, line_of, plan_of, program_of, scenario, settings_of
+from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, plan_of, program_of, scenario, settings_of
 
 from mptcplab.gateway.base import PASSWORD, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.scenario.document import OF_EVERY_PROGRAM
 from mptcplab.scenario.keys import fields_of
 from mptcplab.scenario.load import load
-from mptcplab.scenario.schema import Scenario
-
-LOCAL = ("workloads.fetch.from=home", "workloads.fetch.through=bond")
-PROXIES = [name for name in PROGRAMS if name != "openvpn"]
-Make = Callable[..., Scenario]
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """Return the scenario of some gateways and further tables, on the network of made_gateways."""
-
-    def made(*tables: str, settings: tuple[str, ...] = ()) -> Scenario:
-        return scenario(tmp_path, *tables, settings=settings)
-
-    return made
 
 
 def test_shadowsocks_libev(make: Make) -> None:

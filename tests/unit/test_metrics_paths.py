@@ -19,7 +19,6 @@ from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
 from mptcplab.metrics.registry import METRICS, columns
-from mptcplab.plan.compile import ports
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load
@@ -69,7 +68,7 @@ def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
     file = folder / "made.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    return path_capacities(contract(Network(scenario), ports(scenario)), "bulk", paths)
+    return path_capacities(contract(Network(scenario), scenario.server_ports), "bulk", paths)
 
 
 def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.network import network_counters, network_warnings, unused_links
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.pages import write_report
-from mptcplab.plan.compile import ports
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.results import open_results
@@ -42,7 +41,7 @@ def _recording(folder: Path, text: str = SCENARIO, counts: Counts | None = None)
     file = folder / "scenario.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    described = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), ports(scenario))}))
+    described = json.loads(json.dumps({"format": FORMAT, **contract(Network(scenario), scenario.server_ports)}))
     write_counters(folder, described, counts)
     (folder / "manifest.json").write_text(json.dumps(described))
     return Recording(folder)

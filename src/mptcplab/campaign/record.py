@@ -17,7 +17,7 @@ from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
-from mptcplab.plan.compile import compile_plan, ports
+from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
@@ -133,7 +133,7 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "zero_ns": outcome.zero_ns,
         "virtual_ns": outcome.virtual_ns,
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
-        **contract(network, ports(run.point.scenario)),
+        **contract(network, run.point.scenario.server_ports),
         **gateway_contract(network),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

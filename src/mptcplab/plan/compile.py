@@ -26,7 +26,7 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import FIRST_PORT, Context
+from mptcplab.workload.context import Context
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
@@ -46,11 +46,6 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
     )
-
-
-def ports(scenario: Scenario) -> dict[str, int]:
-    """Return the port on which each workload's server listens."""
-    return {name: FIRST_PORT + number for number, name in enumerate(scenario.workloads)}
 
 
 def _setup(network: Network) -> Iterator[Command]:
@@ -85,7 +80,7 @@ def _servers(network: Network) -> Iterator[Program]:
 
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
     scenario = network.scenario
-    port, transports = ports(scenario), scenario.transports
+    port, transports = scenario.server_ports, scenario.transports
     for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"

@@ -5,26 +5,24 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
-from collections.abc import Iterable
 
 from pydantic_core import PydanticCustomError
 
 from mptcplab.configuration import Subnet
 from mptcplab.errors import Mistake
 from mptcplab.fields import conflict, invalid
-from mptcplab.network.frames import full_frame
-from mptcplab.network.registry import BEHAVIOURS
-from mptcplab.node.base import NodeBase
+from mptcplab.network.registry import BEHAVIOURS, largest_packet
 from mptcplab.node.graph import Interface
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
-from mptcplab.scenario.document import Document, ScenarioError, name_hint
+from mptcplab.scenario.document import Document
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known, check_own_link, check_sockets
 from mptcplab.scenario.schema import Scenario
 
 _MAX_LINKS = 1000
@@ -54,22 +52,6 @@ def check(document: Document, scenario: Scenario) -> None:
     check_events(document, scenario)
 
 
-def _check_known(document: Document, path: KeyPath, name: str, names: Iterable[str], noun: str) -> None:
-    known = list(names)
-    if name not in known:
-        raise document.error(path, f"there is no {noun} '{name}'", hint=name_hint(name, known), kind=Mistake.REFERENCE)
-
-
-def _check_own_link(
-    document: Document, path: KeyPath, network: Network, node: str, link: str, *, hint: str | None = None
-) -> None:
-    """Check that the link exists and that ``node`` is one of its ends."""
-    _check_known(document, path, link, network.scenario.links, "link")
-    if node not in network.scenario.links[link].between:
-        hint = hint or f"use a link of '{node}': {', '.join(network.links_of(node))}"
-        raise document.error(path, f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
-
-
 def _check_numbers(document: Document, scenario: Scenario) -> None:
     if len(scenario.links) > _MAX_LINKS:
         hint = f"use at most {_MAX_LINKS} links"
@@ -88,7 +70,7 @@ def _check_links(document: Document, scenario: Scenario) -> None:
     nodes = scenario.nodes
     for name, link in scenario.links.items():
         for index, end in enumerate(link.between):
-            _check_known(document, ("links", name, "between", index), end, nodes, "node")
+            check_known(document, ("links", name, "between", index), end, nodes, "node")
         if link.shape == "sender" and all(nodes[end].shapes for end in link.between):
             hint = "remove `shape`: a router without a transport always shapes what it sends"
             raise document.error(
@@ -175,37 +157,27 @@ def _check_mtus(document: Document, scenario: Scenario) -> None:
             hint = f"use at least {MIN_MTU_IPV6} B, which IPv6 needs on every link"
             raise document.error(("links", name, "mtu"), "is too small for IPv6", hint=hint)
         for direction in DIRECTIONS:
+            settings = getattr(link, direction)
             for behaviour in BEHAVIOURS:
                 try:
-                    behaviour.check_frame(getattr(link, direction), full_frame(link.mtu))
+                    behaviour.check_frame(settings, largest_packet(settings, int(link.mtu)))
                 except PydanticCustomError as error:
                     raise document.refusal(("links", name, direction), error) from error
 
 
 def _check_workloads(document: Document, scenario: Scenario) -> None:
-    network, transports = Network(scenario), scenario.transports
+    network = Network(scenario)
     for name, workload in scenario.workloads.items():
         path: KeyPath = ("workloads", name)
         for key, node in (("from", workload.sender), ("to", workload.receiver)):
-            if node in network.nodes and node not in transports:
-                raise _without_sockets(document, (*path, key), network.nodes[node], node, transports)
-            _check_known(document, (*path, key), node, transports, "host")
+            check_sockets(document, (*path, key), network, node, "host")
         if workload.via is not None:
-            _check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
+            check_own_link(document, (*path, "via"), network, workload.receiver, workload.via)
         target = network.target(workload)
         if target is None or not network.reaches(workload.sender, target):
             where = (*path, "to" if workload.via is None else "via")
             hint = "connect them through routers: hosts do not forward"
             raise document.error(where, f"is not reachable from '{workload.sender}'", hint=hint, kind=Mistake.REFERENCE)
-
-
-def _without_sockets(
-    document: Document, path: KeyPath, node: NodeBase, name: str, others: Iterable[str]
-) -> ScenarioError:
-    """Return the error for a workload at a node without sockets of its own; ``others`` have some."""
-    also = f", or add [{node.table}.{name}.transport]" if node.transport_is_optional else ""
-    hint = f"use a node with sockets of its own: {', '.join(others)}{also}"
-    return document.error(path, f"is {node.phrase()} without sockets of its own", hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_modes(document: Document, scenario: Scenario) -> None:
@@ -216,7 +188,7 @@ def _check_modes(document: Document, scenario: Scenario) -> None:
         path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
         for link in modes:
             hint = f"modes belong to one node's own links: '{name}' has {', '.join(own)}"
-            _check_own_link(document, (*path, link), network, name, link, hint=hint)
+            check_own_link(document, (*path, link), network, name, link, hint=hint)
         if modes and all(modes.get(link) == "off" for link in own):
             raise document.error(path, "switch every link off", hint='set one of them to "on"')
 
@@ -250,7 +222,7 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
         for index, endpoint in enumerate(endpoints):
             path: KeyPath = (table, name, "transport", "endpoints", index, "link")
             hint = f"endpoints belong to one node: write them in [{table}.NAME.transport]"
-            _check_own_link(document, path, network, name, endpoint.link, hint=hint)
+            check_own_link(document, path, network, name, endpoint.link, hint=hint)
             if (endpoint.link, endpoint.port) in seen:
                 raise document.error(path, "has two endpoints", hint="write one endpoint with all flags")
             seen.add((endpoint.link, endpoint.port))
@@ -264,7 +236,7 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
         table = network.nodes[name].table
         path: KeyPath = (table, name, "transport", "weights")
         for link in transport.weights:
-            _check_known(document, (*path, link), link, scenario.links, "link")
+            check_known(document, (*path, link), link, scenario.links, "link")
             is_own = (document.place((*path, link)).written or path)[0] == table
             asked = [network.context_of(one) for one in ([name] if is_own else transports)]
             if not any(subflow_ends(one, link) for one in asked):
@@ -283,9 +255,9 @@ def _check_captures(document: Document, scenario: Scenario) -> None:
     files: dict[str, int] = {}
     for index, capture in enumerate(scenario.record.captures):
         path: KeyPath = ("record", "captures", index)
-        _check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
+        check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
         if capture.link is not None:
-            _check_own_link(document, (*path, "link"), network, capture.node, capture.link)
+            check_own_link(document, (*path, "link"), network, capture.node, capture.link)
         for file, _ in capture_points(network, capture):
             if file in files:
                 hint = "capture each interface once, or rename a node or link if two file names coincide"

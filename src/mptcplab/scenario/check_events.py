@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
 from mptcplab.network.registry import VARIABLE_KEYS
-from mptcplab.scenario.document import Document, name_hint
+from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known
 from mptcplab.scenario.schema import Scenario
 
 
@@ -60,9 +61,7 @@ def _end_ns(scenario: Scenario) -> int | None:
 
 
 def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: Event) -> None:
-    if event.link not in scenario.links:
-        hint = name_hint(event.link, scenario.links)
-        raise document.error((*path, "link"), f"there is no link '{event.link}'", hint=hint, kind=Mistake.REFERENCE)
+    check_known(document, (*path, "link"), event.link, scenario.links, "link")
     ends = scenario.links[event.link].between
     if event.node is not None and event.node not in ends:
         hint = f"use an end of the link: {ends[0]} or {ends[1]}"

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 from mptcplab.errors import Mistake
-from mptcplab.gateway.base import GatewayBase
+from mptcplab.gateway.base import SIDES, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.scenario import gateways
-from mptcplab.scenario.document import Document, ScenarioError, name_hint
+from mptcplab.scenario.document import Document
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known, check_own_link, check_sockets
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.registry import KINDS
 
@@ -24,7 +27,8 @@ def check_gateways(document: Document, scenario: Scenario) -> None:
         raise document.error(("gateways",), message, hint=hint, kind=Mistake.VALUE)
     network = Network(scenario)
     for name, gateway in scenario.gateways.items():
-        _check_nodes(document, network, name, gateway)
+        for side in reversed(SIDES):
+            check_sockets(document, ("gateways", name, side), network, gateway.node_of(side), "node")
         _check_way(document, network, name, gateway)
         _check_ports(document, network, name, gateway)
         _check_device(document, network, name, gateway)
@@ -37,37 +41,20 @@ def check_carried(document: Document, scenario: Scenario) -> None:
     for name in scenario.workloads:
         _check_through(document, scenario, name)
     for name, gateway in scenario.gateways.items():
-        if not gateways.carried(network, name):
+        carried = gateways.carried(network, name)
+        if not carried:
             hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
             if gateway.catches_all:
                 hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"
             message = "carries no workload"
             raise document.error(("gateways", name), message, hint=hint, kind=Mistake.IDLE)
-        _check_clients(document, network, name, gateway)
-
-
-def _check_nodes(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
-    transports = network.scenario.transports
-    for key, node in (("entry", gateway.entry), ("exit", gateway.exit)):
-        path: KeyPath = ("gateways", name, key)
-        if node in network.nodes and node not in transports:
-            table = network.nodes[node].table
-            hint = f"use a host, or give it sockets of its own: add [{table}.{node}.transport]"
-            message = f"is {network.nodes[node].phrase()} without a transport"
-            raise document.error(path, message, hint=hint, kind=Mistake.REFERENCE)
-        if node not in network.nodes:
-            hint = name_hint(node, transports)
-            raise document.error(path, f"there is no node '{node}'", hint=hint, kind=Mistake.REFERENCE)
+        _check_clients(document, network, name, carried)
 
 
 def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     path: KeyPath = ("gateways", name)
-    own = network.links_of(gateway.exit)
-    if gateway.via is not None and gateway.via not in own:
-        hint = f"use a link of '{gateway.exit}': {', '.join(own)}"
-        known = gateway.via in network.scenario.links
-        message = f"does not end at '{gateway.exit}'" if known else f"there is no link '{gateway.via}'"
-        raise document.error((*path, "via"), message, hint=hint, kind=Mistake.REFERENCE)
+    if gateway.via is not None:
+        check_own_link(document, (*path, "via"), network, gateway.exit, gateway.via)
     target = network.exit_port(gateway)
     if target is None or not network.reaches(gateway.entry, target):
         hint = "connect the two by a link, or through routers"
@@ -78,7 +65,9 @@ def _check_way(document: Document, network: Network, name: str, gateway: Gateway
 
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a port that another gateway, or the server of a workload, has on the same node."""
-    used = {**_server_ports(network), **_gateway_ports(network, before=name)}
+    used = _server_ports(network)
+    for other, one in _before(network, name):
+        used |= {(node, port): f"the gateway '{other}'" for _, node, port in _own_ports(one)}
     for key, node, port in _own_ports(gateway):
         user = used.get((node, port))
         if user is not None:
@@ -96,22 +85,18 @@ def _check_device(document: Document, network: Network, name: str, gateway: Gate
     hint = "choose another name, like tun1"
     if device in network.scenario.links:
         raise document.error(path, "is the name of a link", hint=hint, kind=Mistake.CONFLICT)
-    sides = {gateway.entry, gateway.exit}
-    for other, one in network.scenario.gateways.items():
-        if other == name:
-            return
-        if one.tunnel_device == device and sides & {one.entry, one.exit}:
+    nodes = set(map(gateway.node_of, SIDES))
+    for other, one in _before(network, name):
+        if one.tunnel_device == device and nodes & set(map(one.node_of, SIDES)):
             message = f"is also the interface of the gateway '{other}'"
             raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _check_catching(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a gateway whose entry hands everything that it could take to an earlier one."""
-    for other, one in network.scenario.gateways.items():
-        if other == name or not gateway.catches_all:
-            return
+    for other, one in _before(network, name):
         is_same = (one.listening_port is None) == (gateway.listening_port is None)
-        if one.catches_all and one.entry == gateway.entry and is_same:
+        if gateway.catches_all and one.catches_all and one.entry == gateway.entry and is_same:
             message = f"takes what the gateway '{other}' takes first"
             hint = 'use another entry, or mode = "local" for one of the two'
             raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
@@ -123,30 +108,25 @@ def _own_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:
     return [("port", gateway.exit, gateway.port), *own]
 
 
-def _gateway_ports(network: Network, *, before: str) -> dict[tuple[str, int], str]:
-    found: dict[tuple[str, int], str] = {}
-    for name, gateway in network.scenario.gateways.items():
-        if name == before:
-            break
-        found |= {(node, port): f"the gateway '{name}'" for _, node, port in _own_ports(gateway)}
-    return found
+def _before(network: Network, name: str) -> list[tuple[str, GatewayBase]]:
+    """Return the gateways that come before this one in the file."""
+    return list(itertools.takewhile(lambda item: item[0] != name, network.scenario.gateways.items()))
 
 
 def _server_ports(network: Network) -> dict[tuple[str, int], str]:
-    from mptcplab.workload.context import FIRST_PORT
-
     found: dict[tuple[str, int], str] = {}
-    for number, (name, workload) in enumerate(network.scenario.workloads.items()):
-        first = FIRST_PORT + number
+    for name, first in network.scenario.server_ports.items():
+        workload = network.scenario.workloads[name]
         for port in (first, *type(workload).data_ports(first)):
             found[workload.receiver, port] = f"the workload '{name}'"
     return found
 
 
-def _check_clients(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
+def _check_clients(document: Document, network: Network, name: str, carried: list[str]) -> None:
     """Refuse clients that speak MPTCP if the entry's program cannot carry their connections."""
     scenario = network.scenario
-    for workload in gateways.carried(network, name) if gateway.refuses_mptcp else ():
+    gateway = scenario.gateways[name]
+    for workload in carried if gateway.refuses_mptcp else ():
         described = scenario.workloads[workload]
         node = network.nodes[described.sender]
         if (described.own_protocol or scenario.transports[described.sender].protocol) == "mptcp":
@@ -162,19 +142,12 @@ def _check_through(document: Document, scenario: Scenario, name: str) -> None:
     if workload.through is None:
         return
     path: KeyPath = ("workloads", name, "through")
-    gateway = scenario.gateways.get(workload.through)
-    if gateway is None:
-        hint = name_hint(workload.through, scenario.gateways)
-        message = f"there is no gateway '{workload.through}'"
-        raise document.error(path, message, hint=hint, kind=Mistake.REFERENCE)
+    check_known(document, path, workload.through, scenario.gateways, "gateway")
+    gateway = scenario.gateways[workload.through]
     refusal = _refusal(gateway, workload.through, workload.sender, speaks=type(workload).speaks_socks)
     if refusal is not None:
         message, hint = refusal
-        raise _error(document, path, message, hint)
-
-
-def _error(document: Document, path: KeyPath, message: str, hint: str) -> ScenarioError:
-    return document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
+        raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _refusal(gateway: GatewayBase, name: str, sender: str, *, speaks: bool) -> tuple[str, str] | None:

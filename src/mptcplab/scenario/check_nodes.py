@@ -7,9 +7,9 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, name_hint, nearest
+from mptcplab.scenario.document import Document, nearest
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_own_link
 from mptcplab.scenario.schema import Scenario
 
 _MAX_NODES = 250
@@ -51,18 +51,8 @@ def check_named_links(document: Document, scenario: Scenario) -> None:
     network = Network(scenario)
     for name, node in network.nodes.items():
         for key, links in node.named_links():
-            _check_own(document, network, name, (node.table, name, *key), links)
-
-
-def _check_own(document: Document, network: Network, node: str, path: KeyPath, links: tuple[str, ...]) -> None:
-    known = network.links_of(node)
-    for index, link in enumerate(links):
-        if link not in network.scenario.links:
-            hint = name_hint(link, known)
-            raise document.error((*path, index), f"there is no link '{link}'", hint=hint, kind=Mistake.REFERENCE)
-        if link not in known:
-            hint = f"use a link of '{node}': {', '.join(known)}"
-            raise document.error((*path, index), f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
+            for index, link in enumerate(links):
+                check_own_link(document, (node.table, name, *key, index), network, name, link)
 
 
 def check_kinds(document: Document, scenario: Scenario) -> None:

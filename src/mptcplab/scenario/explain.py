@@ -11,13 +11,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import Mistake
-from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
-from mptcplab.scenario.keys import home, known_fields
+from mptcplab.scenario.keys import SELECTORS, home, known_fields
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Quantity, QueueLength
-from mptcplab.workload.registry import KINDS
 
 _QUANTITIES = (Quantity, QueueLength)
 #: Longer lists of choices are abbreviated to the first few.
@@ -32,9 +30,6 @@ _FIRST_TABLES = {
     "links": 'add [links.NAME] with between = ["client", "server"], or use a [topology] preset',
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
-
-#: The key that selects the model of a table, and what its value is, by the outer table.
-_DISCRIMINATORS = {"workloads": ("kind", "a kind of workload"), "gateways": ("program", "a program of gateways")}
 
 #: Words of other tools for our keys.
 _SYNONYMS = {
@@ -93,9 +88,10 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> Scenari
     if kind == "union_tag_not_found":
         return _without_kind(document, path)
     if kind == "union_tag_invalid":
-        key, noun = _DISCRIMINATORS[str(path[0])]
-        hint = _choice(document, (*path, key), str(context["expected_tags"]))
-        return document.error((*path, key), f"is not {noun}", hint=hint, kind=Mistake.CHOICE)
+        selector = SELECTORS[str(path[0])]
+        where = (*path, selector.key)
+        hint = _choice(document, where, str(context["expected_tags"]))
+        return document.error(where, f"is not {selector.noun}", hint=hint, kind=Mistake.CHOICE)
     if kind == "literal_error":
         hint = _choice(document, path, str(context["expected"]))
         return document.error(path, "is not one of the choices", hint=hint, kind=Mistake.CHOICE)
@@ -133,12 +129,13 @@ def _missing(document: Document, path: KeyPath) -> ScenarioError:
 
 def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
-    key, _ = _DISCRIMINATORS[str(path[0])]
+    selector = SELECTORS[str(path[0])]
+    key = selector.key
     misspelled = nearest(key, table, cutoff=0.7) if isinstance(table, dict) else None
     if misspelled is not None:
         hint, unknown = f"did you mean `{key}`?", (*path, misspelled)
         return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
-    first, *others = KINDS if path[0] == "workloads" else PROGRAMS
+    first, *others = selector.models
     hint = f'add {key} = "{first}", or another of {", ".join(others)}, to [{dotted(path)}]'
     return document.error((*path, key), "is missing", hint=hint, kind=Mistake.MISSING)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
@@ -120,8 +121,20 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
 )
 
 
-#: The keys that select the model of a table, with these models.
-_DISCRIMINATORS: dict[str, Mapping[str, type[BaseModel]]] = {"kind": KINDS, "program": PROGRAMS}
+@dataclass(frozen=True)
+class Selector:
+    """The key that selects the model of a table, what its value is called, and the models by its values."""
+
+    key: str
+    noun: str
+    models: Mapping[str, type[BaseModel]]
+
+
+#: By the outer table.
+SELECTORS = {
+    "workloads": Selector("kind", "a kind of workload", KINDS),
+    "gateways": Selector("program", "a program of gateways", PROGRAMS),
+}
 
 
 def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
@@ -129,10 +142,10 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
     leaves: list[Any] = [Written]
     for index, part in enumerate(path):
         leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
-        for key, known in _DISCRIMINATORS.items():
-            chosen = lookup(tables, (*path[: index + 1], key))
-            if isinstance(chosen, str) and known.get(chosen) in leaves:
-                leaves = [known[chosen]]
+        for selector in SELECTORS.values():
+            chosen = lookup(tables, (*path[: index + 1], selector.key))
+            if isinstance(chosen, str) and selector.models.get(chosen) in leaves:
+                leaves = [selector.models[chosen]]
     return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
 
 

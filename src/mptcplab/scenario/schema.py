@@ -20,6 +20,7 @@ from mptcplab.node.transport import Transport
 from mptcplab.scenario.events import Events
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Record
+from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import Workload
 
 
@@ -77,6 +78,11 @@ class Scenario(_Nodes):
         """The transports of all nodes with sockets of their own."""
         found = {name: node.own_transport for name, node in self.nodes.items()}
         return {name: transport for name, transport in found.items() if transport is not None}
+
+    @property
+    def server_ports(self) -> dict[str, int]:
+        """The port on which each workload's server listens."""
+        return {name: FIRST_PORT + number for number, name in enumerate(self.workloads)}
 
     @model_serializer(mode="wrap", when_used="json")
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
