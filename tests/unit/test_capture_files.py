@@ -18,6 +18,9 @@ import pytest
 
 from mptcplab.cli.main import main
 
+#: They start tshark, over and over.
+pytestmark = pytest.mark.slow
+
 CAPTURES = Path(__file__).parent / "captures"
 
 

@@ -31,6 +31,9 @@ from mptcplab.capture.recorded import recorded_statistics
 from mptcplab.errors import InputError
 from mptcplab.recording.record import FORMAT, Recording
 
+#: They start tshark, over and over.
+pytestmark = pytest.mark.slow
+
 __all__ = ["command"]  # a fixture
 DOWNLOAD = EXAMPLES / "download.pcap"
 OTHER = (Endpoint("10.0.3.1", 40001), Endpoint("10.0.2.2", 21))

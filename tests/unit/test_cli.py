@@ -174,6 +174,7 @@ def test_wrong_input_is_status_2(
     assert output.out == ""
 
 
+@pytest.mark.slow
 def test_no_kernel_is_status_3(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, tmp_path: Path
 ) -> None:
@@ -259,6 +260,7 @@ def test_help_is_status_0(
     assert output.out
 
 
+@pytest.mark.slow
 def test_reader_that_closes_the_pipe(scenario: Path) -> None:
     """``mptcplab plan FILE | head -1`` prints no error."""
     line = f'"{sys.executable}" -m mptcplab plan "{scenario}" | head -1 >/dev/null'

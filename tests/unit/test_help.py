@@ -134,6 +134,7 @@ def coloured(tmp_path: Path) -> tuple[str, ...]:
     return (sys.executable, str(program))
 
 
+@pytest.mark.slow
 def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
     assert _colours(_on_terminal(*coloured)) != set()
     assert _colours(_on_terminal(*coloured, NO_COLOR="1")) == set()
@@ -142,6 +143,7 @@ def test_colours_on_a_terminal_only(coloured: tuple[str, ...]) -> None:
     assert done.stdout == "text\n"
 
 
+@pytest.mark.slow
 def test_show_in_a_file_is_plain() -> None:
     """A command that prints tables uses colours only on a terminal."""
     example = Path(__file__).resolve().parents[2] / "examples" / "two-paths.toml"

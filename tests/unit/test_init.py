@@ -160,6 +160,7 @@ def _arguments(draw: st.DrawFn) -> list[str]:
     return words
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(arguments=_arguments())
 def test_accepted_flags_give_a_file_that_loads(tmp_path_factory: Any, arguments: list[str]) -> None:
@@ -239,6 +240,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
     assert experiment.title == "Two different paths, TCP against MPTCP"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["end of input", "Ctrl-C"])
 def test_leaving_in_the_middle(tmp_path: Path, end: str) -> None:
     terminal = Terminal(tmp_path, "left.toml")

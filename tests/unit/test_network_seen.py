@@ -232,6 +232,7 @@ workloads.bulk = { kind = "flow", from = "r1", to = "r2", size = "1 MB" }
     assert _unused(_recording(tmp_path / "b", text, counts=carried), ["a"]) == [said]
 
 
+@pytest.mark.slow
 def test_results_have_it(tmp_path: Path) -> None:
     """Losses as configured are in results.json and on the page; in a result's table only if they differ."""
     make_results(tmp_path / "r", TWO_LINES.replace('loss = "0.1 %"', 'loss = "1 %"'))

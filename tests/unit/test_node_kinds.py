@@ -94,12 +94,14 @@ def printed(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_schema_of_a_plugin() -> None:
     schema = json.loads(printed("-m", "mptcplab", "schema"))
     assert schema["properties"]["clamps"]["additionalProperties"] == {"$ref": "#/definitions/Clamp"}
     assert schema["definitions"]["Clamp"]["properties"]["mss"]["maximum"] == 65535
 
 
+@pytest.mark.slow
 def test_reference_of_a_plugin() -> None:
     reference = printed("-m", "mptcplab.scenario.reference")
     assert "### `[clamps.NAME]`" in reference
@@ -121,6 +123,7 @@ def test_show_and_plan_of_a_plugin() -> None:
     assert without.index(rule) < without.index("# -- servers, waiting")
 
 
+@pytest.mark.slow
 def test_doctor_knows_what_a_plugin_needs() -> None:
     script = (
         "from mptcplab.doctor.programs import uses; from mptcplab.engine.tools import package_of\n"
@@ -132,6 +135,7 @@ def test_doctor_knows_what_a_plugin_needs() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_picture_of_a_plugin() -> None:
     script = (
         "import json; from pathlib import Path; from mptcplab.scenario.load import load\n"
@@ -166,6 +170,7 @@ def test_mistakes_at_a_plugin(tmp_path: Path, change: str, place: str, message: 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_plugin_that_is_not_used_changes_no_run() -> None:
     """Identities hold the whole resolved scenario."""
     file = PLUGINS.parents[1] / "examples" / "two-paths.toml"

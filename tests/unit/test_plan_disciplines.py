@@ -154,6 +154,7 @@ def _drawn_ns(spread: DelayDistribution) -> list[float]:
     return [spread.middle_ns + spread.deviation_ns * value / SCALE for value in values]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 8 * 10**9), min_size=2, max_size=20, unique=True).map(sorted), st.integers(0, 10**9))
 def test_own_tables_have_the_first_and_last_quantile(quantiles: list[int], delay: int) -> None:
     spread = _spread(delay=f"{delay} ns", extra_delay=[f"{value} ns" for value in quantiles])

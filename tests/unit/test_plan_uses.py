@@ -78,6 +78,7 @@ def test_links_declare_their_programs(keys: dict[str, Any]) -> None:
     assert _undeclared(compile_plan(Scenario.model_validate(scenario), seed=1)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clamp", "echo", "police"])
 def test_plugins_declare_their_programs(name: str) -> None:
     script = (

@@ -19,6 +19,7 @@ def _drawn(files: list[Path]) -> list[int]:
     return [file.stat().st_mtime_ns for file in files]
 
 
+@pytest.mark.slow
 def test_equal_figures_are_drawn_once(tmp_path: Path) -> None:
     files = save(FIGURE, tmp_path, "f")
     assert [file.name for file in files] == ["f.svg", "f.png"]

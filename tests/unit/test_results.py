@@ -61,6 +61,7 @@ def test_samples_carry_the_settings_of_their_run(tmp_path: Path) -> None:
     assert open_results(tmp_path / "r").connections.height == 20 * 2 * 18
 
 
+@pytest.mark.slow
 def test_only_runs_of_the_last_experiment(tmp_path: Path) -> None:
     """A folder that was used for another sweep before: its results.json says which runs it is about."""
     make_results(tmp_path / "r")
@@ -83,6 +84,7 @@ def test_recordings_that_were_deleted(tmp_path: Path) -> None:
     assert any("2 recordings listed in the results are not in the folder" in notice.text for notice in one.notices)
 
 
+@pytest.mark.slow
 def test_newest_when_nothing_names_the_runs(tmp_path: Path) -> None:
     """Without results.json, of two runs with the same settings and seed the one executed last is meant."""
     make_results(tmp_path / "r")
@@ -134,6 +136,7 @@ def test_who_sends(tmp_path: Path) -> None:
     assert (download.sender, download.receiver, download.receiving) == ("server", "client", "bulk.client")
 
 
+@pytest.mark.slow
 def test_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_results(tmp_path / "r")
     runs = open_results(tmp_path / "r").runs

@@ -169,6 +169,7 @@ def test_refuses_mistakes_that_a_schema_can_detect() -> None:
     } <= set(caught)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(tables=mutants())
 def test_is_never_stricter_than_load(tmp_path_factory: Any, tables: dict[str, Any]) -> None:

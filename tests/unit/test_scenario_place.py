@@ -87,6 +87,7 @@ def _paths(value: Any, path: KeyPath = ()) -> list[KeyPath]:
     return [place for key, below in members for place in [(*path, key), *_paths(below, (*path, key))]]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(text=_written())
 def test_every_key_has_its_line(text: str) -> None:

@@ -159,6 +159,7 @@ def test_bootstrap_is_that_of_scipy(n: int) -> None:
                 assert (found.low, found.high) == (theirs.low, theirs.high)
 
 
+@pytest.mark.slow
 def test_many_values_are_resampled_in_batches() -> None:
     found = median_interval(list(map(float, range(50_001))))
     assert found.value == 25_000

@@ -141,6 +141,7 @@ def test_reproduce_refuses_another_value_before_it_measures(labs: Labs, studies:
     assert labs.made == 0
 
 
+@pytest.mark.slow
 def test_reproduce_prints_and_writes_the_parameters_once(labs: Labs, studies: Path, tmp_path: Path) -> None:
     _with_parameter(studies, "links.link1.rate", "50 Mbit/s", origin="before", more='why = "because"')
     said = ended(tmp_path / "r", "made").stdout
