@@ -4,6 +4,7 @@
 # make quick   linters, type checks, and the unit tests that are not marked slow: a minute, after every change
 # make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
 #              recordings of an earlier session
+# make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
@@ -25,7 +26,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab bench docs gateways fuzz smp packages test-packages test-proxies smp-packages venv kernel kernel-lts clean
+.PHONY: demo quick test check unit lab cpu-tests bench docs gateways fuzz smp packages test-packages test-proxies smp-packages \
+	venv kernel kernel-lts kernel-cpu clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -47,6 +49,9 @@ unit: venv test-packages
 
 lab: kernel kernel-lts test-packages test-proxies
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
+
+cpu-tests: kernel-cpu test-packages
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu
 
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
@@ -92,6 +97,9 @@ kernel: venv
 # The tests run on the long-term kernel as well.
 kernel-lts: venv
 	@$(BIN)/mptcplab kernel path 6.12 >/dev/null 2>&1 || $(BIN)/mptcplab kernel build 6.12
+
+kernel-cpu: venv
+	@$(BIN)/mptcplab kernel path 7.2-cpu >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --cpu
 
 clean:
 	rm -rf $(VENV) results build dist

@@ -236,6 +236,22 @@ class Duration(Quantity):
         return format((Decimal(int(self)) / 10**9).normalize(), "f")
 
 
+class CpuTime(Quantity):
+    """Picoseconds: the time that a CPU takes for something as small as a byte."""
+
+    noun = "CPU time"
+    example = "0.35 ns"
+    probable = ("us", "ns")
+    units: ClassVar[dict[str, int]] = {
+        "ps": 1,
+        "ns": 10**3,
+        "us": 10**6, "µs": 10**6, "μs": 10**6,
+        "ms": 10**9,
+        "s": 10**12,
+    }  # fmt: skip
+    mistaken: ClassVar[dict[str, str]] = {unit: hint for unit, hint in Duration.mistaken.items() if "sec" in unit}
+
+
 class Size(Quantity):
     """Bytes; kB, MB and GB are powers of 1000, KiB, MiB and GiB powers of 1024."""
 

@@ -62,8 +62,12 @@ def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "globs"),
     [
-        pytest.param(("--strict", "--file"), ("kernel/net/mptcp/*.[ch]", "examples/**/*.c"), id="kernel"),
-        pytest.param(PATCH, ("kernel/patches/**/*.patch",), id="patches"),
+        pytest.param(
+            ("--strict", "--file"),
+            ("kernel/net/mptcp/*.[ch]", "kernel/options/**/*.[ch]", "examples/**/*.c"),
+            id="kernel",
+        ),
+        pytest.param(PATCH, ("kernel/patches/**/*.patch", "kernel/options/*/*.patch"), id="patches"),
         pytest.param(UPSTREAM, ("kernel/upstream/*/*.patch",), id="upstream"),
         pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
     ],

@@ -42,7 +42,7 @@ BEYOND = {
         "iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
-        "value-too-fine workload-timeout-zero workload-zero-bytes "
+        "cpu-below-picosecond cpu-takes-nothing cpu-too-slow value-too-fine workload-timeout-zero workload-zero-bytes "
         "workload-zero-seconds"
     ),
     "workloads of one kind": (
@@ -53,6 +53,7 @@ BEYOND = {
         "voip-interval-of-us web-pareto-without-mean web-too-many-flows"
     ),
     "one key against another": (
+        "cpu-of-another-kernel "
         "aqm-of-another-discipline aqm-red-not-in-order aqm-without-discipline burst-less-than-jumbo "
         "burst-loss-incomplete burst-loss-too-much burst-loss-twice burst-loss-without-length cake-with-queue "
         "discipline-without-rate distribution-without-jitter jitter-beside-extra-delay loss-twice "
@@ -101,7 +102,7 @@ BEYOND = {
         "gateway-via-elsewhere gateway-via-unknown gateway-without-program"
     ),
     "the network as a whole": (
-        "middlebox-out-far-link nat-far-link nat-unknown-link "
+        "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "
         "preset-has-no-such-link preset-link-misspelled router-without-link sweep-unknown-link "
         "sweep-wildcard-matches-nothing transport-endpoint-foreign-link transport-endpoint-unknown-link "

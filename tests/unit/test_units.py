@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.units import Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
+from mptcplab.units import CpuTime, Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
 
-KINDS: list[type[Quantity]] = [Rate, Duration, Size, Probability, Packets]
+KINDS: list[type[Quantity]] = [Rate, Duration, CpuTime, Size, Probability, Packets]
 kinds = st.sampled_from(KINDS)
 
 
@@ -85,6 +85,8 @@ def test_example_parses(kind: type[Quantity]) -> None:
         (Duration(1500), "1.5 us"),
         (Duration(90 * 10**9), "90 s"),
         (Duration(3600 * 10**9), "1 h"),
+        (CpuTime(1_200_000), "1.2 us"),
+        (CpuTime(350), "350 ps"),
         (Size(65536), "64 KiB"),
         (Size(2**30), "1 GiB"),
         (Size(10**6), "1 MB"),

@@ -17,6 +17,7 @@ from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
+from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import finish
@@ -122,7 +123,7 @@ def labels(run: Run) -> dict[str, Any]:
 
 def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    self_sampling = {program.name for program in job.plan.programs if program.argv[0] == FLOW}
+    self_sampling = {program.name for program in job.plan.programs if own_argv(program)[0] == FLOW}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,

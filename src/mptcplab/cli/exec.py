@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -117,20 +118,35 @@ def exec(
     _open_all_streams()
     if not command and not shell:
         raise click.UsageError("give a command to run, or --shell")
-    plan, node, version, seed = _place(scenario, node, version, seed, overrides)
+    place = _place(scenario, node, version, seed, overrides)
     session = Session(
         argv=command or ("bash", "--norc", "-i"),
-        node=node,
+        node=place.node,
         cwd=Path.cwd(),
-        environment=({"PS1": f"{node or 'lab'}:\\w# ", "TERM": os.environ.get("TERM", "dumb")} if shell else {})
+        environment=({"PS1": f"{place.node or 'lab'}:\\w# ", "TERM": os.environ.get("TERM", "dumb")} if shell else {})
         | _variables(variables),
+        wrapper=place.wrapper,
         out=_writable(out),
         exposed=expose,
         timeout_ns=_duration(timeout, "--timeout"),
         stall_seconds=_duration(stall, "--stall") / 1e9,
     )
     streams = None if shell else _streams(no_stdin)
-    return _status(find_kernel(version), plan, session, streams, seed=seed, prompt=not command)
+    return _status(find_kernel(place.version), place.plan, session, streams, seed=place.seed, prompt=not command)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where to run the command: the plan of the network, a node of it, the kernel, and the seed.
+
+    ``wrapper`` has words before the command by which it takes time of the node's CPU.
+    """
+
+    plan: Plan
+    node: str | None
+    version: str | None
+    seed: int
+    wrapper: tuple[str, ...] = ()
 
 
 def _status(
@@ -162,13 +178,18 @@ def _status(
 
 def _place(
     scenario: Path | None, node: str | None, version: str | None, seed: int | None, overrides: tuple[str, ...]
-) -> tuple[Plan, str | None, str | None, int]:
-    """Return the plan of the network, and the node, the kernel's version and the seed."""
+) -> _Place:
+    """Return where to run.
+
+    :raises InputError: if the scenario has no such node, or the kernel cannot do what it needs.
+    """
     if scenario is None:
         if node is not None or overrides:
             raise InputError("without a scenario there are no nodes and no keys", hint="add --scenario FILE")
-        return BARE, None, version, 1 if seed is None else seed
+        return _Place(BARE, None, version, 1 if seed is None else seed)
     # Only now: a bare lab needs neither, and both take longer to load than it takes to boot.
+    from mptcplab.kernel.data import has_cpu, with_cpu
+    from mptcplab.node.cpu import CHARGED
     from mptcplab.plan.compile import compile_plan
     from mptcplab.scenario.load import load
 
@@ -177,7 +198,12 @@ def _place(
     plan = compile_plan(described, seed=experiment.seed)
     if node is not None and node not in plan.nodes:
         raise InputError(f"{scenario} has no node '{node}'", hint=f"its nodes are {', '.join(plan.nodes)}")
-    return plan, node or plan.nodes[0], version or described.kernel, experiment.seed
+    node, version = node or plan.nodes[0], version or described.kernel
+    cpus = [name for name, one in described.nodes.items() if one.cpu is not None]
+    if cpus and not has_cpu(version):
+        message = f"the kernel {version} cannot give '{cpus[0]}' a CPU"
+        raise InputError(message, hint=f"use --kernel {with_cpu(version)}")
+    return _Place(plan, node, version, experiment.seed, CHARGED if node in cpus else ())
 
 
 def _duration(text: str, option: str) -> int:

@@ -44,6 +44,7 @@ def kernel() -> None:
 @click.option(
     "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
 )
+@click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
 @click.option(
     "--fix",
     "fixes",
@@ -61,6 +62,7 @@ def build(
     debug: bool,
     hz: str,
     plain: bool,
+    cpu: bool,
     fixes: tuple[str, ...],
     patches: tuple[Path, ...],
     as_json: bool,
@@ -74,7 +76,14 @@ def build(
     from mptcplab.kernel.console import StderrReporter
 
     options = BuildOptions(
-        debug=debug, hz=int(hz), plain=plain, fixes=fixes, patches=patches, jobs=jobs, keep_tree=keep_tree
+        debug=debug,
+        hz=int(hz),
+        plain=plain,
+        cpu=cpu,
+        fixes=fixes,
+        patches=patches,
+        jobs=jobs,
+        keep_tree=keep_tree,
     )
     with StderrReporter() as progress:
         built = build_kernel(version, source, options, progress=progress)

@@ -57,6 +57,8 @@ class BuildOptions:
     """Timer frequency, one of HZ_CHOICES."""
     plain: bool = False
     """Build mainline's network stack."""
+    cpu: bool = False
+    """Let system calls of a node's programs take time."""
     fixes: Collection[str] = ()
     """Patches of kernel/upstream to include, as keys of FIXES."""
     patches: Sequence[Path] = ()
@@ -69,7 +71,7 @@ class BuildOptions:
     @property
     def variant(self) -> str:
         """The name of the variant that these options select."""
-        return variant_of(plain=self.plain, hz=self.hz, fixes=self.fixes, debug=self.debug)
+        return variant_of(plain=self.plain, hz=self.hz, cpu=self.cpu, fixes=self.fixes, debug=self.debug)
 
 
 @dataclass(frozen=True)

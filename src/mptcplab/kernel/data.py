@@ -7,6 +7,7 @@ kernel/config/lab.config     options of every lab kernel
        patches/*.patch       for every version, in the order of their names; `--plain` applies only NNNN-um-*.patch
        patches/7.2/*.patch   only for that version, after the others
        net/                  files that are copied into the tree, except with `--plain`
+       options/cpu/          patches and files that `mptcplab kernel build --cpu` adds
        upstream/             patches for mainline, see its README; a kernel has those that `--fix` names
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +38,8 @@ DEFAULT_HZ = 1000
 GIVEN = "given"
 _PLAIN = "plain"
 _DEBUG = "debug"
+#: The part of a variant whose nodes can have a CPU of limited speed, and its folder below options/.
+CPU = "cpu"
 #: Fixes for mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
 FIXES: Mapping[str, str] = {
     "join": "mptcp/0003-mptcp-push-pending-data-when-a-join-is-accepted.patch",
@@ -43,7 +47,9 @@ FIXES: Mapping[str, str] = {
     "window": "mptcp-window/0001-mptcp-take-the-data-window-from-the-packet-of-the-DA.patch",
 }
 #: The suffix of a version that names a variant, see :func:`variant_of`; empty for the default kernel.
-VARIANT_SUFFIX = rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
+VARIANT_SUFFIX = (
+    rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{CPU})?(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
+)
 #: Names of the patches that make Linux the lab's machine. All others change or extend the network stack.
 MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
 
@@ -112,15 +118,35 @@ def data_dir() -> Path:
     return folder
 
 
-def variant_of(*, plain: bool = False, hz: int = DEFAULT_HZ, fixes: Collection[str] = (), debug: bool = False) -> str:
-    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-window-debug`, empty for the default kernel."""
-    parts = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, **{name: name in fixes for name in FIXES}, _DEBUG: debug}
-    return "-".join(part for part, chosen in parts.items() if chosen)
+def variant_of(
+    *,
+    plain: bool = False,
+    hz: int = DEFAULT_HZ,
+    cpu: bool = False,
+    fixes: Collection[str] = (),
+    debug: bool = False,
+) -> str:
+    """Return the name of a variant: `plain`, `hz100`, `plain-hz250-cpu-window-debug`, empty for the default kernel."""
+    chosen = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, CPU: cpu}
+    parts = {**chosen, **{name: name in fixes for name in FIXES}, _DEBUG: debug}
+    return "-".join(part for part, is_chosen in parts.items() if is_chosen)
 
 
 def is_plain(variant: str) -> bool:
     """Return whether `variant` has mainline's network stack without our changes."""
     return _PLAIN in variant.split("-")
+
+
+def has_cpu(kernel: str) -> bool:
+    """Return whether ``kernel``, a version with its variant or an entry of the cache, was built with `--cpu`."""
+    return CPU in re.split(r"[-/]", kernel)
+
+
+def with_cpu(kernel: str) -> str:
+    """Return the name of the kernel that is like ``kernel`` and was built with `--cpu`."""
+    named = re.fullmatch(rf"(\d+\.\d+)({VARIANT_SUFFIX})", kernel)
+    version, variant = named.groups() if named else (DEFAULT_VERSION, "")
+    return f"{version}-{canonical_variant(f'{variant}-{CPU}')}"
 
 
 def canonical_variant(variant: str) -> str:
@@ -131,7 +157,7 @@ def canonical_variant(variant: str) -> str:
     """
     parts = variant.split("-")
     hz = next((int(part.removeprefix("hz")) for part in parts if part.startswith("hz")), DEFAULT_HZ)
-    return variant_of(plain=_PLAIN in parts, hz=hz, fixes=parts, debug=_DEBUG in parts)
+    return variant_of(plain=_PLAIN in parts, hz=hz, cpu=CPU in parts, fixes=parts, debug=_DEBUG in parts)
 
 
 def build_options(variant: str) -> list[str]:
@@ -150,7 +176,8 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
     a patch. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
-    variant has only the patches of the machine, and no source files. Fixes are applied last.
+    variant has only the patches of the machine, and no source files of net/. The part `cpu` adds the patches and files
+    of options/cpu/. Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
@@ -158,8 +185,10 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     pattern = MACHINE_PATCHES if plain else "*.patch"
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
-    options = [part for part in parts if part not in ("", _PLAIN, *FIXES)]
+    options = [part for part in parts if part not in ("", _PLAIN, CPU, *FIXES)]
     folders = (patches, patches / version)
+    added = directory / "options" / CPU
+    files = () if plain else tuple(_named(path, directory) for path in _sources(directory / "net"))
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
@@ -167,9 +196,10 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
         fragment="\n".join(fragments),
         patches=(
             *(_named(path, patches) for folder in folders for path in sorted(folder.glob(pattern))),
+            *(_named(path, directory) for path in sorted(added.glob("*.patch")) if CPU in parts),
             *(_named(path, directory) for path in fixes),
         ),
-        overlay=() if plain else tuple(_named(path, directory) for path in _sources(directory / "net")),
+        overlay=(*files, *(_named(path, added) for path in _sources(added) if CPU in parts and path.parent != added)),
     )
 
 

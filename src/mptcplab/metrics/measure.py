@@ -17,6 +17,7 @@ import polars as pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
+from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.machine import machine_warnings
@@ -103,6 +104,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *algorithms.uncoupled_subflows(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
+            *cpu_warnings(recording, ends),
             *network_warnings(network),
             *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),

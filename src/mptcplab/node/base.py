@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
 from mptcplab.configuration import Route, Rule, Table
 from mptcplab.fields import Part
 from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.context import Context
+from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
@@ -44,6 +47,18 @@ class NodeBase(Part):
     """The keys of a node with the links ``link1`` and ``link2`` that uses all programs of the kind."""
     corner: ClassVar[int] = 6
     """The corner radius of its rectangle in pictures."""
+
+    cpu: Cpu | None = Field(
+        default=None,
+        description="the CPU that its programs share; without it, computing takes no time",
+        examples=[{"per_call": "1.2 us", "per_byte": "0.35 ns"}],
+    )
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out tables that the node does not have, as in recordings from before nodes could have them."""
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key not in ("cpu", "transport") or value is not None}
 
     @property
     def own_transport(self) -> Transport | None:
@@ -99,6 +114,8 @@ class NodeBase(Part):
         """Return the counters to read at the end, beside those of its links and queues."""
         if self.own_transport is not None:
             yield from mptcp.counters(context.name)
+        if self.cpu is not None:
+            yield cpu_counter(context.name)
 
     def server(self, context: Context, purpose: str, call: Call) -> Program:
         """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
@@ -141,12 +158,12 @@ class NodeBase(Part):
         return f"{'an' if cls.kind[0] in 'aeiou' else 'a'} {cls.kind.replace('-', ' ')}"
 
     @classmethod
-    def caption(cls, described: Mapping[str, Any]) -> str:  # noqa: ARG003
+    def caption(cls, described: Mapping[str, Any]) -> str:
         """Return the caption below its shape: its function beyond that of its kind; empty for a plain node.
 
         ``described`` is its table in a resolved scenario, as recordings hold it.
         """
-        return ""
+        return "; ".join(cpu_words(described))
 
     @classmethod
     def outline(cls, left: float, top: float, width: float, height: float) -> str:

@@ -6,12 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from mptcplab.configuration import Chain, Table, masquerading
 from mptcplab.fields import LinkName, conflict, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
+from mptcplab.node.cpu import cpu_words
 from mptcplab.node.middlebox import Middlebox, middlebox_words
 from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl, Transport, transport_words
 from mptcplab.steps import Counter
@@ -54,12 +55,6 @@ class Router(NodeBase):
     def own_transport(self) -> Transport | None:
         """See the base class."""
         return self.transport
-
-    @model_serializer(mode="wrap", when_used="json")
-    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out a transport that the router does not have, as in recordings from before routers could have one."""
-        dumped: dict[str, Any] = dump(self)
-        return {key: value for key, value in dumped.items() if key != "transport" or value is not None}
 
     @model_validator(mode="after")
     def _check_sysctl(self) -> Router:
@@ -109,4 +104,4 @@ class Router(NodeBase):
         """See the base class."""
         nat = [f"NAT at {', '.join(described['nat'])}"] if described.get("nat") else []
         speaks = [f"speaks {transport_words(described['transport'])}"] if described.get("transport") else []
-        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {}), *speaks))
+        return "; ".join((*nat, *middlebox_words(described.get("middlebox") or {}), *speaks, *cpu_words(described)))

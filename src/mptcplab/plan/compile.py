@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from mptcplab.node.cpu import charged
 from mptcplab.node.transport import Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
@@ -37,7 +38,11 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     return Plan(
         nodes=tuple(scenario.nodes),
         setup=tuple(_setup(network)),
-        programs=(*capture_programs(network), *_servers(network), *_programs(network, seed, phases)),
+        programs=(
+            *capture_programs(network),
+            *_charged(network, _servers(network)),
+            *_charged(network, _programs(network, seed, phases)),
+        ),
         counters=tuple(_counters(network)),
         sampled=_sampled(scenario),
         sample_interval_ns=sample_interval_ns(scenario),
@@ -56,7 +61,7 @@ def _setup(network: Network) -> Iterator[Command]:
         shaping.setdefault(command.node, []).append(command)
     for name, node in network.nodes.items():
         context = network.context_of(name)
-        settings = tuple(node.settings(context))
+        settings = (*node.settings(context), *(node.cpu.settings() if node.cpu is not None else ()))
         if settings:
             yield Command(name, ("sysctl", "-qw", *settings))
         yield Command(name, ("ip", "link", "set", "dev", "lo", "up"))
@@ -95,6 +100,12 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
         yield from described.model_copy(update={"start": start}).programs(name, context)
+
+
+def _charged(network: Network, programs: Iterable[Program]) -> Iterator[Program]:
+    """Yield ``programs``, which take time on the nodes that have a CPU."""
+    for program in programs:
+        yield charged(program) if network.nodes[program.node].cpu is not None else program
 
 
 def _sampled(scenario: Scenario) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.node.cpu import own_argv
 from mptcplab.plan.model import Plan
 from mptcplab.steps import Command, Event, Program
 from mptcplab.units import Duration
@@ -27,6 +28,8 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield "# with build/flow-sockopt.so beside it."
     if any(program.argv[0] == PATH_MANAGER for program in plan.programs):
         yield f"# {PATH_MANAGER} is: python3 -m mptcplab.guest.path_manager, with mptcplab's src in PYTHONPATH."
+    if any(own_argv(program) != program.argv for program in plan.programs):
+        yield "# Only lab kernels of `mptcplab kernel build --cpu` have net.lab.*, by which programs take time there."
     yield from ("set -e", "")
     namespaces = " ".join(plan.nodes)
     yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"

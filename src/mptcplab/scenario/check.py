@@ -17,7 +17,7 @@ from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
-from mptcplab.scenario.check_nodes import check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
@@ -44,6 +44,7 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_workloads(document, scenario)
     check_carried(document, scenario)
     check_kinds(document, scenario)
+    check_cpus(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
     _check_modes(document, scenario)
@@ -198,6 +199,8 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
     for name, workload in scenario.workloads.items():
         target = network.target(workload)
         if target is None or not getattr(workload, "duration", None) or workload.advances_time:
+            continue
+        if any(network.nodes[end].cpu is not None for end in (workload.sender, workload.receiver)):
             continue
         if not any(_takes_time(scenario.links[link]) for link in network.path_between(workload.sender, target)):
             hint = "give a link on the path a rate or a delay, or give the workload a size"

@@ -6,9 +6,11 @@ from __future__ import annotations
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
+from mptcplab.kernel.data import has_cpu, with_cpu
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, nearest
 from mptcplab.scenario.network import Network
+from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_own_link
 from mptcplab.scenario.schema import Scenario
 
@@ -63,3 +65,23 @@ def check_kinds(document: Document, scenario: Scenario) -> None:
             node.check(network.context_of(name))
         except PydanticCustomError as error:
             raise document.refusal((node.table, name), error) from error
+
+
+def check_cpus(document: Document, scenario: Scenario) -> None:
+    """Check that the kernel lets programs take time, and that nodes with a CPU run any.
+
+    :raises InputError: for the first node that has a CPU in vain.
+    """
+    network = Network(scenario)
+    for name, node in network.nodes.items():
+        if node.cpu is None:
+            continue
+        path: KeyPath = (node.table, name, "cpu")
+        context = network.context_of(name)
+        if not context.workloads and not any(node.programs(context)):
+            hint = "give it to a node that a workload uses: forwarding packets takes no time"
+            raise document.error(path, "does nothing: no program runs on this node", hint=hint, kind=Mistake.IDLE)
+        if not has_cpu(scenario.kernel):
+            hint = f'write kernel = "{with_cpu(scenario.kernel)}" at the top of the file'
+            message = f"needs a kernel that lets programs take time, and {scenario.kernel} does not"
+            raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)

@@ -14,7 +14,7 @@ from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
-from mptcplab.engine.tools import find_programs
+from mptcplab.engine.tools import find_program, find_programs
 from mptcplab.engine.virtual.engine import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
@@ -38,14 +38,15 @@ class Session:
     """A program to run, and its environment.
 
     Without a ``node`` it runs outside all nodes. ``cwd`` is a folder of this machine. ``environment`` adds to the lab's
-    own variables. ``out`` is a folder that the program can write as /run/out. ``exposed`` are folders below /tmp and
-    /run that it can read. ``timeout_ns`` is virtual time.
+    own variables, and ``wrapper`` has words before the command line. ``out`` is a folder that the program can write as
+    /run/out. ``exposed`` are folders below /tmp and /run that it can read. ``timeout_ns`` is virtual time.
     """
 
     argv: tuple[str, ...]
     node: str | None = None
     cwd: Path = Path("/")
     environment: Mapping[str, str] = field(default_factory=dict)
+    wrapper: tuple[str, ...] = ()
     out: Path | None = None
     exposed: tuple[Path, ...] = ()
     timeout_ns: int = HOUR_NS
@@ -157,10 +158,14 @@ def _exposed(session: Session) -> tuple[Path, ...]:
 def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None:
     for place in (folder, *([session.out] if session.out else []), *_exposed(session)):
         check_folder(place)
+    program, argv = find(session), session.argv
+    if session.wrapper:
+        argv = (*session.wrapper, program, *argv[1:])
+        program = str(find_program(argv[0]))
     parameters = {
         "node": session.node,
-        "argv": session.argv,
-        "program": find(session),
+        "argv": argv,
+        "program": program,
         "cwd": str(session.cwd),
         "environment": dict(session.environment),
         "out": str(session.out.resolve()) if session.out else None,

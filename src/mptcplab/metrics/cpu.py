@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The CPUs of nodes with ``cpu``: how busy the programs of each kept it, as the kernel counted (``cpu.txt``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mptcplab.metrics.ends import Ends
+from mptcplab.recording.record import Recording
+
+FILE = "cpu.txt"
+#: A CPU that was busy for this share of a workload's time may have been the limit. A single TCP connection through a
+#: saturated CPU keeps it busy for more than this, except in slow start.
+LIMIT = 0.9
+
+
+@dataclass(frozen=True)
+class CpuUse:
+    """The work of one node's CPU.
+
+    ``calls`` and ``bytes`` are those that took time, ``busy_ns`` is their time in all. ``intervals_ns`` has the busy
+    time of each interval of ``interval_ns`` by its start, which counts from time zero of the run.
+    """
+
+    calls: int
+    bytes: int
+    busy_ns: int
+    interval_ns: int
+    intervals_ns: Mapping[int, int]
+
+    def share(self, start_ns: int, end_ns: int) -> float:
+        """Return the share of a time span in which the CPU was busy; the time within an interval counts as even."""
+        busy = 0.0
+        for begin_ns, busy_ns in self.intervals_ns.items():
+            overlap_ns = min(end_ns, begin_ns + self.interval_ns) - max(start_ns, begin_ns)
+            busy += max(0, overlap_ns) / self.interval_ns * busy_ns
+        return busy / (end_ns - start_ns) if end_ns > start_ns else 0.0
+
+
+def cpu_uses(recording: Recording) -> dict[str, CpuUse]:
+    """Return the use of each CPU, by the name of its node."""
+    files = sorted((recording.folder / "counters").glob(f"*/{FILE}"))
+    return {file.parent.name: parse_use(file.read_text(), zero_ns=recording.manifest["zero_ns"]) for file in files}
+
+
+def parse_use(text: str, *, zero_ns: int) -> CpuUse:
+    """Return the content of /proc/net/lab_cpu: totals by name, then intervals by their start since boot."""
+    rows = [line.split() for line in text.splitlines()]
+    totals = {name: int(value) for name, value in rows if not name.isdigit()}
+    intervals = {int(name) - zero_ns: int(value) for name, value in rows if name.isdigit()}
+    return CpuUse(totals["calls"], totals["bytes"], totals["busy_ns"], totals["interval_ns"], intervals)
+
+
+def shares(recording: Recording, ends: Ends) -> dict[str, float]:
+    """Return the share of a workload's time in which each CPU was busy, by node."""
+    uses = cpu_uses(recording)
+    if not uses:
+        return {}
+    own = [one for one in recording.manifest["programs"] if one["name"].rpartition(".")[0] == ends.workload]
+    clients = [one for one in own if one["role"] == "client"]
+    start_ns, end_ns = min(one["start_ns"] for one in clients), max(one["end_ns"] for one in clients)
+    return {node: use.share(start_ns, end_ns) for node, use in uses.items()}
+
+
+def cpu_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
+    """Yield a warning for each CPU that may have been the limit of a workload."""
+    for node, share in shares(recording, ends).items():
+        if share >= LIMIT:
+            yield f"the CPU of {node} was busy {100 * share:.0f} % of the time: it may have been the limit"
