@@ -28,6 +28,7 @@ _COMMANDS = {
     "compare": "mptcplab.cli.compare",
     "capture": "mptcplab.cli.capture",
     "selftest": "mptcplab.cli.selftest",
+    "calibrate": "mptcplab.cli.calibrate",
     "kernel": "mptcplab.cli.kernel",
     "gateways": "mptcplab.cli.gateways",
     "init": "mptcplab.cli.init",

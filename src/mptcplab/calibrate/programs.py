@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""The programs that can be calibrated: their command lines, and the traffic that they carry meanwhile.
+
+A program has sides, such as the entry and the exit of a proxy. Each side is a process whose CPU time is measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mptcplab.workload.context import FLOW
+
+_HOST = "127.0.0.1"
+_SERVER_PORT = 5301
+_ENTRY_PORT = 1080
+_EXIT_PORT = 8388
+_PASSWORD = "mptcplab"
+#: Transfers beside each other, in both directions: encryption and decryption may cost different amounts.
+_BULK = (1, 8)
+#: Requests beside each other, and bytes of each response: from many small calls to few large ones. There are so many at
+#: once that the program does not sleep between them: a program that limits its node does not either.
+_REQUESTS = ((16, 100), (16, 1000), (16, 4000), (16, 16000))
+#: Bytes of a message, and ns from one to the next: more than a program can carry.
+_MESSAGES = ((100, 200), (1000, 1000), (8000, 8000))
+
+
+@dataclass(frozen=True)
+class Side:
+    """One measured program. It listens on ``port`` when it is ready; ``ends``: it serves one connection and exits."""
+
+    name: str
+    argv: tuple[str, ...]
+    port: int
+    ends: bool = False
+
+
+@dataclass(frozen=True)
+class Load:
+    """A client that moves payload, and prints or writes how much; ``side`` is its name if it is measured itself."""
+
+    name: str
+    argv: tuple[str, ...]
+    payload: Callable[[str], int]
+    side: str | None = None
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What runs: ``helpers`` (not measured) and ``sides``, started in this order, and the loads, one after another."""
+
+    sides: tuple[Side, ...]
+    loads: tuple[Load, ...]
+    helpers: tuple[Side, ...] = ()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the catalogue. ``chain`` returns what runs for a cipher and for loads of so many seconds.
+
+    ``ciphers`` is empty for a program without any; ``uses`` names its executables.
+    """
+
+    chain: Callable[[str, float], Chain]
+    uses: tuple[str, ...]
+    ciphers: tuple[str, ...] = ()
+
+
+def flow_payload(output: str) -> int:
+    """Return the payload that a client of ``flow`` has moved: the bytes of all its connections."""
+    events = (json.loads(line) for line in output.splitlines() if '"event":"end"' in line.replace(" ", ""))
+    return sum(int(event["bytes"]) for event in events)
+
+
+def iperf3_payload(output: str) -> int:
+    """Return the payload that arrived at the server of ``iperf3 -J``."""
+    return int(json.loads(output)["end"]["sum_received"]["bytes"])
+
+
+def flow_loads(port: int, seconds: float, *, side: str | None = None) -> tuple[Load, ...]:
+    """Return clients of ``flow`` at ``port``: bulk transfers, and requests with responses of many sizes."""
+    bulk = [
+        _flow_load(port, seconds, f"{name}, {count} at once", count, *options, side=side)
+        for name, options in (("upload", ()), ("download", ("--download",)))
+        for count in _BULK
+    ]
+    asks = [
+        _flow_load(port, seconds, f"responses of {size} B, {count} at once", count, *_ask(size), side=side)
+        for count, size in _REQUESTS
+    ]
+    return (*bulk, *asks)
+
+
+def _single_loads(port: int, seconds: float) -> tuple[Load, ...]:
+    """Return loads of one connection, for programs that serve only one: bulk, and messages at fixed times."""
+    messages = [
+        _flow_load(port, seconds, f"messages of {size} B", 1, "--message-bytes", str(size), "--message-ns", str(every))
+        for size, every in _MESSAGES
+    ]
+    bulk = (_flow_load(port, seconds, "upload", 1), _flow_load(port, seconds, "download", 1, "--download"))
+    return (*bulk, *messages)
+
+
+def _ask(size: int) -> tuple[str, ...]:
+    return ("--ask", "--response-bytes", str(size))
+
+
+def _flow_load(port: int, seconds: float, name: str, count: int, *options: str, side: str | None = None) -> Load:
+    to = ("--connect", _HOST, "--port", str(port), "--connections", str(count))
+    argv = (FLOW, "client", *to, "--seconds", f"{seconds:g}", "--interval-ms", "0", *options)
+    return Load(name, argv, flow_payload, side)
+
+
+def _flow_server(port: int = _SERVER_PORT) -> Side:
+    return Side("server", (FLOW, "server", "--port", str(port), "--interval-ms", "0"), port)
+
+
+def _flow(_cipher: str, seconds: float) -> Chain:
+    return Chain(sides=(_flow_server(),), loads=flow_loads(_SERVER_PORT, seconds, side="client"))
+
+
+def _iperf3(_cipher: str, seconds: float) -> Chain:
+    def load(length: int) -> Load:
+        options = ("-p", str(_SERVER_PORT), "-t", f"{max(1, round(seconds))}", "-l", str(length), "-J")
+        return Load(f"writes of {length} B", ("iperf3", "-c", _HOST, *options), iperf3_payload, "client")
+
+    server = Side("server", ("iperf3", "-s", "-p", str(_SERVER_PORT)), _SERVER_PORT)
+    return Chain(sides=(server,), loads=tuple(load(length) for length in (500, 2000, 8000, 32000, 131072)))
+
+
+def _socat(_cipher: str, seconds: float) -> Chain:
+    listen = (f"TCP-LISTEN:{_ENTRY_PORT},reuseaddr", f"TCP:{_HOST}:{_SERVER_PORT}")
+    relay = Side("relay", ("socat", *listen), _ENTRY_PORT, ends=True)
+    return Chain(sides=(relay,), loads=_single_loads(_ENTRY_PORT, seconds), helpers=(_flow_server(),))
+
+
+def _shadowsocks_libev(cipher: str, seconds: float) -> Chain:
+    shared = ("-s", _HOST, "-p", str(_EXIT_PORT), "-k", _PASSWORD, "-m", cipher, "-t", "300")
+    leads_to = ("-b", _HOST, "-l", str(_ENTRY_PORT), "-L", f"{_HOST}:{_SERVER_PORT}")
+    return Chain(
+        sides=(
+            Side("exit", ("ss-server", *shared), _EXIT_PORT),
+            Side("entry", ("ss-tunnel", *shared, *leads_to), _ENTRY_PORT),
+        ),
+        loads=flow_loads(_ENTRY_PORT, seconds),
+        helpers=(_flow_server(),),
+    )
+
+
+#: All programs by the names that users type.
+PROGRAMS: Mapping[str, Program] = {
+    "flow": Program(_flow, (FLOW,)),
+    "iperf3": Program(_iperf3, ("iperf3",)),
+    "socat": Program(_socat, ("socat", FLOW)),
+    "shadowsocks-libev": Program(
+        _shadowsocks_libev,
+        ("ss-server", "ss-tunnel", FLOW),
+        ciphers=("aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305"),
+    ),
+}
+#: Debian packages of executables with another name.
+PACKAGES: Mapping[str, str] = dict.fromkeys(("ss-server", "ss-tunnel"), "shadowsocks-libev")
