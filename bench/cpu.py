@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from bench import machines
 from bench.lab import plan_of
 from mptcplab.calibrate.bed import Running, bed
 from mptcplab.calibrate.fit import Costs, Sample, fit
@@ -50,6 +51,8 @@ LOADS: Mapping[str, tuple[str, ...]] = {
     "responses of 8 kB, 16 at once": ("--connections", "16", "--ask", "--response-bytes", "8000"),
     "responses of 2 kB, 16 at once": ("--connections", "16", "--ask", "--response-bytes", "2000"),
 }
+#: What this machine measured, for the table of docs/cpu.md.
+FILE = Path(__file__).with_name("cpu.json")
 _Report = Callable[[str], None]
 
 
@@ -262,6 +265,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5, help="native runs of each kind; default 5")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the rows as JSON")
     arguments = parser.parse_args()
+    before = os.getloadavg()[0]
     try:
         rows = measure(
             arguments.cipher or ciphers,
@@ -274,7 +278,24 @@ def main() -> None:
         sys.exit(error.status)
     print(*map(_text, rows), sep="\n")
     if arguments.write:
-        arguments.write.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+        document = {
+            "machine": machines.present(),
+            "load": [before, os.getloadavg()[0]],
+            "seconds": arguments.seconds,
+            "rows": list(map(asdict, rows)),
+        }
+        arguments.write.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def table(file: Path = FILE) -> str:
+    """Return the table of docs/cpu.md: throughput of every cipher and kind of traffic, from what ``--write`` wrote."""
+    rows = [Row(**row) for row in json.loads(file.read_text())["rows"]]
+    lines = ["| cipher | traffic | native, Mbit/s | lab, Mbit/s | lab / native |", "| --- | --- | --- | --- | --- |"]
+    for row in rows:
+        low, high = min(row.native_mbps), max(row.native_mbps)
+        native = f"{statistics.median(row.native_mbps):.0f} ({low:.0f} to {high:.0f})"
+        lines.append(f"| {row.cipher} | {row.load} | {native} | {row.lab_mbps:.0f} | {row.ratio:.2f} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 _BUILT_IN = {":", "[", "cd", "echo", "exit", "kill", "printf", "read", "test", "trap", "true", "wait"}
 _BEFORE_A_COMMAND = {"{", "(", "!", "exec", "do", "then", "else", "if", "while", "|", "||", "&", "&&", ";"}
 _NO_COMMAND = {"}", ")", "done", "fi"}
+#: What a shell ends with that becomes its own arguments.
+_OWN_ARGUMENTS = ' && exec "$0" "$@"'
 _OPERATORS = "();<>|&"
 
 
@@ -23,7 +25,10 @@ def _started(argv: list[str]) -> Iterator[str]:
     name, rest = argv[0], argv[1:]
     yield name
     if name == "sh":
-        yield from _in_line(rest[rest.index("-c") + 1])
+        line, *arguments = rest[rest.index("-c") + 1 :]
+        if line.endswith(_OWN_ARGUMENTS):
+            yield from _started(arguments)
+        yield from _in_line(line.removesuffix(_OWN_ARGUMENTS))
     elif name == "mptcpize":
         yield from _started(rest[1:])
     elif name == "mptcplab-flow" and rest[0] == "with":

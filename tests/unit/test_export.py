@@ -63,7 +63,8 @@ _OTHER_FORWARDING = {"ipv4": "net.ipv6.conf.all.forwarding=1", "ipv6": "net.ipv4
 
 
 def _exported(argv: tuple[str, ...], family: str) -> tuple[str, ...]:
-    return tuple(word for word in argv if word != _OTHER_FORWARDING[family])
+    """Return a command without what only lab kernels have: the CPU that a node is given."""
+    return tuple(word for word in argv if word != _OTHER_FORWARDING[family] and not word.startswith("net.lab."))
 
 
 def _programs(plan: Plan, scenario: Scenario, node: str) -> list[str]:

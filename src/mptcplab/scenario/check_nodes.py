@@ -6,6 +6,7 @@ from __future__ import annotations
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
+from mptcplab.gateway.base import SIDES
 from mptcplab.kernel.data import has_cpu, with_cpu
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, nearest
@@ -73,12 +74,13 @@ def check_cpus(document: Document, scenario: Scenario) -> None:
     :raises InputError: for the first node that has a CPU in vain.
     """
     network = Network(scenario)
+    sides = {gateway.node_of(side) for gateway in scenario.gateways.values() for side in SIDES}
     for name, node in network.nodes.items():
         if node.cpu is None:
             continue
         path: KeyPath = (node.table, name, "cpu")
         context = network.context_of(name)
-        if not context.workloads and not any(node.programs(context)):
+        if name not in sides and not context.workloads and not any(node.programs(context)):
             hint = "give it to a node that a workload uses: forwarding packets takes no time"
             raise document.error(path, "does nothing: no program runs on this node", hint=hint, kind=Mistake.IDLE)
         if not has_cpu(scenario.kernel):
