@@ -20,6 +20,7 @@ import pytest
 
 from mptcplab.cli.main import main
 from mptcplab.doctor import Level
+from mptcplab.doctor.packages import Distribution
 from mptcplab.doctor.proxies import check_proxies
 from mptcplab.engine import tools
 from mptcplab.errors import InputError, LabError, MissingError
@@ -304,7 +305,11 @@ def test_a_wrong_name_names_the_right_ones() -> None:
     assert error.value.hint == "use one of go-shadowsocks2, shadowsocks-rust, xray"
 
 
-def test_doctor_names_them_without_a_complaint(cache: Path) -> None:
-    (finding,) = check_proxies()
-    assert finding.level == Level.FINE, cache
-    assert finding.message == f"none built; for others: mptcplab gateways build {' '.join(RECIPES)}"
+def test_doctor_names_them_without_a_complaint(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that has none: Debian's programs are to be installed, the others to be built."""
+    monkeypatch.setattr(tools, "_SEARCH", str(cache / "no programs"))
+    (finding,) = check_proxies(Distribution("debian", "Debian", is_root=True))
+    assert finding.level == Level.FINE
+    install, build_others = finding.message.removeprefix("none there; for others: ").split("; ")
+    assert {"mptcpize", "nftables", "openssl", "openvpn", "shadowsocks-libev"} <= {*install.split()[2:]}
+    assert build_others == f"mptcplab gateways build {' '.join(RECIPES)}"

@@ -23,7 +23,7 @@ def examine(system: Distribution | None = None) -> Report:
         check_python(),
         check_programs(system),
         check_build(system),
-        check_proxies(),
+        check_proxies(system),
         check_host(),
         check_kernels(),
     )

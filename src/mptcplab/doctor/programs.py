@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from mptcplab.doctor.packages import Distribution
 from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
 from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
+from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
@@ -63,6 +65,23 @@ def uses() -> dict[str, str]:
     nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
     parts = {name: part for part, scenario in _parts() for name in _programs(scenario)}
     return dict(sorted((_OTHERS | parts | nodes | workloads | found).items()))
+
+
+def of_gateways() -> dict[str, tuple[str, ...]]:
+    """Return the programs that each kind of gateway adds to a plan."""
+    without = set(_programs(_with_gateway()))
+    found = {
+        name: _programs(_with_gateway(bond={"program": name, "entry": "near", "exit": "far"})) for name in PROGRAMS
+    }
+    return {name: tuple(sorted(set(programs) - without)) for name, programs in found.items()}
+
+
+def _with_gateway(**gateways: Any) -> Scenario:
+    """Return a scenario whose workload passes two routers that can be the sides of a gateway."""
+    nodes = ("client", "near", "far", "server")
+    links = {f"link{number}": {"between": list(ends)} for number, ends in enumerate(itertools.pairwise(nodes))}
+    routers: dict[str, Any] = {"near": {"transport": {}}, "far": {"transport": {}}}
+    return _smallest("flow", routers=routers, links=links, gateways=gateways)
 
 
 def _parts() -> Iterator[tuple[str, Scenario]]:

@@ -1,26 +1,45 @@
 # SPDX-License-Identifier: MIT
-"""Reports which programs of gateways are built. Only a gateway that names one needs it."""
+"""Reports which programs of gateways are installed or built. Only a gateway that names one needs it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from mptcplab.doctor.model import Finding, Level, fine, words
-from mptcplab.errors import LabError
+from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.programs import of_gateways
+from mptcplab.engine.tools import find_program, package_of
+from mptcplab.errors import LabError, MissingError
 from mptcplab.proxies.catalog import RECIPES, is_built
 
 _SUBJECT = "programs of gateways"
 
 
-def check_proxies() -> Iterator[Finding]:
-    """List the programs that are built with their versions, and the command that builds the others."""
+def check_proxies(system: Distribution) -> Iterator[Finding]:
+    """List the programs that are installed or built, and the commands for the others."""
     try:
-        built = {recipe: is_built(recipe) for recipe in RECIPES.values()}
+        built = {recipe.name: is_built(recipe) for recipe in RECIPES.values()}
     except LabError as error:
         yield Finding(_SUBJECT, Level.MISSING, error.message, "gateways", error.hint or "")
         return
-    found = [f"{recipe.name} {recipe.version}" for recipe, is_there in built.items() if is_there]
-    others = [recipe.name for recipe, is_there in built.items() if not is_there]
-    message = f"{words(found) or 'none'} built"
+    lacking = {name: _lacking(programs) for name, programs in of_gateways().items() if name not in built}
+    ready = [name for name, packages in lacking.items() if not packages]
+    ready += [f"{name} {RECIPES[name].version}" for name, is_there in built.items() if is_there]
+    packages = [package for missing in lacking.values() for package in missing]
+    others = [name for name, is_there in built.items() if not is_there]
+    commands = [system.install(packages)] if packages else []
+    commands += [f"mptcplab gateways build {' '.join(others)}"] if others else []
+    message = f"{words(ready) or 'none'} there"
     # Most scenarios have no gateway, so this is not among what should be fixed.
-    yield fine(_SUBJECT, f"{message}; for others: mptcplab gateways build {' '.join(others)}" if others else message)
+    yield fine(_SUBJECT, f"{message}; for others: {'; '.join(commands)}" if commands else message)
+
+
+def _lacking(programs: tuple[str, ...]) -> list[str]:
+    """Return the Debian packages of the programs that this machine does not have."""
+    found = []
+    for name in programs:
+        try:
+            find_program(name)
+        except MissingError:
+            found.append(package_of(name))
+    return list(dict.fromkeys(found))
