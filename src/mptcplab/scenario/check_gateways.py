@@ -63,17 +63,19 @@ def _check_nodes(document: Document, network: Network, name: str, gateway: Gatew
 def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     path: KeyPath = ("gateways", name)
     own = network.links_of(gateway.exit)
-    if gateway.via is not None and gateway.via not in own:
-        hint = f"use a link of '{gateway.exit}': {', '.join(own)}"
-        known = gateway.via in network.scenario.links
-        message = f"does not end at '{gateway.exit}'" if known else f"there is no link '{gateway.via}'"
-        raise document.error((*path, "via"), message, hint=hint, kind=Mistake.REFERENCE)
-    target = network.exit_port(gateway)
-    if target is None or not network.reaches(gateway.entry, target):
-        hint = "connect the two by a link, or through routers"
-        key = "exit" if gateway.via is None else "via"
-        message = f"is not reachable from '{gateway.entry}'"
-        raise document.error((*path, key), message, hint=hint, kind=Mistake.REFERENCE)
+    listed = isinstance(gateway.via, tuple)
+    ways = [(*path, "via", number) if listed else (*path, "via") for number in range(len(gateway.vias))]
+    for way, link in zip(ways, gateway.vias, strict=True):
+        if link not in own:
+            hint = f"use a link of '{gateway.exit}': {', '.join(own)}"
+            known = link in network.scenario.links
+            message = f"does not end at '{gateway.exit}'" if known else f"there is no link '{link}'"
+            raise document.error(way, message, hint=hint, kind=Mistake.REFERENCE)
+    for way, target in zip(ways or [(*path, "exit")], network.exit_ports(gateway), strict=True):
+        if target is None or not network.reaches(gateway.entry, target):
+            hint = "connect the two by a link, or through routers"
+            message = f"is not reachable from '{gateway.entry}'"
+            raise document.error(way, message, hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
