@@ -64,6 +64,10 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     styles += [(line, 3, "yellow") for line, place in enumerate(places) if _full_text(judged, *place)]
     numeric = frozenset({"published", "measured", "difference", "n"})
     last = (AT_HALF, "MPTCP in use", "on the sockets", "n", *([_OUTSIDE] if judged.beside else []))
+    if described.again:
+        columns = (*columns[:4], f"in Table {described.again}", *columns[4:])
+        rows = tuple((*row[:4], _first_text(judged, *place), *row[4:]) for row, place in zip(rows, places, strict=True))
+        styles = [(line, column + (column > 3), style) for line, column, style in styles]
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
@@ -94,6 +98,16 @@ def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
     return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
+
+
+def _first_text(judged: JudgedTable, row: str, column: str) -> str:
+    """Return the value that the table has which measures the same published value for the first time."""
+    selected = judged.selected
+    source = judged.sources.get(f"{selected.folder.name}/{selected.table.again}")
+    value = source.measured.get((row, column)) if source is not None else None
+    if value is None:
+        return NONE
+    return with_unit(value_text(selected.table.value_of(column), value.interval), selected.table, column)
 
 
 def _full_text(judged: JudgedTable, row: str, column: str) -> str:
