@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mptcplab.report.table import Table
 from mptcplab.study.classes import VALUE_STYLES
@@ -65,9 +66,7 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     numeric = frozenset({"published", "measured", "difference", "n"})
     last = (AT_HALF, "MPTCP in use", "on the sockets", "n", *([_OUTSIDE] if judged.beside else []))
     if described.again:
-        columns = (*columns[:4], f"in Table {described.again}", *columns[4:])
-        rows = tuple((*row[:4], _first_text(judged, *place), *row[4:]) for row, place in zip(rows, places, strict=True))
-        styles = [(line, column + (column > 3), style) for line, column, style in styles]
+        return _with_first(judged, places, Table("", (*columns, *last), rows, numeric, (), tuple(styles)))
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
@@ -98,6 +97,20 @@ def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
     return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
+
+
+def _with_first(judged: JudgedTable, places: Sequence[tuple[str, str]], table: Table) -> Table:
+    """Return the table with a column of what the table has that measures the same values for the first time."""
+    at, head = table.columns.index("measured") + 1, f"in Table {judged.selected.table.again}"
+    return replace(
+        table,
+        columns=(*table.columns[:at], head, *table.columns[at:]),
+        rows=tuple(
+            (*row[:at], _first_text(judged, *place), *row[at:]) for row, place in zip(table.rows, places, strict=True)
+        ),
+        numeric=table.numeric | {head},
+        styles=tuple((line, column + (column >= at), style) for line, column, style in table.styles),
+    )
 
 
 def _first_text(judged: JudgedTable, row: str, column: str) -> str:
