@@ -26,6 +26,7 @@ from mptcplab.report.table import result_table
 
 OPENED, ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
 ANSWERED_BY_TCP, FALLBACK = "MPTcpExtMPCapableFallbackSYNACK", "MPTcpExtMPCapableFallbackACK"
+DROPPED = "MPTcpExtNoDSSInWindow"
 ADDRESSES = {
     "10.0.1.1": ("laptop", "lan"),
     "10.0.1.2": ("home", "lan"),
@@ -282,6 +283,12 @@ def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Pa
         (
             {"counters": {"vps": {FALLBACK: 1}}},
             "gateway bond: its sockets show MPTCP, but vps counted fallbacks to TCP: 1",
+        ),
+        (
+            {"counters": {"home": {DROPPED: 0}, "vps": {DROPPED: 7}}},
+            "gateway bond: the kernel sent segments beyond the connection's window, of which home and vps dropped 7: a "
+            "bug of mainline that makes transfers wait "
+            "(`mptcplab kernel build --fix window` builds a kernel without it)",
         ),
         (
             {"counters": {"laptop": {OPENED: 1}}},
