@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from mptcplab.stats import Interval
 from mptcplab.study.agreement import points_of
+from mptcplab.study.full import read_reference
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import Value
@@ -96,6 +97,15 @@ def test_both_measured_values_are_in_one_line(judged: list[JudgedTable]) -> None
     row = dict(zip(table.columns, table.rows[1], strict=True))
     shown = [row[head] for head in ("published", "measured", "in Table 1", "verdict")]
     assert shown == ["14.00", "13.90 ± 0.01", "12.00 ± 0.01", "agrees"]
+
+
+def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
+    selected = next(one for one in select("subramani2018") if one.number == "gateway-4.1")
+    place = ("5 s", "mptcp")
+    table = study_table(judge(selected, {place: Value(Interval(183.0, 0.5, 3), {1: 183.0})}))
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    mean, half, _ = read_reference(selected)["tables"]["4.1"]["cells"][place[0]][place[1]]
+    assert row["in Table 4.1"] == f"{mean:.1f} ± {half:.2f} (shipped)"
 
 
 def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable]) -> None:

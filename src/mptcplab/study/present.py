@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mptcplab.report.table import Table
+from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_STYLES
-from mptcplab.study.full import excludes
+from mptcplab.study.full import excludes, read_reference
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
@@ -114,13 +115,23 @@ def _with_first(judged: JudgedTable, places: Sequence[tuple[str, str]], table: T
 
 
 def _first_text(judged: JudgedTable, row: str, column: str) -> str:
-    """Return the value that the table has which measures the same published value for the first time."""
+    """Return the value that the table has which measures the same published value for the first time.
+
+    Where that was not measured, it is the one that is shipped with the study.
+    """
     selected = judged.selected
     source = judged.sources.get(f"{selected.folder.name}/{selected.table.again}")
-    value = source.measured.get((row, column)) if source is not None else None
-    if value is None:
+    if source is not None:
+        value = source.measured.get((row, column))
+        interval, mark = (value.interval if value is not None else None), ""
+    else:
+        shipped = read_reference(selected).get("tables", {}).get(selected.table.again, {}).get("cells", {})
+        known = shipped.get(row, {}).get(column)
+        interval, mark = (Interval(*known) if known is not None else None), " (shipped)"
+    if interval is None:
         return NONE
-    return with_unit(value_text(selected.table.value_of(column), value.interval), selected.table, column)
+    text = value_text(selected.table.value_of(column), interval)
+    return f"{with_unit(text, selected.table, column)}{mark}"
 
 
 def _full_text(judged: JudgedTable, row: str, column: str) -> str:
