@@ -64,6 +64,17 @@ def test_offload_sets_both_ends_and_lets_a_whole_aggregate_pass() -> None:
     assert ("r1", "tc qdisc add dev ifb.1 root handle 1: tbf rate 1000000000bit burst 69330 limit 12500000") in texts
 
 
+def test_packets_may_be_larger_than_an_aggregate() -> None:
+    """A jumbo frame passes although an aggregate of 3 kB is smaller: 9,000 bytes, a header, and a burst's slack."""
+    forward = {"offload": "3 kB", "rate": "1 Gbit/s"}
+    links: dict[str, dict[str, object]] = {
+        "a": {"between": ["client", "r1"]},
+        "z": {"between": ["r1", "server"], "mtu": "9000 B", "forward": forward},
+    }
+    (shaper,) = [text for _, text in shaping(plan_of(links, routers=("r1",))) if "tbf" in text]
+    assert "burst 9100 " in shaper
+
+
 def test_plain_link_is_not_shaped() -> None:
     assert one_link() == []
 

@@ -30,8 +30,7 @@ def aggregate_of(settings: Any) -> int | None:
 
 def largest_packet(settings: Any, mtu: int) -> int:
     """Return the bytes of the largest packet that crosses a direction, as its shaper counts them."""
-    aggregate = aggregate_of(settings)
-    return full_frame(mtu) if aggregate is None else frames_of_aggregate(aggregate, mtu)
+    return max(full_frame(mtu), frames_of_aggregate(aggregate_of(settings) or 0, mtu))
 
 
 def _check_keys() -> None:
