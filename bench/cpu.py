@@ -25,7 +25,7 @@ from bench.lab import plan_of
 from mptcplab.calibrate.bed import Running, bed
 from mptcplab.calibrate.fit import Costs, Sample, fit
 from mptcplab.calibrate.measure import calibrate
-from mptcplab.calibrate.programs import PROGRAMS
+from mptcplab.calibrate.programs import PROGRAMS, Side, flow_server, shadowsocks_libev_sides
 from mptcplab.engine.tools import find_program, flow_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
@@ -40,9 +40,6 @@ _KERNEL = "7.2-cpu"
 _SHARE = 0.2
 _PERIOD_US = 20_000
 _GROUPS = Path("/sys/fs/cgroup")
-_PASSWORD = "mptcplab"
-_PORTS = {"server": "5301", "entry": "1080", "exit": "8388"}
-_HOSTS = ("client", "entry", "exit", "server")
 #: Options of the client by the kind of traffic.
 LOADS: Mapping[str, tuple[str, ...]] = {
     "one upload": ("--connections", "1"),
@@ -132,17 +129,10 @@ def _limit(running: Running, group: Path) -> None:
     (group / "cgroup.procs").write_text(str(running.pid))
 
 
-def _calls(cipher: str, options: Sequence[str], seconds: float, hosts: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the command line of each host; ``hosts`` has the address that others know it by."""
-    shared = ("-s", hosts["exit"], "-p", _PORTS["exit"], "-k", _PASSWORD, "-m", cipher, "-t", "300")
-    entry = ("-b", hosts["entry"], "-l", _PORTS["entry"], "-L", f"{hosts['server']}:{_PORTS['server']}")
-    to = ("--connect", hosts["entry"], "--port", _PORTS["entry"], "--seconds", f"{seconds:g}")
-    return {
-        "server": (FLOW, "server", "--port", _PORTS["server"], "--interval-ms", "0"),
-        "exit": ("ss-server", *shared),
-        "entry": ("ss-tunnel", *shared, *entry),
-        "client": (FLOW, "client", *to, "--interval-ms", "0", *options),
-    }
+def _client(options: Sequence[str], seconds: float, entry: Side, host: str) -> tuple[str, ...]:
+    """Return the command line of the client of an ``entry`` on ``host``."""
+    to = ("--connect", host, "--port", str(entry.port), "--seconds", f"{seconds:g}")
+    return (FLOW, "client", *to, "--interval-ms", "0", *options)
 
 
 def throughput_mbps(output: str) -> float:
@@ -157,17 +147,20 @@ def throughput_mbps(output: str) -> float:
 def _native(cipher: str, options: Sequence[str], seconds: float) -> tuple[float, float]:
     """Return the throughput in Mbit/s, and which part of its share of a CPU the entry has used."""
     paths = {FLOW: str(flow_program()), **{name: str(find_program(name)) for name in ("ss-server", "ss-tunnel")}}
-    calls = _calls(cipher, options, seconds, dict.fromkeys(_HOSTS, "127.0.0.1"))
-    argv = {host: (paths[call[0]], *call[1:]) for host, call in calls.items()}
-    first, *_, last = cpus = sorted(os.sched_getaffinity(0))
+    exit_, entry = shadowsocks_libev_sides(cipher)
+    cpus = sorted(os.sched_getaffinity(0))
+
+    def start(argv: tuple[str, ...], *, cpu: int = cpus[-1], gated: bool = False) -> Running:
+        return place.start((paths[argv[0]], *argv[1:]), cpu=cpu, gated=gated)
+
     # A group can be removed when its programs have ended.
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder, _group() as group, bed(Path(folder)) as place:
-        for host in ("server", "exit", "entry"):
-            running = place.start(argv[host], cpu=first if host == "entry" else last)
-            if host == "entry":
-                _limit(running, group)
-            place.wait_for_port(running, int(_PORTS[host]))
-        client = place.start(argv["client"], cpu=cpus[-1], gated=True)
+        for side in (flow_server(), exit_):
+            place.wait_for_port(start(side.argv), side.port)
+        running = start(entry.argv, cpu=cpus[0])
+        _limit(running, group)
+        place.wait_for_port(running, entry.port)
+        client = start(_client(options, seconds, entry, "127.0.0.1"), gated=True)
         used_ns, began_ns = running.cpu_ns(), time.monotonic_ns()
         client.begin()
         client.wait(seconds + 60)
@@ -205,13 +198,13 @@ def _group() -> Iterator[Path]:
 def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> float:
     cpu = f'{{ per_call = "{_slowed(costs.per_call_ns)}", per_byte = "{_slowed(costs.per_byte_ns)}" }}'
     plan = plan_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
-    hosts = {"entry": "10.0.1.2", "exit": "10.0.2.2", "server": "10.0.3.2"}
-    calls = _calls(cipher, options, seconds, hosts)
-    programs = [Program(host, host, "server", calls[host]) for host in ("server", "exit")]
-    programs.append(charged(Program("entry", "entry", "server", calls["entry"])))
+    hosts = {"entry_host": "10.0.1.2", "exit_host": "10.0.2.2", "server_host": "10.0.3.2"}
+    exit_, entry = shadowsocks_libev_sides(cipher, **hosts)
+    servers = [Program(one.name, one.name, "server", one.argv) for one in (flow_server(), exit_, entry)]
+    client = _client(options, seconds, entry, hosts["entry_host"])
     deadline_ns = round(1e9 * (seconds + 600))
-    programs.append(Program("client", "client", "client", calls["client"], 0, deadline_ns))
-    plan = replace(plan, programs=tuple(programs), sampled=(), watched=(), counters=())
+    programs = (*servers[:-1], charged(servers[-1]), Program("client", "client", "client", client, 0, deadline_ns))
+    plan = replace(plan, programs=programs, sampled=(), watched=(), counters=())
     engine = VirtualEngine(find_kernel(_KERNEL), {FLOW: flow_program()})
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         engine.execute(plan, seed=1, folder=Path(folder), cpu=max(os.sched_getaffinity(0)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What several modules of tests use: studies that a test may measure without a lab, and scenarios with gateways."""
+"""Fixtures of several modules: studies that a test may measure without a lab, and scenarios with gateways."""
 
 from __future__ import annotations
 

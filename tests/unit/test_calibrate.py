@@ -67,7 +67,7 @@ def test_a_cost_is_never_negative() -> None:
 
 
 def test_loads_that_are_alike_give_one_cost() -> None:
-    """Nothing then tells calls from bytes; the two costs together are right."""
+    """Calls and bytes cannot be separated then; the two costs together are right."""
     samples = [Sample(name, 2.0, 0.001, 2.0) for name in "ab"]
     assert fit(samples).of(samples[0]) == pytest.approx(2.0)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from mptcplab.calibrate.bed import Bed, Running, bed
 from mptcplab.calibrate.fit import Costs, Sample, fit
-from mptcplab.calibrate.programs import PACKAGES, Chain, Load, Program, Side
+from mptcplab.calibrate.programs import Chain, Load, Program, Side
 from mptcplab.calibrate.syscalls import SyscallCounter, counting
 from mptcplab.engine.tools import find_program, flow_program
-from mptcplab.errors import LabError, MissingError
+from mptcplab.errors import LabError
 from mptcplab.workload.context import FLOW
 
 #: Time for programs to notice that their connections have ended.
@@ -135,13 +135,7 @@ class _Bench:
 
 def _paths(program: Program) -> dict[str, str]:
     """Return the paths of what runs. :raises MissingError: naming the package of what is missing."""
-    found = {}
-    for name in program.uses:
-        try:
-            found[name] = str(flow_program() if name == FLOW else find_program(name))
-        except MissingError as error:
-            raise MissingError(error.message, hint=f"sudo apt-get install {PACKAGES.get(name, name)}") from error
-    return found
+    return {name: str(flow_program() if name == FLOW else find_program(name)) for name in program.uses}
 
 
 def _resolved(chain: Chain, paths: Mapping[str, str]) -> Chain:

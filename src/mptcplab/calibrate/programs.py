@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mptcplab.workload.context import FLOW
 
 _HOST = "127.0.0.1"
-_SERVER_PORT = 5301
+SERVER_PORT = 5301
 _ENTRY_PORT = 1080
 _EXIT_PORT = 8388
 _PASSWORD = "mptcplab"
@@ -48,7 +48,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Chain:
-    """What runs: ``helpers`` (not measured) and ``sides``, started in this order, and the loads, one after another."""
+    """Programs started in this order, ``helpers`` (not measured) and ``sides``, and the loads, one after another."""
 
     sides: tuple[Side, ...]
     loads: tuple[Load, ...]
@@ -57,7 +57,7 @@ class Chain:
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the catalogue. ``chain`` returns what runs for a cipher and for loads of so many seconds.
+    """A program of the catalogue. ``chain`` returns its programs and loads for a cipher and a number of seconds.
 
     ``ciphers`` is empty for a program without any; ``uses`` names its executables.
     """
@@ -112,39 +112,47 @@ def _flow_load(port: int, seconds: float, name: str, count: int, *options: str, 
     return Load(name, argv, flow_payload, side)
 
 
-def _flow_server(port: int = _SERVER_PORT) -> Side:
-    return Side("server", (FLOW, "server", "--port", str(port), "--interval-ms", "0"), port)
+def flow_server() -> Side:
+    """Return the server of ``flow``, at ``SERVER_PORT``."""
+    return Side("server", (FLOW, "server", "--port", str(SERVER_PORT), "--interval-ms", "0"), SERVER_PORT)
 
 
 def _flow(_cipher: str, seconds: float) -> Chain:
-    return Chain(sides=(_flow_server(),), loads=flow_loads(_SERVER_PORT, seconds, side="client"))
+    return Chain(sides=(flow_server(),), loads=flow_loads(SERVER_PORT, seconds, side="client"))
 
 
 def _iperf3(_cipher: str, seconds: float) -> Chain:
     def load(length: int) -> Load:
-        options = ("-p", str(_SERVER_PORT), "-t", f"{max(1, round(seconds))}", "-l", str(length), "-J")
+        options = ("-p", str(SERVER_PORT), "-t", f"{max(1, round(seconds))}", "-l", str(length), "-J")
         return Load(f"writes of {length} B", ("iperf3", "-c", _HOST, *options), iperf3_payload, "client")
 
-    server = Side("server", ("iperf3", "-s", "-p", str(_SERVER_PORT)), _SERVER_PORT)
+    server = Side("server", ("iperf3", "-s", "-p", str(SERVER_PORT)), SERVER_PORT)
     return Chain(sides=(server,), loads=tuple(load(length) for length in (500, 2000, 8000, 32000, 131072)))
 
 
 def _socat(_cipher: str, seconds: float) -> Chain:
-    listen = (f"TCP-LISTEN:{_ENTRY_PORT},reuseaddr", f"TCP:{_HOST}:{_SERVER_PORT}")
+    listen = (f"TCP-LISTEN:{_ENTRY_PORT},reuseaddr", f"TCP:{_HOST}:{SERVER_PORT}")
     relay = Side("relay", ("socat", *listen), _ENTRY_PORT, ends=True)
-    return Chain(sides=(relay,), loads=_single_loads(_ENTRY_PORT, seconds), helpers=(_flow_server(),))
+    return Chain(sides=(relay,), loads=_single_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
+
+
+def shadowsocks_libev_sides(
+    cipher: str, *, entry_host: str = _HOST, exit_host: str = _HOST, server_host: str = _HOST
+) -> tuple[Side, ...]:
+    """Return exit and entry of a pair that leads to ``SERVER_PORT`` of a server."""
+    shared = ("-s", exit_host, "-p", str(_EXIT_PORT), "-k", _PASSWORD, "-m", cipher, "-t", "300")
+    leads_to = ("-b", entry_host, "-l", str(_ENTRY_PORT), "-L", f"{server_host}:{SERVER_PORT}")
+    return (
+        Side("exit", ("ss-server", *shared), _EXIT_PORT),
+        Side("entry", ("ss-tunnel", *shared, *leads_to), _ENTRY_PORT),
+    )
 
 
 def _shadowsocks_libev(cipher: str, seconds: float) -> Chain:
-    shared = ("-s", _HOST, "-p", str(_EXIT_PORT), "-k", _PASSWORD, "-m", cipher, "-t", "300")
-    leads_to = ("-b", _HOST, "-l", str(_ENTRY_PORT), "-L", f"{_HOST}:{_SERVER_PORT}")
     return Chain(
-        sides=(
-            Side("exit", ("ss-server", *shared), _EXIT_PORT),
-            Side("entry", ("ss-tunnel", *shared, *leads_to), _ENTRY_PORT),
-        ),
+        sides=shadowsocks_libev_sides(cipher),
         loads=flow_loads(_ENTRY_PORT, seconds),
-        helpers=(_flow_server(),),
+        helpers=(flow_server(),),
     )
 
 
@@ -159,5 +167,3 @@ PROGRAMS: Mapping[str, Program] = {
         ciphers=("aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305"),
     ),
 }
-#: Debian packages of executables with another name.
-PACKAGES: Mapping[str, str] = dict.fromkeys(("ss-server", "ss-tunnel"), "shadowsocks-libev")

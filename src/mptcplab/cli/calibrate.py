@@ -37,7 +37,7 @@ Examples:
     type=click.IntRange(1, 100),
     default=3,
     show_default=True,
-    help="Runs of each load, of which the median counts.",
+    help="Runs of each load, of which the one with the least CPU time counts.",
 )
 @json_option
 def calibrate(program: str, ciphers: tuple[str, ...], seconds: float, repeats: int, as_json: bool) -> None:

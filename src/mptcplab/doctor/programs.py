@@ -140,15 +140,24 @@ def _around(kind: str) -> dict[str, Any]:
 
 
 def _lab_programs(system: Distribution) -> Iterator[Finding]:
-    installed: list[str] = []
-    for name, use in uses().items():
+    used = uses()
+    missing = lacking(used)
+    for name in missing:
+        yield _missing(name, package_of(name), used[name], system)
+    yield fine("programs in the lab", words([name for name in used if name not in missing]))
+
+
+def lacking(programs: Iterable[str]) -> list[str]:
+    """Return those of ``programs`` that this machine does not have."""
+
+    def is_missing(name: str) -> bool:
         try:
             find_program(name)
         except MissingError:
-            yield _missing(name, package_of(name), use, system)
-        else:
-            installed.append(name)
-    yield fine("programs in the lab", words(installed))
+            return True
+        return False
+
+    return list(filter(is_missing, programs))
 
 
 def _launchers(system: Distribution) -> Iterator[Finding]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import Distribution
-from mptcplab.doctor.programs import of_gateways
-from mptcplab.engine.tools import find_program, package_of
-from mptcplab.errors import LabError, MissingError
+from mptcplab.doctor.programs import lacking, of_gateways
+from mptcplab.engine.tools import package_of
+from mptcplab.errors import LabError
 from mptcplab.proxies.catalog import RECIPES, is_built
 
 _SUBJECT = "programs of gateways"
@@ -22,24 +22,13 @@ def check_proxies(system: Distribution) -> Iterator[Finding]:
     except LabError as error:
         yield Finding(_SUBJECT, Level.MISSING, error.message, "gateways", error.hint or "")
         return
-    lacking = {name: _lacking(programs) for name, programs in of_gateways().items() if name not in built}
-    ready = [name for name, packages in lacking.items() if not packages]
+    missing = {name: lacking(programs) for name, programs in of_gateways().items() if name not in built}
+    ready = [name for name, programs in missing.items() if not programs]
     ready += [f"{name} {RECIPES[name].version}" for name, is_there in built.items() if is_there]
-    packages = [package for missing in lacking.values() for package in missing]
+    packages = [package_of(program) for programs in missing.values() for program in programs]
     others = [name for name, is_there in built.items() if not is_there]
     commands = [system.install(packages)] if packages else []
     commands += [f"mptcplab gateways build {' '.join(others)}"] if others else []
     message = f"{words(ready) or 'none'} there"
     # Most scenarios have no gateway, so this is not among what should be fixed.
     yield fine(_SUBJECT, f"{message}; for others: {'; '.join(commands)}" if commands else message)
-
-
-def _lacking(programs: tuple[str, ...]) -> list[str]:
-    """Return the Debian packages of the programs that this machine does not have."""
-    found = []
-    for name in programs:
-        try:
-            find_program(name)
-        except MissingError:
-            found.append(package_of(name))
-    return list(dict.fromkeys(found))

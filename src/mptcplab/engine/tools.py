@@ -26,6 +26,7 @@ _PACKAGES = {
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
+    "ss-tunnel": "shadowsocks-libev",
     "sysctl": "procps",
 }
 _SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

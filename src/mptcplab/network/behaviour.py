@@ -51,7 +51,7 @@ class EffectCounter:
 
 @dataclass(frozen=True)
 class Context:
-    """The context of a direction's disciplines. ``frame`` is the size of a full packet with its Ethernet header.
+    """The context of a direction's disciplines. ``frame`` is the size of the largest packet with its Ethernet header.
 
     ``table`` is the name by which ``tc`` finds the direction's own distribution of delays. With ``changeable``, the
     direction's values change while packets pass.
@@ -100,7 +100,7 @@ class Behaviour(Generic[Keys]):
         """Check the keys together. :raises PydanticCustomError: see :func:`mptcplab.fields.invalid`."""
 
     def check_frame(self, keys: Keys, frame: int) -> None:
-        """Check the keys for full packets of ``frame`` bytes. :raises PydanticCustomError: if they do not fit."""
+        """Check the keys for packets of up to ``frame`` bytes. :raises PydanticCustomError: if they do not fit."""
 
     def takes_time(self, keys: Keys) -> bool:  # noqa: ARG002
         """Return whether virtual time passes while a packet crosses the direction."""
