@@ -22,6 +22,8 @@ from mptcplab.recording.record import Recording
 from mptcplab.report.html_series import marks, timelines
 from mptcplab.report.table import result_table
 
+DROPPED = "MPTcpExtNoDSSInWindow"
+
 
 def _use(made: Made) -> GatewayUse:
     recording = made.write()
@@ -159,6 +161,12 @@ def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Pa
         (
             {"counters": {"vps": {FALLBACK: 1}}},
             "gateway bond: its sockets show MPTCP, but vps counted fallbacks to TCP: 1",
+        ),
+        (
+            {"counters": {"home": {DROPPED: 0}, "vps": {DROPPED: 7}}},
+            "gateway bond: the kernel sent segments beyond the connection's window, of which home and vps dropped 7: a "
+            "bug of mainline that makes transfers wait "
+            "(`mptcplab kernel build --fix window` builds a kernel without it)",
         ),
         (
             {"counters": {"laptop": {OPENED: 1}}},

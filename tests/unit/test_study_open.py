@@ -133,7 +133,10 @@ def test_the_exit_status(labs: Labs, studies: Path, tmp_path: Path, because: str
 @pytest.mark.parametrize("selected", [one for one in select(None) if one.table.published], ids=lambda one: one.name)
 def test_the_data_says_something_of_every_shipped_difference(selected: SelectedTable) -> None:
     """Otherwise ``reproduce`` ends with status 1 on every machine."""
-    entry = read_reference(selected)["tables"][selected.number]
+    shipped = read_reference(selected)
+    if selected.number in shipped["missing"]:
+        pytest.skip(f"no full form is shipped: {shipped['missing'][selected.number]}")
+    entry = shipped["tables"][selected.number]
     values = {
         (row, column): Value(Interval(*value), {})
         for row, columns in entry["cells"].items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The description of gateways in a recording's manifest: see :mod:`mptcplab.campaign.contract` for everything else.
 
-gateways   name, all keys of the scenario; ``server``, the address that the entry connects to; ``listening_port`` of the
-           entry, None for a tunnel; ``local``, the loopback addresses by workload; ``carried``, the workloads whose
-           connections it carries
+gateways   name, all keys of the scenario; ``server``, the address that the entry connects to, or several as a list;
+           ``listening_port`` of the entry, None for a tunnel; ``local``, the loopback addresses by workload;
+           ``carried``, the workloads whose connections it carries
 """
 
 from __future__ import annotations

@@ -6,12 +6,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from mptcplab.configuration import Table
-from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle
+from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle, invalid
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.outage import Outage, Side, outage_events, overlapping, supervised
 from mptcplab.steps import Call, Command, Event, Program, shell
@@ -20,6 +20,11 @@ from mptcplab.steps import Call, Command, Event, Program, shell
 PASSWORD = "mptcplab-lab-password"
 #: The sides in the order of their starts.
 SIDES: tuple[Side, ...] = ("exit", "entry")
+#: Distinguished before validation, so that an error in a list is not reported as a wrong name as well.
+Links = Annotated[
+    Annotated[LinkName, Tag("name")] | Annotated[tuple[LinkName, ...], Tag("list")],
+    Discriminator(lambda value: "list" if isinstance(value, (list, tuple)) else "name"),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +57,16 @@ class GatewayBase(Part):
     """The CPU time of a workload through it, as a multiple of that without it."""
     start_cpu_seconds: ClassVar[float] = 0.8
     """The CPU time that the start of both sides takes."""
+    takes_servers: ClassVar[bool] = False
+    """True if the entry may have several addresses of the exit, and chooses one for each connection."""
 
     entry: NodeName = Field(description="the node that takes connections in", examples=["home"])
     exit: NodeName = Field(description="the node that connects to their destinations", examples=["vps"])
-    via: LinkName | None = Field(
-        default=None, description="the link of `exit` whose address `entry` connects to", examples=["link1"]
+    via: Links | None = Field(
+        default=None,
+        description="the link of `exit` whose address `entry` connects to; or a list of links, if the program chooses "
+        "one for each connection",
+        examples=["link1", ["link1", "link2"]],
     )
     protocol: Protocol = Field(default="mptcp", description="protocol between entry and exit: mptcp or tcp")
     port: Whole = Field(default=8388, ge=1, le=65535, description="port on which the exit listens")
@@ -65,6 +75,11 @@ class GatewayBase(Part):
         description="when one side's program is killed, and for how long",
         examples=[[{"side": "exit", "at": "5 s", "downtime": "1 s"}]],
     )
+
+    @property
+    def vias(self) -> tuple[str, ...]:
+        """The links of ``via``; none if it is not given."""
+        return (self.via,) if isinstance(self.via, str) else self.via or ()
 
     @property
     def catches_all(self) -> bool:
@@ -134,13 +149,25 @@ class GatewayBase(Part):
         return {
             "name": context.name,
             **described,
-            "server": context.server,
+            "server": [context.server, *context.more_servers] if context.more_servers else context.server,
             "listening_port": self.listening_port,
             "local": dict(context.local),
         }
 
     def _fails(self, side: Side) -> bool:
         return any(outage.side == side for outage in self.outages)
+
+    @model_validator(mode="after")
+    def _check_via(self) -> GatewayBase:
+        if isinstance(self.via, str) or self.via is None:
+            return self
+        if not self.via:
+            raise idle("is empty", "name a link, or remove the key", "via")
+        if len(set(self.via)) != len(self.via):
+            raise invalid("names a link twice", "name each link once", "via")
+        if len(self.via) > 1 and not self.takes_servers:
+            raise conflict("names several links, but this program has one server", "name one link", "via")
+        return self
 
     @model_validator(mode="after")
     def _check_sides(self) -> GatewayBase:

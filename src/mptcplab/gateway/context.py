@@ -10,7 +10,8 @@ from dataclasses import dataclass
 class Context:
     """The gateway called ``name``, the ``number``-th of the scenario from 0.
 
-    ``server`` is the address of the exit that the entry connects to. ``near`` has the subnets of the entry, ``exits``
+    ``server`` is the address of the exit that the entry connects to; with ``more_servers`` it is the first of several.
+    ``near`` has the subnets of the entry, ``exits``
     all addresses of the exit, ``beyond`` the subnets that are reached through the exit, and ``local`` the loopback
     address for each workload that speaks to the entry by itself. ``folder`` has the files of both programs.
     """
@@ -23,6 +24,7 @@ class Context:
     beyond: tuple[str, ...]
     local: tuple[tuple[str, str], ...] = ()
     folder: str = "/tmp"
+    more_servers: tuple[str, ...] = ()
 
     @property
     def is_v6(self) -> bool:

@@ -20,11 +20,16 @@ _TIMEOUT_SECONDS = 300
 class ShadowsocksLibev(Proxy):
     """A pair of ``ss-redir`` or ``ss-local`` and ``ss-server``, without UDP.
 
+    Of several servers, the entry chooses one at random for each connection: ``rand() % n`` in ``accept_cb`` of redir.c
+    and local.c, with ``srand(time(NULL))`` at its start.
+
     ``mptcpize`` covers all stream sockets of a program, so the exit asks servers for MPTCP, too. With a server that
     speaks plain TCP, such a connection becomes plain TCP in its handshake.
     """
 
     packages: ClassVar[Mapping[str, str]] = dict.fromkeys(("ss-redir", "ss-local", "ss-server"), "shadowsocks-libev")
+
+    takes_servers: ClassVar[bool] = True
 
     program: Literal["shadowsocks-libev"]
     cipher: Literal["aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305", "rc4-md5"] = Field(
@@ -48,7 +53,8 @@ class ShadowsocksLibev(Proxy):
     def entry_call(self, context: Context) -> Call:
         """See the base class."""
         own = "0.0.0.0" if self.mode == "local" else context.any_address
-        settings = {"server": context.server, "local_address": own, "local_port": self.local_port, **self._shared()}
+        servers = [context.server, *context.more_servers] if context.more_servers else context.server
+        settings = {"server": servers, "local_address": own, "local_port": self.local_port, **self._shared()}
         program = "ss-local" if self.mode == "local" else "ss-redir"
         return self._run(program, context.file("entry.json"), settings)
 

@@ -46,6 +46,14 @@ def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
     return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *others)
 
 
+def dropped_text(count: int, where: str) -> str:
+    """Return the text of a warning about segments beyond the connection's window, which ``where`` dropped."""
+    return (
+        f"the kernel sent segments beyond the connection's window, of which {where} dropped {count}: a bug of mainline "
+        "that makes transfers wait (`mptcplab kernel build --fix window` builds a kernel without it)"
+    )
+
+
 def _is_fallback(name: str) -> bool:
     if not name.startswith(_PREFIX):
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.counters import dropped_text, mptcp_counts
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -178,13 +178,18 @@ def _largest_sum(*ends: Sequence[Row]) -> int | None:
 def _contradictions(
     recording: Recording, described: Mapping[str, Any], gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
-    """Yield a warning for each count of the kernel that contradicts the sockets."""
+    """Yield a warning for each count of the kernel that contradicts the sockets, or shows what held them up."""
 
     def counters(node: str) -> dict[str, int]:
         return dict(recording.counter(node, "nstat.json")["kernel"])
 
     tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
+    own = {gateway["entry"], gateway["exit"]} - {described["from"], described["to"]}
+    dropped = mptcp_counts([counters(node) for node in sorted(own)]).dropped_beyond_window
+    if dropped:
+        # The counters of the workload's own hosts have a warning of their own.
+        yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(own)))}"
     for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
         known = counters(node).get(counter)
         if known is not None and known < inner:

@@ -16,7 +16,7 @@ import polars as pl
 
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
-from mptcplab.metrics.counters import MptcpCounts, mptcp_counts
+from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
 from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.ends import Ends, described, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
@@ -203,10 +203,6 @@ def _warnings(
         plural = "s" if counts.fallbacks > 1 else ""
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
     if counts.dropped_beyond_window:
-        yield (
-            "the kernel sent segments beyond the connection's window, of which these hosts dropped "
-            f"{counts.dropped_beyond_window}: a bug of mainline that makes transfers wait "
-            "(`mptcplab kernel build --fix window` builds a kernel without it)"
-        )
+        yield dropped_text(counts.dropped_beyond_window, "these hosts")
     for path in idle if use.with_mptcp and is_bulk else ():
         yield f"the subflow on {path} carried less than 1 % of the data"

@@ -53,14 +53,15 @@ def check_carried(document: Document, scenario: Scenario) -> None:
 
 def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     path: KeyPath = ("gateways", name)
-    if gateway.via is not None:
-        check_own_link(document, (*path, "via"), network, gateway.exit, gateway.via)
-    target = network.exit_port(gateway)
-    if target is None or not network.reaches(gateway.entry, target):
-        hint = "connect the two by a link, or through routers"
-        key = "exit" if gateway.via is None else "via"
-        message = f"is not reachable from '{gateway.entry}'"
-        raise document.error((*path, key), message, hint=hint, kind=Mistake.REFERENCE)
+    listed = isinstance(gateway.via, tuple)
+    ways = [(*path, "via", number) if listed else (*path, "via") for number in range(len(gateway.vias))]
+    for way, link in zip(ways, gateway.vias, strict=True):
+        check_own_link(document, way, network, gateway.exit, link)
+    for way, target in zip(ways or [(*path, "exit")], network.exit_ports(gateway), strict=True):
+        if target is None or not network.reaches(gateway.entry, target):
+            hint = "connect the two by a link, or through routers"
+            message = f"is not reachable from '{gateway.entry}'"
+            raise document.error(way, message, hint=hint, kind=Mistake.REFERENCE)
 
 
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:

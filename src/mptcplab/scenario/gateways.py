@@ -19,8 +19,8 @@ _LOCAL = ipaddress.IPv4Address("127.0.1.1")
 def context_of(network: Network, name: str, *, folder: str = "/tmp") -> Context:
     """Return the view that a checked gateway has of its scenario; its programs find their files in ``folder``."""
     gateway = network.scenario.gateways[name]
-    target = network.exit_port(gateway)
-    assert target is not None, "checked when the scenario was loaded"
+    servers = [port.ip for port in network.exit_ports(gateway) if port is not None]
+    assert servers, "checked when the scenario was loaded"
     locals_ = {
         workload: str(_LOCAL + number)
         for number, (workload, described) in enumerate(network.scenario.workloads.items())
@@ -29,12 +29,13 @@ def context_of(network: Network, name: str, *, folder: str = "/tmp") -> Context:
     return Context(
         name=name,
         number=list(network.scenario.gateways).index(name),
-        server=target.ip,
+        server=servers[0],
         near=tuple(str(port.subnet) for port in network.ports_of(gateway.entry)),
         exits=tuple(port.ip for port in network.ports_of(gateway.exit)),
         beyond=tuple(str(port.subnet) for port in beyond(network, gateway)),
         local=tuple(locals_.items()),
         folder=folder,
+        more_servers=tuple(servers[1:]),
     )
 
 

@@ -93,8 +93,8 @@ class Network(Graph):
         for workload in self.scenario.workloads.values():
             yield Connections(workload.sender, workload.receiver, self.target(workload), workload.scheduler)
         for gateway in self.scenario.gateways.values():
-            target = self.exit_port(gateway)
-            yield Connections(gateway.entry, gateway.exit, target, None, protocol=gateway.protocol)
+            for target in self.exit_ports(gateway):
+                yield Connections(gateway.entry, gateway.exit, target, None, protocol=gateway.protocol)
 
     def target(self, workload: WorkloadBase) -> Port | None:
         """Return the port that the workload connects to: its ``via``, else the :meth:`nearest` one."""
@@ -102,11 +102,10 @@ class Network(Graph):
             return self.ports.get((workload.receiver, workload.via))
         return self.nearest(workload.sender, workload.receiver)
 
-    def exit_port(self, gateway: GatewayBase) -> Port | None:
-        """Return the port of the exit that the entry connects to: the gateway's ``via``, else the nearest one."""
-        if gateway.via is not None:
-            return self.ports.get((gateway.exit, gateway.via))
-        return self.nearest(gateway.entry, gateway.exit)
+    def exit_ports(self, gateway: GatewayBase) -> list[Port | None]:
+        """Return the ports of the exit that the entry connects to: the gateway's ``via``, else the nearest one."""
+        ports = [self.ports.get((gateway.exit, link)) for link in gateway.vias]
+        return ports or [self.nearest(gateway.entry, gateway.exit)]
 
     def nearest(self, client: str, server: str) -> Port | None:
         """Return the first port of ``server`` that is reachable from ``client``; None if none is.

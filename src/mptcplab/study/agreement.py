@@ -36,8 +36,14 @@ class Point:
 
 
 def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
-    """Return the points of a table, each published value once. ``anchors`` has one for every cell of the table."""
-    table, found = judged.selected.table, []
+    """Return the points of a table, each published value once: a table that measures values again has none.
+
+    ``anchors`` has one for every cell of the table.
+    """
+    table = judged.selected.table
+    if table.again:
+        return []
+    found = []
     for number, cell in enumerate(judged.cells):
         if cell.measured is not None and cell.first is None and min(cell.published.mean, cell.measured.mean) > 0:
             place = f"{table.columns[cell.column].title} at {cell.row}, {table.unit_of(cell.column)}"

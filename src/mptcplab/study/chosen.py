@@ -18,7 +18,7 @@ from mptcplab.study.parts import Choice, OtherChoice
 from mptcplab.study.words import ORIGINS, origin_text
 
 _BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
-_NOT_OF_TEST_BED = frozenset(("repeats", "record.interval"))
+_NOT_OF_TEST_BED = frozenset(("repeats", "record.interval", "workloads.*.duration"))
 _COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "place in the source", "why")
 
 
@@ -42,7 +42,7 @@ def _where(choice: Choice, tables: Sequence[str]) -> str:
 def sets_of(tables: Sequence[SelectedTable]) -> list[list[str]]:
     """Return the study's own tables, grouped by the set of values that the study does not state.
 
-    The number of repeats and the sampling interval are not values of the test bed.
+    The number of repeats, the sampling interval and durations are not values of the test bed.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:

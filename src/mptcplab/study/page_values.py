@@ -64,14 +64,13 @@ def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> T
     seen: set[str] = set()
     anchors = []
     for line in lines:
-        scopes = ("", line.section.name.partition("/")[0], line.section.name)
-        own = [_anchor(kind, line.group, scope) for scope in scopes]
+        own = [_anchor(kind, line.group, scope) for scope in _scopes(line.section)]
         anchors.append(tuple(name for name in own if name not in seen))
         seen.update(own)
     styles = {one.name: one.style for one in classes}
     columns = ("published", "measured", "difference") if kind == _VALUE else ()
     return Table(
-        "Every published value, each once" if kind == _VALUE else "Every claim",
+        "Every published value, each once for a test bed" if kind == _VALUE else "Every claim",
         ("class", "table", kind, *columns),
         tuple((line.cells[0], line.section.name, *line.cells[1:]) for line in lines),
         frozenset(columns),
@@ -79,6 +78,12 @@ def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> T
         links=tuple((number, at, line.sheet) for number, line in enumerate(lines) for at in (0, 2)),
         anchors=tuple(anchors),
     )
+
+
+def _scopes(section: Section) -> tuple[str, ...]:
+    """Return the rows of a scoreboard that count the values of a section; empty for all studies."""
+    study, selected = section.name.partition("/")[0], section.judged.selected
+    return (f"{study}: again", section.name) if selected.table.again else ("", study, section.name)
 
 
 def _values(section: Section) -> Iterator[_Line]:

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mptcplab.report.table import Table
+from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_STYLES
-from mptcplab.study.full import excludes
+from mptcplab.study.full import excludes, read_reference
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
@@ -64,6 +66,8 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     styles += [(line, 3, "yellow") for line, place in enumerate(places) if _full_text(judged, *place)]
     numeric = frozenset({"published", "measured", "difference", "n"})
     last = (AT_HALF, "MPTCP in use", "on the sockets", "n", *([_OUTSIDE] if judged.beside else []))
+    if described.again:
+        return _with_first(judged, places, Table("", (*columns, *last), rows, numeric, (), tuple(styles)))
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
@@ -94,6 +98,40 @@ def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
     return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
+
+
+def _with_first(judged: JudgedTable, places: Sequence[tuple[str, str]], table: Table) -> Table:
+    """Return the table with a column of what the table has that measures the same values for the first time."""
+    at, head = table.columns.index("measured") + 1, f"in Table {judged.selected.table.again}"
+    return replace(
+        table,
+        columns=(*table.columns[:at], head, *table.columns[at:]),
+        rows=tuple(
+            (*row[:at], _first_text(judged, *place), *row[at:]) for row, place in zip(table.rows, places, strict=True)
+        ),
+        numeric=table.numeric | {head},
+        styles=tuple((line, column + (column >= at), style) for line, column, style in table.styles),
+    )
+
+
+def _first_text(judged: JudgedTable, row: str, column: str) -> str:
+    """Return the value that the table has which measures the same published value for the first time.
+
+    Where that was not measured, it is the one that is shipped with the study.
+    """
+    selected = judged.selected
+    source = judged.sources.get(f"{selected.folder.name}/{selected.table.again}")
+    if source is not None:
+        value = source.measured.get((row, column))
+        interval, mark = (value.interval if value is not None else None), ""
+    else:
+        shipped = read_reference(selected).get("tables", {}).get(selected.table.again, {}).get("cells", {})
+        known = shipped.get(row, {}).get(column)
+        interval, mark = (Interval(*known) if known is not None else None), " (shipped)"
+    if interval is None:
+        return NONE
+    text = value_text(selected.table.value_of(column), interval)
+    return f"{with_unit(text, selected.table, column)}{mark}"
 
 
 def _full_text(judged: JudgedTable, row: str, column: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from mptcplab.study.again import expanded
 from mptcplab.study.parts import CellMap, CellReason, ClaimReason, Parameter, Part
 from mptcplab.study.quote import Quote, quotes_of
 from mptcplab.study.values import check_value, kind_name, kind_of
@@ -73,6 +74,9 @@ class PublishedTable(Part):
     ``place`` is where the source has the table, ``tolerance`` what a measured value may differ by, in percent of the
     published one; it and ``why_tolerance`` are settled before anything is measured. ``same_as`` names published values
     that the source prints again: they count only where they stand first.
+
+    ``again`` is the table whose published values and claims are measured once more, in another test bed; what is left
+    out is as there (:mod:`mptcplab.study.again`). These values and claims have verdicts, and a total of their own.
     """
 
     title: str
@@ -90,6 +94,7 @@ class PublishedTable(Part):
     why_tolerance: str = Field(default="", description="why that much, said before measuring")
     published: dict[str, dict[str, PublishedCell]] = Field(default_factory=dict)
     same_as: tuple[CellMap, ...] = ()
+    again: str = ""
     rows: tuple[str, ...] = ()
     quick: Quick = Quick()
     note: str = ""
@@ -193,6 +198,11 @@ class Study(Part):
     parameters: tuple[Parameter, ...] = ()
     claims: tuple[Claim, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _again(cls, data: Any) -> Any:
+        return expanded(data)
+
     @model_validator(mode="after")
     def _references_are_there(self) -> Study:
         """Everything that a part refers to is in the study, so that it can be measured."""
@@ -228,7 +238,8 @@ class Study(Part):
         table = self.tables[number]
         shown = [because.shown_by for because in table.because]
         claims = [one.because.shown_by for one in self.claims if one.table == number and one.because]
-        return {quote.table for quote in self.quotes(number)} | {one.table for one in (*shown, *claims) if one}
+        beside = {table.again} if table.again else set()
+        return {quote.table for quote in self.quotes(number)} | {one.table for one in (*shown, *claims) if one} | beside
 
     def fitted(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
         """Return the parameters that were fitted to a published cell, or to one that it repeats."""

@@ -110,9 +110,9 @@ def line_without(selected: SelectedTable, why: str = "") -> Line:
     return Line(selected, score, "", OPEN, why)
 
 
-def total(lines: Iterable[Line]) -> Score:
-    """Over several tables."""
-    return sum((line.score for line in lines), Score())
+def total(lines: Iterable[Line], *, again: bool = False) -> Score:
+    """Over several tables: those that measure values for the first time, or those that measure them again."""
+    return sum((line.score for line in lines if bool(line.selected.table.again) == again), Score())
 
 
 def by_study(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -123,10 +123,15 @@ def by_study(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return found
 
 
+def _again(lines: Iterable[Line]) -> bool:
+    return any(line.selected.table.again for line in lines)
+
+
 def scoreboard_document(lines: Sequence[Line]) -> dict[str, Any]:
     """As plain data."""
     return {
         "tables": [line.to_json() for line in lines],
         "studies": {name: total(own).to_json() for name, own in by_study(lines).items()},
+        "again": {name: total(own, again=True).to_json() for name, own in by_study(lines).items() if _again(own)},
         "all": total(lines).to_json(),
     }

@@ -123,7 +123,12 @@ def _rows(lines: Sequence[Line]) -> list[_Row]:
     rows, studies = [], by_study(lines)
     for name, own in studies.items():
         rows += [_row(line) for line in own]
-        rows.append(_Row(f"{name}: all", _count(len(own), "table"), "", total(own), "", is_sum=True))
+        again = [line for line in own if line.selected.table.again]
+        about = _count(len(own) - len(again), "table")
+        rows.append(_Row(f"{name}: all", about, "", total(own), "", is_sum=True))
+        if again:
+            about = f"{_count(len(again), 'table')}: values and claims of the others"
+            rows.append(_Row(f"{name}: again", about, "", total(again, again=True), "", is_sum=True))
     if len(studies) > 1:
         rows.append(_Row("all", _count(len(studies), "study", "studies"), "", total(lines), "", is_sum=True))
     return rows
