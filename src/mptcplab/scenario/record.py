@@ -32,6 +32,10 @@ class Capture(Part):
         default=None, description="a filter of packets, as in pcap-filter(7)", examples=["tcp port 5001"]
     )
 
+    statistics: Boolean = Field(
+        default=False, description="compute the metrics of captured packets, by tshark: throughput, times between them"
+    )
+
     @model_validator(mode="after")
     def _check(self) -> Capture:
         if not _MIN_SNAPLEN <= self.snaplen <= _MAX_SNAPLEN:

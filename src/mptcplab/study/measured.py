@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
@@ -48,7 +48,7 @@ def index_rows(selected: SelectedTable, rows: Iterable[ResultRow]) -> dict[tuple
         for name, column in table.columns.items():
             cell = _of_row(row, table.value_of(name)) if fits(table, column, settings) else None
             if cell is not None:
-                found[row.settings[table.along], name] = cell
+                found[row.settings[table.along], name] = _over_runs(cell, column.of_runs)
     return found
 
 
@@ -60,6 +60,14 @@ def _of_row(row: ResultRow, value: str) -> Value | None:
     # Through a gateway, the sockets between its two sides are those that matter.
     sockets = row.gateways or ", ".join(part for part in (row.congestion, row.scheduler) if part)
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
+
+
+def _over_runs(value: Value, of_runs: str) -> Value:
+    """Return the mean, the maximum or the minimum over runs; the latter are one value, without an interval."""
+    if of_runs == "mean":
+        return value
+    extreme = (max if of_runs == "max" else min)(value.by_seed.values())
+    return replace(value, interval=Interval(extreme, None, 1), by_seed={})
 
 
 def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:

@@ -32,13 +32,15 @@ class Column(Part):
     value ``@row`` is that of the row.
 
     With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
-    (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it.
+    (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it. ``of_runs`` is what
+    becomes of the values of several runs: their maximum and minimum have no interval.
     """
 
     title: str
     where: dict[str, str] = Field(default_factory=dict)
     ratio: tuple[str, str] | None = None
     value: ValueName | None = None
+    of_runs: Literal["mean", "max", "min"] = "mean"
     drawn: bool = True
 
 

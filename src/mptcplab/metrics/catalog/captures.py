@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Metrics of captured packets: throughput, and times between packets, as Sriaimsard (2019) computes them.
+
+They exist where a capture has ``statistics = true``. docs/captures.md has the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mptcplab.capture.as_one import NodeStatistics, node_statistics
+from mptcplab.capture.statistics import Statistics
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
+
+_SOURCE = "tshark"
+_NANO = 1e9
+
+
+def _files(recording: Recording) -> list[Path]:
+    """Return the captures that the scenario wants statistics of, in the order of its links."""
+    wanted: dict[str, set[str | None]] = {}
+    for capture in recording.manifest["scenario"]["record"]["captures"]:
+        if capture.get("statistics"):
+            wanted.setdefault(capture["node"], set()).add(capture["link"])
+    found = recording.captures
+    names = [
+        f"{node}-{link['name']}"
+        for node, links in wanted.items()
+        for link in recording.manifest["links"]
+        if node in link["between"] and (None in links or link["name"] in links)
+    ]
+    return [found[name] for name in names if name in found]
+
+
+def _statistics(subject: Subject) -> NodeStatistics | None:
+    recording = subject.recording
+    files = _files(recording)
+    return node_statistics(files, recording.manifest["identity"]) if files else None
+
+
+def _entry(
+    name: str,
+    noun: str,
+    unit: str,
+    definition: str,
+    value: Callable[[NodeStatistics], float | None],
+    *,
+    in_table: bool = False,
+    digits: int | None = None,
+) -> Metric:
+    def measured(subject: Subject) -> float | None:
+        found = subject.once(_statistics)
+        return None if found is None else value(found)
+
+    return Metric(
+        name=name,
+        noun=noun,
+        unit=unit,
+        definition=definition,
+        source=_SOURCE,
+        value=measured,
+        section="captures",
+        place=70,
+        in_table=in_table,
+        digits=digits,
+    )
+
+
+def _deltas(prefix: str, noun: str, of: Callable[[NodeStatistics], Statistics], what: str) -> tuple[Metric, ...]:
+    """Return the metrics of one kind of times between packets."""
+
+    def variance(found: NodeStatistics) -> float | None:
+        value = of(found).delta_variance_s2
+        return None if value is None else value * _NANO
+
+    return (
+        _entry(f"{prefix}_mean_us", f"{noun} mean", "us", f"mean of {what}", lambda found: of(found).mean_delta_us),
+        _entry(f"{prefix}_max_us", f"{noun} max", "us", "the longest of them", lambda found: of(found).max_delta_us),
+        _entry(
+            f"{prefix}_min_us",
+            f"{noun} min",
+            "us",
+            "the shortest of them",
+            lambda found: of(found).min_delta_us,
+            digits=3,
+        ),
+        _entry(f"{prefix}_variance", f"{noun} variance", "1e-9 s2", "their sample variance", variance),
+    )
+
+
+METRICS = (
+    _entry(
+        "captured_mibps",
+        "captured",
+        "Mibit/s",
+        "8 times the length of captured frames by the time from the first to the last, in 2^20 bit/s; retransmissions "
+        "are left out, here and below",
+        lambda found: found.as_one.throughput_mibps,
+        in_table=True,
+    ),
+    _entry(
+        "captured_s",
+        "captured",
+        "s",
+        "time from the first captured packet to the last one",
+        lambda found: found.as_one.duration_s,
+    ),
+    _entry(
+        "captured_bytes",
+        "captured",
+        "B",
+        "length of all captured frames",
+        lambda found: float(found.as_one.length),
+    ),
+    _entry(
+        "captured_packets",
+        "captured packets",
+        "",
+        "their number",
+        lambda found: float(found.as_one.packets),
+    ),
+    _entry(
+        "left_out_packets",
+        "left out",
+        "",
+        "retransmissions, as tshark recognises them",
+        lambda found: float(found.as_one.left_out),
+        in_table=True,
+    ),
+    *_deltas(
+        "tcp_delta",
+        "TCP delta",
+        lambda found: found.connections,
+        "times between packets of the same connection or subflow, over those with 1 % of the bytes of the largest",
+    ),
+    *_deltas(
+        "spacing",
+        "spacing",
+        lambda found: found.as_one,
+        "times between any two packets that follow each other at the node",
+    ),
+)
