@@ -79,7 +79,7 @@ test-packages:
 
 # Says what is missing if it cannot be built; the tests that need it are then skipped, with their reason.
 test-proxies: venv
-	@$(BIN)/mptcplab gateways build go-shadowsocks2 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
+	@$(BIN)/mptcplab gateways build go-shadowsocks2 go-shadowsocks2-0.0.11 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
 
 smp-packages:
 	@scripts/install-packages --smp

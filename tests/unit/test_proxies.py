@@ -302,7 +302,7 @@ def test_the_command_line(
 def test_a_wrong_name_names_the_right_ones() -> None:
     with pytest.raises(InputError) as error:
         build.chosen(("xray", "ss-local"))
-    assert error.value.hint == "use one of go-shadowsocks2, shadowsocks-rust, xray"
+    assert error.value.hint == "use one of go-shadowsocks2, go-shadowsocks2-0.0.11, shadowsocks-rust, xray"
 
 
 def test_doctor_names_them_without_a_complaint(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,9 @@ from mptcplab.gateway.context import Context
 from mptcplab.gateway.proxy import Proxy, joined
 from mptcplab.steps import Call
 
-_PROGRAM = "go-shadowsocks2"
+#: Programs by version. Since 0.1.4 both sides wait for 5 s before they close a connection that only one end has closed:
+#: a client that waits for the end of its connection, as with FTP, gets it after 10 s.
+_PROGRAMS = {"0.1.5": "go-shadowsocks2", "0.0.11": "go-shadowsocks2-0.0.11"}
 _CIPHERS = {
     "aes-128-gcm": "AEAD_AES_128_GCM",
     "aes-256-gcm": "AEAD_AES_256_GCM",
@@ -32,9 +34,13 @@ class GoShadowsocks2(Proxy):
         default="aes-256-gcm", description="cipher between entry and exit"
     )
 
+    version: Literal["0.1.5", "0.0.11"] = Field(
+        default="0.1.5", description="release of the program; 0.0.11 is that of 2018, which closes connections at once"
+    )
+
     def exit_call(self, context: Context) -> Call:
         """See the base class."""
-        call = Call((_PROGRAM, "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
+        call = Call((_PROGRAMS[self.version], "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
         return with_environment(call, GODEBUG=self._debug(_LISTEN))
 
     def entry_call(self, context: Context) -> Call:
@@ -44,7 +50,7 @@ class GoShadowsocks2(Proxy):
             own = ("-socks", joined("0.0.0.0", self.local_port))
         else:
             own = ("-redir6" if context.is_v6 else "-redir", joined(context.any_address, self.local_port))
-        return with_environment(Call((_PROGRAM, "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
+        return with_environment(Call((_PROGRAMS[self.version], "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
 
     def _user(self) -> str:
         return f"{_CIPHERS[self.cipher]}:{PASSWORD}"

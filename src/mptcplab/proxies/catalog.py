@@ -56,6 +56,16 @@ _RECIPES = (
         package="github.com/shadowsocks/go-shadowsocks2",
     ),
     Recipe(
+        name="go-shadowsocks2-0.0.11",
+        language="go",
+        source="github.com/shadowsocks/go-shadowsocks2",
+        version="0.0.11",
+        binaries=("go-shadowsocks2-0.0.11",),
+        compiler=(1, 24),
+        licence="Apache-2.0",
+        package="github.com/shadowsocks/go-shadowsocks2",
+    ),
+    Recipe(
         name="shadowsocks-rust",
         language="rust",
         source="shadowsocks-rust",

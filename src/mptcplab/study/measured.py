@@ -48,7 +48,7 @@ def index_rows(selected: SelectedTable, rows: Iterable[ResultRow]) -> dict[tuple
         for name, column in table.columns.items():
             cell = _of_row(row, table.value_of(name)) if fits(table, column, settings) else None
             if cell is not None:
-                found[row.settings[table.along], name] = _over_runs(cell, column.of_runs)
+                found[row.settings[table.along], name] = _as_told(cell, column)
     return found
 
 
@@ -62,12 +62,15 @@ def _of_row(row: ResultRow, value: str) -> Value | None:
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 
 
-def _over_runs(value: Value, of_runs: str) -> Value:
-    """Return the mean, the maximum or the minimum over runs; the latter are one value, without an interval."""
-    if of_runs == "mean":
-        return value
-    extreme = (max if of_runs == "max" else min)(value.by_seed.values())
-    return replace(value, interval=Interval(extreme, None, 1), by_seed={})
+def _as_told(value: Value, column: Column) -> Value:
+    """Return the value times the column's factor, over the runs as the column says: an extreme has no interval."""
+    by_seed = {seed: column.times * one for seed, one in value.by_seed.items()}
+    if column.of_runs != "mean":
+        extreme = (max if column.of_runs == "max" else min)(by_seed.values())
+        return replace(value, interval=Interval(extreme, None, 1), by_seed={})
+    mean, half, n = value.interval.mean, value.interval.half_width, value.interval.n
+    interval = Interval(column.times * mean, None if half is None else column.times * half, n)
+    return replace(value, interval=interval, by_seed=by_seed)
 
 
 def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:

@@ -33,7 +33,8 @@ class Column(Part):
 
     With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
     (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it. ``of_runs`` is what
-    becomes of the values of several runs: their maximum and minimum have no interval.
+    becomes of the values of several runs: their maximum and minimum have no interval. Measured values are multiplied by
+    ``times``: 10 if a tenth of the study's file was transferred.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Column(Part):
     ratio: tuple[str, str] | None = None
     value: ValueName | None = None
     of_runs: Literal["mean", "max", "min"] = "mean"
+    times: float = Field(default=1, gt=0)
     drawn: bool = True
 
 
