@@ -22,7 +22,7 @@ def frame(time_us: int, source: Endpoint, length: int, marks: int = 0) -> Frame:
 
 
 def test_two_subflows_by_hand() -> None:
-    """Packets at 0, 10, 20, 30 us on one interface and at 5, 15, 25 on the other: 10 us within each, 5 us between any."""
+    """At 0, 10, 20, 30 us on one interface, at 5, 15, 25 on the other: 10 us within each, 5 us between any two."""
     lan = [frame(time, LAN, 1000) for time in (0, 10, 20, 30)]
     wifi = [frame(time, WIFI, 1000) for time in (5, 15, 25)]
     found = statistics_of_frames([iter(lan), iter(wifi)])

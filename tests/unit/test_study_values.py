@@ -86,7 +86,16 @@ def test_what_may_be_a_value(value: str) -> None:
     """Each has the unit that its name ends with, and its title has no unit any more."""
     assert check_value(value) == value
     kind = kind_of(value)
-    endings = {"_mbps": "Mbit/s", "_ms": "ms", "_s": "s", "_percent": "%", "_bytes": "B"}
+    endings = {
+        "_ns_s": "ns s",
+        "_mibps": "Mibit/s",
+        "_us": "us",
+        "_mbps": "Mbit/s",
+        "_ms": "ms",
+        "_s": "s",
+        "_percent": "%",
+        "_bytes": "B",
+    }
     wanted = next((unit for ending, unit in endings.items() if value.endswith(ending)), "")
     assert kind.unit == ("%" if value == "share:link1" else wanted)
     assert kind.axis
@@ -265,3 +274,30 @@ def test_fairness_at_the_senders() -> None:
     measured = index_results(selected, [sent, unknown, alone])
     assert measured["tcp", "jain_sent"].by_seed == pytest.approx({1: (30 + 10) ** 2 / (2 * (30**2 + 10**2))})
     assert measured["tcp", "jain"].by_seed == {1: 1.0, 2: 1.0}
+
+
+def test_extremes_over_runs_and_a_tenth_of_a_file() -> None:
+    """Of 150 and 140: the larger and the smaller one, each a single value; ten times their mean with its interval."""
+    columns = {
+        "back": {"title": "back"},
+        "max": {"title": "max", "value": "goodput_mbps", "of_runs": "max"},
+        "min": {"title": "min", "value": "goodput_mbps", "of_runs": "min", "times": 2},
+        "plain": {"title": "mean", "value": "goodput_mbps"},
+        "ten": {"title": "ten times", "value": "goodput_mbps", "times": 10},
+    }
+    published = {"mptcp": {"max": 150.0, "ten": 1450.0}}
+    judged = _judged(columns=columns, published=published)
+    values = {column: value.interval for (row, column), value in judged.measured.items() if row == "mptcp"}
+    assert (values["max"].mean, values["max"].half_width, values["max"].n) == (150.0, None, 1)
+    assert (values["min"].mean, values["min"].half_width) == (280.0, None)
+    plain, ten = values["plain"], values["ten"]
+    assert plain.half_width is not None
+    assert (ten.mean, ten.half_width, ten.n) == (pytest.approx(1450.0), pytest.approx(10 * plain.half_width), 2)
+    verdicts = {cell.column: cell.verdict for cell in judged.cells}
+    assert verdicts == {"max": "too uncertain", "ten": "too uncertain"}
+
+
+@pytest.mark.parametrize("changed", [{"of_runs": "max"}, {"times": 10}])
+def test_what_no_metric_has(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="of_runs and times are for metrics, which share:link1 is not"):
+        _selected(columns={**COLUMNS, "first": {"title": "line 1", "value": "share:link1", **changed}})

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Statistics of captures at several interfaces of one node, of the connections and of all their packets as one stream.
 
-A download by MPTCP is captured at every interface that has a subflow. Two statistics have a meaning: that of TCP deltas,
-which are times between packets of the same subflow, and that of times between any two packets of the download, in the
-order in which they passed the node.
+A download by MPTCP is captured at every interface that has a subflow. Two statistics have a meaning: that of TCP
+deltas, which are times between packets of the same subflow, and that of times between any two packets of the download,
+in the order in which they passed the node.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _MIN_SHARE = 0.01
 class NodeStatistics:
     """Statistics of what a node's interfaces captured.
 
-    ``connections`` has the TCP deltas of the connections with data, each within its own. ``as_one`` is of all packets of
-    all connections, and its deltas are the times between any two packets that follow each other.
+    ``connections`` has the TCP deltas of the connections with data, each within its own. ``as_one`` is of all packets
+    of all connections, and its deltas are the times between any two packets that follow each other.
     """
 
     connections: Statistics = field(default_factory=Statistics)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf, sqrt
 
+from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
 from mptcplab.scenario import gateways
@@ -32,16 +33,19 @@ _MIN_RTT_S = 0.002
 #: factor.
 _QUICK_RTT_S = 0.005
 _QUICK = 2.0
+#: What remains of the cost of single packets if they cross all links as aggregates of 64 kB: what is copied.
+_AGGREGATED = 0.08
 
 
 @dataclass(frozen=True)
 class _Path:
-    """A path: its bottleneck link, and its rate, round-trip time and loss."""
+    """A path: its bottleneck link, its rate, round-trip time and loss, and the size of aggregates on all its links."""
 
     narrowest: str
     rate_bps: float
     rtt_s: float
     loss: float
+    aggregate: float
 
     def carried_bps(self, buffer: Size) -> float:
         """Return the rate of one TCP flow.
@@ -80,8 +84,11 @@ def expected_seconds(scenario: Scenario) -> float:
 
 
 def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
-    quick = any(path.rtt_s < _QUICK_RTT_S for path in _paths_of(network, workload))
-    return workload.cpu_seconds(_goodput_bps(network, workload)) * (_QUICK if quick else 1.0)
+    paths = _paths_of(network, workload)
+    quick = any(path.rtt_s < _QUICK_RTT_S for path in paths)
+    aggregate = min((path.aggregate for path in paths), default=0.0)
+    share = max(_AGGREGATED, MTU / aggregate) if aggregate else 1.0
+    return workload.cpu_seconds(_goodput_bps(network, workload)) * (_QUICK if quick else 1.0) * share
 
 
 def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
@@ -124,7 +131,8 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
     for _, data, _ in along:
         lost *= 1 - _loss(data)
     rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
-    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost)
+    aggregate = min(_aggregate(data) for _, data, _ in along)
+    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost, aggregate)
 
 
 def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, DirectionSettings, DirectionSettings]]:
@@ -143,3 +151,7 @@ def _rate(settings: DirectionSettings) -> float:
 
 def _loss(settings: DirectionSettings) -> float:
     return min(0.5, float(sum(one.loss_rate(settings) for one in BEHAVIOURS)))
+
+
+def _aggregate(settings: DirectionSettings) -> float:
+    return max(float(one.aggregate(settings) or 0) for one in BEHAVIOURS)

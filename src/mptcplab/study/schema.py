@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from mptcplab.metrics.registry import METRICS
 from mptcplab.study.again import expanded
 from mptcplab.study.parts import CellMap, CellReason, ClaimReason, Parameter, Part
 from mptcplab.study.quote import Quote, quotes_of
@@ -128,6 +129,9 @@ class PublishedTable(Part):
         parts = {name for column in self.columns.values() if column.ratio for name in column.ratio}
         if any(name not in self.columns or self.columns[name].ratio for name in parts):
             raise ValueError("a ratio is that of two columns that are none")
+        for name, column in self.columns.items():
+            if (column.of_runs != "mean" or column.times != 1) and self.value_of(name) not in METRICS:
+                raise ValueError(f"of_runs and times are for metrics, which {self.value_of(name)} is not")
         if self.unit != kind_of(self.value).unit:
             raise ValueError(f"the unit of {self.value} is '{kind_of(self.value).unit}', not '{self.unit}'")
         return self

@@ -86,7 +86,7 @@ def _deltas(prefix: str, noun: str, of: Callable[[NodeStatistics], Statistics], 
             lambda found: of(found).min_delta_us,
             digits=3,
         ),
-        _entry(f"{prefix}_variance", f"{noun} variance", "1e-9 s2", "their sample variance", variance),
+        _entry(f"{prefix}_variance_ns_s", f"{noun} variance", "ns s", "their sample variance, in 1e-9 s²", variance),
     )
 
 
