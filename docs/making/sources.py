@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import cpu, machines, page
+from bench import cpu, large, machines, page
 from docs import beyond_window
 from docs.figures import (
     behaviour,
@@ -112,6 +112,7 @@ SOURCES: dict[str, Source] = {
     "test-files": _durations(durations.files),
     "slowest-tests": _durations(durations.tests),
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
+    "large-file": Source(lambda _: large.table(), inputs=(large.FILE,), is_cheap=True),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
