@@ -113,6 +113,33 @@ def test_statistics_leave_out_what_tshark_recognises(bench: Bench) -> None:
     assert left_out > 10, "nothing to compare"
 
 
+def test_statistics_as_metrics(bench: Bench) -> None:
+    """Bytes are those that the client's interfaces sent and received; deltas of one stream add up to the time."""
+    captures = 'captures = [{ node = "client", statistics = true }, { node = "server" }]'
+    text = LINES.replace('loss = "0.5 %"', "") + f"[record]\n{captures}\n"
+    (recording,) = bench.record(text, "links.link2.queue=100 packets")
+    (measured,) = measure(recording)
+    found = measured.metrics
+    total = recorded_statistics(recording, "client").total
+    assert total.duration_s is not None
+    seen = (found["captured_bytes"], found["captured_packets"], found["left_out_packets"])
+    assert seen == (total.length, total.packets, total.left_out), "each packet is in one of the two captures"
+    assert found["captured_s"] == pytest.approx(total.duration_s)
+    assert found["captured_mibps"] == pytest.approx(8 * total.length / total.duration_s / 2**20)
+    # Left-out packets have deltas, too; there are few of them.
+    assert found["left_out_packets"] < 0.01 * found["captured_packets"], found
+    assert found["spacing_mean_us"] == pytest.approx(1e6 * total.duration_s / total.packets, rel=0.02)
+    # Both subflows last as long as the connection, so their own deltas add up to it twice.
+    assert found["tcp_delta_mean_us"] == pytest.approx(2 * found["spacing_mean_us"], rel=0.05)
+    assert found["spacing_max_us"] <= found["tcp_delta_max_us"]
+    assert found["spacing_variance_ns_s"] > 0
+
+
+def test_metrics_of_captures_only_on_request(bench: Bench) -> None:
+    (recording,) = bench.record(BOTH_ENDS)
+    assert "captured_mibps" not in measure(recording)[0].metrics
+
+
 def test_one_interface_says_what_it_can(bench: Bench) -> None:
     """A capture on a router's far side: what was lost before it is not in it."""
     (recording,) = bench.record(LINES + '[record]\ncaptures = [{ node = "server", link = "link1" }]\n')

@@ -162,6 +162,18 @@ size = "2 MB"
 """
 
 
+@pytest.mark.parametrize(("version", "wait"), [("0.0.11", 0), ("0.1.5", 10)])
+def test_when_a_release_closes_finished_connections(bench: Bench, version: str, wait: int) -> None:
+    """FTP's client waits for the end of the data connection: 0.1.5 waits 5 s at each side before it closes one."""
+    _needs({"0.0.11": "go-shadowsocks2-0.0.11"}.get(version, "go-shadowsocks2"))
+    ftp = FETCH.replace("http", "ftp")
+    recording = _record(bench, f"gateways.bond.version={version}", program="go-shadowsocks2", text=ftp)
+    (measured,) = measure(recording)
+    assert [one.text for one in measured.gateways] == [TEXT]
+    # 1 MB over 28.7 Mbit/s of payload takes 0.3 s at least; slow start and FTP's commands take a second at most.
+    assert wait + 0.3 < measured.duration_s < wait + 1.3, measured.duration_s
+
+
 @pytest.mark.parametrize(("program", "family"), [("shadowsocks-libev", "ipv4"), ("go-shadowsocks2", "ipv6")])
 def test_two_workloads_speak_socks_at_once(bench: Bench, program: str, family: str) -> None:
     """Their sockets are told apart by the loopback addresses that they use: each has its own bytes."""

@@ -20,11 +20,13 @@ _NANO = 1e9
 
 def _files(recording: Recording) -> list[Path]:
     """Return the captures that the scenario wants statistics of, in the order of its links."""
+    found = recording.captures
+    if not found:
+        return []
     wanted: dict[str, set[str | None]] = {}
     for capture in recording.manifest["scenario"]["record"]["captures"]:
         if capture.get("statistics"):
             wanted.setdefault(capture["node"], set()).add(capture["link"])
-    found = recording.captures
     names = [
         f"{node}-{link['name']}"
         for node, links in wanted.items()
