@@ -99,7 +99,8 @@ BEYOND = {
         "gateway-outage-at-zero gateway-outages-overlap gateway-port-of-workload gateway-port-twice "
         "gateway-router-without-transport gateway-same-node gateway-through-elsewhere gateway-through-redirect "
         "gateway-through-unknown gateway-through-without-socks gateway-two-redirects gateway-unreachable "
-        "gateway-via-elsewhere gateway-via-unknown gateway-without-program"
+        "gateway-via-elsewhere gateway-via-list-elsewhere gateway-via-list-empty gateway-via-list-of-one-server "
+        "gateway-via-list-twice gateway-via-unknown gateway-without-program"
     ),
     "the network as a whole": (
         "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "
