@@ -25,6 +25,8 @@ _LINE = 15
 _CHARACTER = 6.5
 _NARROWEST_LABEL = 64
 _MARGIN = 10
+#: Captions of a node that has several, in lines of their own.
+_LISTED = 3
 
 Table = Mapping[str, Any]
 
@@ -77,19 +79,17 @@ def _picture(group: Sequence[Table]) -> Picture:
     layout = arrange(list(kinds), links, sources, sinks)
     labels = {name: _label(name, group, turned=name in layout.reversed_links) for name in links}
     text = "; ".join(f"{name} between {a} and {b}: {', '.join(labels[name].below)}" for name, (a, b) in links.items())
-    captions = {
-        name: [one for one in (several(list(_captions(name, kind, group))), *_role_lines(name, group)) if one]
-        for name, kind in kinds.items()
-    }
+    captions = {name: [*_captions(name, kind, group), *_role_lines(name, group)] for name, kind in kinds.items()}
     text += "".join(f"; {name} {words}" for name, lines in captions.items() for words in lines)
     svg = _Drawing(layout, labels, kinds, text, captions).svg()
     return Picture(svg, text, any(label.swept for label in labels.values()))
 
 
-def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> Iterator[str]:
-    """Yield the captions of a node at the points where it has one, each once."""
+def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> list[str]:
+    """Return the captions of a node at the points, each once and in a line of its own; the first and last of many."""
     words = dict.fromkeys(kind.caption(scenario[kind.table][name]) for scenario in group)
-    return (word for word in words if word)
+    lines = [word for word in words if word]
+    return lines if len(lines) <= _LISTED else [lines[0], "…", lines[-1]]
 
 
 def _role_lines(name: str, group: Sequence[Table]) -> Iterator[str]:
