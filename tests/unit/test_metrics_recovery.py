@@ -76,6 +76,16 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
 
 
+def test_links_that_fail_and_return_together_do_not_end_each_others_time() -> None:
+    alone = [Instant(10, True, "link1"), Instant(14, False, "link1")]
+    beside = [Instant(10, True, "link2"), Instant(14, False, "link2")]
+    together = recoveries(CUT, [*alone, *beside])
+    assert [(one.at.time_s, one.recovery_s, one.gap_s) for one in together] == [
+        (one.at.time_s, one.recovery_s, one.gap_s) for one in recoveries(CUT, alone) for _ in beside
+    ]
+    assert recovery_metrics(together) == recovery_metrics(recoveries(CUT, alone))
+
+
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
     assert recoveries(CUT, [Instant(0, True), Instant(30, True)]) == []
     assert recovery_metrics([]) == {}

@@ -47,10 +47,11 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     """
     ordered = sorted(instants, key=lambda instant: instant.time_s)
     inside = [one for one in ordered if delivery.times[0] < one.time_s < delivery.end_s]
-    ends = [later.time_s for later in inside[1:]] + [delivery.end_s]
+    # Of links that fail or return at the same instant, none ends the time of another.
+    ends = [next((one.time_s for one in inside if one.time_s > at.time_s), delivery.end_s) for at in inside]
     levels: dict[str, float] = {}
     found = []
-    for instant, until_s in zip(inside, ends, strict=False):
+    for instant, until_s in zip(inside, ends, strict=True):
         if instant.is_failure:
             levels.pop(instant.place, None)
             before = earlier_rate(delivery, instant.time_s)
