@@ -15,7 +15,7 @@ from typing import Any
 
 from mptcplab.scenario.document import read
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.schema import PublishedTable
+from mptcplab.study.schema import Column, PublishedTable
 
 _QUICK = ".quick"
 _DIGEST = 16
@@ -50,6 +50,11 @@ def read_documents(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
     return found
 
 
+def _over_runs(column: Column) -> tuple[object, ...]:
+    """Return what becomes of the values of runs, unless that is their mean."""
+    return () if (column.of_runs, column.times) == ("mean", 1) else (column.of_runs, column.times)
+
+
 def digest(selected: SelectedTable) -> str:
     """Of all that decides what the full form of a table measures: its scenario, and what its cells are.
 
@@ -57,6 +62,8 @@ def digest(selected: SelectedTable) -> str:
     """
     scenario = {key: value for key, value in read(selected.scenario).tables.items() if key not in _NOT_MEANT}
     table = selected.table
-    cells = {name: [one.where, one.ratio, table.value_of(name)] for name, one in table.columns.items()}
+    cells = {
+        name: [one.where, one.ratio, table.value_of(name), *_over_runs(one)] for name, one in table.columns.items()
+    }
     text = json.dumps([scenario, table.along, cells], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
