@@ -8,7 +8,7 @@
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
-#              `make lab` build go-shadowsocks2 alone, and skip its tests if that fails
+#              `make lab` build go-shadowsocks2 alone (two releases), and skip its tests if that fails
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
