@@ -239,7 +239,7 @@ def _shape(line: str) -> str:
 def test_example_of_the_page(tmp_path: Path) -> None:
     """The scenario, the command and the output of docs/captures.md."""
     page = (ROOT / "docs" / "captures.md").read_text()
-    (scenario,) = re.findall(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (scenario,) = re.findall(r"^<!-- file captures.toml -->\n```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     console, *_ = re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "captures.toml").write_text(scenario)
     lines = console.splitlines()
