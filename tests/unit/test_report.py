@@ -117,6 +117,7 @@ def test_identical_values_without_a_column_are_not_named() -> None:
         (["links.link1.rate", "links.link2.rate"], ["link1.rate", "link2.rate"]),
         (["a.b.rate", "c.b.rate", "x.delay"], ["a.b.rate", "c.b.rate", "x.delay"]),
         ([], []),
+        (["hosts.ue.transport.tcp_rmem.2"], ["tcp_rmem.2"]),
     ],
 )
 def test_short_names(keys: list[str], names: list[str]) -> None:

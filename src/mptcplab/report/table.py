@@ -129,7 +129,10 @@ def spread_text(half_width: float | None, digits: int | None = None) -> str:
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts."""
+    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
+
+    A number in a list is no title: the part before it belongs to it.
+    """
     for length in range(1, 8):
         names = {key: _last_parts(key, length) for key in keys}
         if len(set(names.values())) == len(names):
@@ -154,6 +157,7 @@ def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
 
 def _last_parts(key: str, length: int) -> str:
     parts = key.split(".")
+    length += parts[-1].isdigit()
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
 
 
