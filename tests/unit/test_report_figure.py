@@ -52,6 +52,11 @@ def test_versions_are_names() -> None:
     assert published_drawing(replace(kernels, named=True)).data["axis"]["numbers"] is None
 
 
+def test_versions_of_three_parts_are_no_numbers() -> None:
+    releases = replace(FIGURE, positions=("0.1.5", "0.0.11"))
+    assert published_drawing(releases).data["axis"]["numbers"] is None
+
+
 def test_a_figure_with_one_position() -> None:
     """The short form of a table may have one row."""
     one = replace(FIGURE, positions=("1 ms",), series=(Series("s", (Interval(1.0, 0.1, 3),), (1.1,)),))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
-_LEADING_NUMBER = re.compile(r"([0-9.]+)\s*(\S*)")
+#: Not the first parts of a version with three.
+_LEADING_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?![\d.])\s*(\S*)")
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _MARKERS = ("o", "s", "D", "^", "v", "P")
