@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mptcplab.campaign.identity import code_digest
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import Engines, labels, prepare_job
@@ -28,6 +30,7 @@ from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
+from mptcplab.proxies.catalog import is_built, recipe_of
 from mptcplab.recording.record import Recording, relabelled
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.steps import Counter, Program
@@ -38,6 +41,13 @@ MINUTE_NS = 60 * 10**9
 CLI = (sys.executable, "-m", "mptcplab")
 #: What the engine said of a plan's execution, beside its files.
 _OUTCOME = "outcome.json"
+
+
+def needs(program: str) -> None:
+    """Skip a test whose ``program`` is built from a registry, and is not built here."""
+    recipe = recipe_of(program)
+    if recipe is not None and not is_built(recipe):
+        pytest.skip(f"{program} is not built: mptcplab gateways build {recipe.name}")
 
 
 def note(name: str, value: float) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mptcplab.metrics.rows import ResultRow, result_rows
-from mptcplab.proxies.catalog import RECIPES, is_built
 from mptcplab.scenario.load import load
 
-from .bench import Bench
+from .bench import Bench, needs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "gateways"
 LIBEV = "gateways.bond.program=shadowsocks-libev"
@@ -46,7 +43,7 @@ def test_a_download_outlives_its_line(bench: Bench) -> None:
 
 
 def test_terminals_share_a_gateway(bench: Bench) -> None:
-    (experiment,) = (load(EXAMPLES / "terminals.toml", repeats=1),)
+    experiment = load(EXAMPLES / "terminals.toml", repeats=1)
     runs = [run for run in experiment.runs if "cubic" in run.point.settings.values()]
     rows = {row.workload: row for row in result_rows(bench.recordings(runs))}
     rates = {name: row.goodput_mbps.mean for name, row in rows.items()}
@@ -59,8 +56,7 @@ def test_terminals_share_a_gateway(bench: Bench) -> None:
 
 
 def test_a_large_file_at_the_rate_of_both_links(bench: Bench) -> None:
-    if not is_built(RECIPES["go-shadowsocks2"]):
-        pytest.skip("go-shadowsocks2 is not built: mptcplab gateways build go-shadowsocks2")
+    needs("go-shadowsocks2")
     (row,) = _rows(bench, "large-file", "workloads.fetch.size=200 MB").values()
     assert row.gateways == "bond: TCP | MPTCP, 2 subflows, cubic | TCP"
     # 1.5 Gbit/s of frames; slow start takes a part of the 1.2 s.

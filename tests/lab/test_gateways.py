@@ -12,11 +12,10 @@ import pytest
 
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
-from mptcplab.proxies.catalog import is_built, recipe_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.html_series import marks
 
-from .bench import Bench, note, tree_hash
+from .bench import Bench, needs, note, tree_hash
 
 #: Payload of a full frame of 1514 bytes: 20 Mbit/s of frames carry 19.1 Mbit/s of it, both links together 28.7 Mbit/s.
 _PAYLOAD = 1448 / 1514
@@ -56,14 +55,8 @@ size = "1 MB"
 TEXT = "bond: TCP | MPTCP, 2 subflows, cubic | TCP"
 
 
-def _needs(program: str) -> None:
-    recipe = recipe_of(program)
-    if recipe is not None and not is_built(recipe):
-        pytest.skip(f"{program} is not built: mptcplab gateways build {recipe.name}")
-
-
 def _record(bench: Bench, *settings: str, program: str = "shadowsocks-libev", text: str = FETCH) -> Recording:
-    _needs({"shadowsocks-rust": "sslocal"}.get(program, program))
+    needs({"shadowsocks-rust": "sslocal"}.get(program, program))
     (recording,) = bench.record(NETWORK + GATEWAY + text, f"gateways.bond.program={program}", *settings)
     return recording
 
@@ -165,7 +158,7 @@ size = "2 MB"
 @pytest.mark.parametrize(("version", "wait"), [("0.0.11", 0), ("0.1.5", 10)])
 def test_when_a_release_closes_finished_connections(bench: Bench, version: str, wait: int) -> None:
     """FTP's client waits for the end of the data connection: 0.1.5 waits 5 s at each side before it closes one."""
-    _needs({"0.0.11": "go-shadowsocks2-0.0.11"}.get(version, "go-shadowsocks2"))
+    needs({"0.0.11": "go-shadowsocks2-0.0.11"}.get(version, "go-shadowsocks2"))
     ftp = FETCH.replace("http", "ftp")
     recording = _record(bench, f"gateways.bond.version={version}", program="go-shadowsocks2", text=ftp)
     (measured,) = measure(recording)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -44,27 +44,20 @@ class Recipe:
         return found
 
 
+_GO_SHADOWSOCKS2 = Recipe(
+    name="go-shadowsocks2",
+    language="go",
+    source="github.com/shadowsocks/go-shadowsocks2",
+    version="0.1.5",
+    binaries=("go-shadowsocks2",),
+    compiler=(1, 24),
+    licence="Apache-2.0",
+    package="github.com/shadowsocks/go-shadowsocks2",
+)
+_OLD = "go-shadowsocks2-0.0.11"
 _RECIPES = (
-    Recipe(
-        name="go-shadowsocks2",
-        language="go",
-        source="github.com/shadowsocks/go-shadowsocks2",
-        version="0.1.5",
-        binaries=("go-shadowsocks2",),
-        compiler=(1, 24),
-        licence="Apache-2.0",
-        package="github.com/shadowsocks/go-shadowsocks2",
-    ),
-    Recipe(
-        name="go-shadowsocks2-0.0.11",
-        language="go",
-        source="github.com/shadowsocks/go-shadowsocks2",
-        version="0.0.11",
-        binaries=("go-shadowsocks2-0.0.11",),
-        compiler=(1, 24),
-        licence="Apache-2.0",
-        package="github.com/shadowsocks/go-shadowsocks2",
-    ),
+    _GO_SHADOWSOCKS2,
+    replace(_GO_SHADOWSOCKS2, name=_OLD, version="0.0.11", binaries=(_OLD,)),
     Recipe(
         name="shadowsocks-rust",
         language="rust",
