@@ -3,8 +3,8 @@
 
 A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
-a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets. ``sum: ``, ``min: `` and ``max: `` are over the
-workloads of each run, and ``Jain's index`` is that of their goodputs.
+a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets. ``sum: ``, ``min: `` and ``max: `` are
+over the workloads of each run, and ``Jain's index`` is that of their goodputs.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ _WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
 #: Tables that are expanded to others, whose keys a sweep can then vary.
 _EXPANDED = ("copies", "topology")
 _SET = Place(Path("--set"), 0)
+#: The last part of a key; with the list, if it is a member's number.
+_LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -59,7 +61,7 @@ class Point:
     @property
     def label(self) -> str:
         """The settings in one line, with the last part of each key if that is unambiguous."""
-        short = {key: key.rsplit(".", 1)[-1] for key in self.settings}
+        short = {key: _LAST_PART.findall(key)[0] for key in self.settings}
         clear = len(set(short.values())) == len(short)
         return ", ".join(f"{short[key] if clear else key} {value}" for key, value in self.settings.items())
 
