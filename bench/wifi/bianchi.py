@@ -29,6 +29,8 @@ class Phy:
     lowest_mbps: float
     """Rate of the ACK that EIFS supposes."""
     ofdm: bool
+    aifs: int
+    """Slots of the interframe space after a SIFS."""
     short_preamble: bool = False
 
     def frame_us(self, mbps: float, size: int) -> float:
@@ -40,8 +42,8 @@ class Phy:
 
     @property
     def difs_us(self) -> float:
-        """Interframe space before a frame."""
-        return SIFS_US + 2 * self.slot_us
+        """Interframe space before a frame; DIFS where ``aifs`` is 2."""
+        return SIFS_US + self.aifs * self.slot_us
 
     def success_us(self, size: int) -> float:
         """Return how long the channel is taken by a frame that is received, with ``size`` bytes before the FCS."""
@@ -54,8 +56,9 @@ class Phy:
         return frame + SIFS_US + self.frame_us(self.lowest_mbps, ACK_BYTES) + self.difs_us
 
 
-DOT11B = Phy("802.11b", 31, 1023, 20, 11, 2, 1, ofdm=False)
-DOT11G = Phy("802.11g", 15, 1023, 9, 54, 24, 6, ofdm=True)
+# Stations of mac80211 keep the AIFS of best effort, 3 slots, where the access point announces no parameters.
+DOT11B = Phy("802.11b", 31, 1023, 20, 11, 11, 1, ofdm=False, aifs=3)
+DOT11G = Phy("802.11g", 15, 1023, 9, 54, 54, 6, ofdm=True, aifs=3)
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ PYTHON = "/usr/bin/python3"
 _TIMEOUT_S = 600
 
 #: Beacons once a second: they take little of the channel's time.
-ACCESS_POINT_B = "ssid=lab\nchannel=1\nhw_mode=b\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=10 20 55 110\nbasic_rates=10 20\n"
-ACCESS_POINT_G = "ssid=lab\nchannel=1\nhw_mode=g\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240\n"
+ACCESS_POINT_B = "ssid=lab\nchannel=1\nhw_mode=b\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=10 20 55 110\nbasic_rates=10 20 110\n"
+ACCESS_POINT_G = "ssid=lab\nchannel=1\nhw_mode=g\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240 540\n"
 STATION = '\tssid="lab"\n\tkey_mgmt=NONE\n\tscan_freq=2412\n'
 
 

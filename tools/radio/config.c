@@ -220,8 +220,8 @@ static void basic_rates(struct line *line, struct config *config)
 
 		while (i < RATES && rate_number(i)->kbps != mbps * 1000)
 			i++;
-		if (i == RATES || rate_number(i)->modulation == OFDM)
-			wrong(line, "%g Mbit/s is not one of 1, 2, 5.5 and 11", mbps);
+		if (i == RATES)
+			wrong(line, "%g Mbit/s is not a rate of 802.11b or g", mbps);
 		config->basic_rates |= 1U << i;
 	}
 }

@@ -29,7 +29,7 @@ struct config {
 	uint64_t seed;
 	struct propagation propagation;
 	double capture_db;
-	unsigned int basic_rates;	/* bits of DSSS rates, see response_rate() */
+	unsigned int basic_rates;	/* see response_rate() */
 	int regulatory_domain;		/* of mac80211_hwsim's own; -1: the world's */
 	struct radio_config defaults;
 	struct radio_config *radios;

@@ -24,7 +24,7 @@ const char help_text[] =
 "  shadowing-db SIGMA            each pair of radios has an additional loss, normal; default 0\n"
 "  capture-db DB                 a frame that begins during the preamble of another and is so much\n"
 "                                stronger is received instead; default 5\n"
-"  basic-rates MBPS...           of 1, 2, 5.5 and 11, for responses; default 1 2\n"
+"  basic-rates MBPS...           for responses; default 1 2. Where none is of OFDM: 6 12 24\n"
 "  regulatory-domain N           radios have this one of mac80211_hwsim's own, 0 to 3\n"
 "  default KEY VALUE...          for the radios below it\n"
 "  radio NAME MAC at X Y [Z] [KEY VALUE]...\n"

@@ -88,13 +88,14 @@ int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int byte
 
 const struct rate *response_rate(const struct rate *rate, unsigned int basic)
 {
-	int number = (int)(rate - rates);
+	int number = (int)(rate - rates), first = rate->modulation == OFDM ? OFDM_6 : 0;
 
-	if (rate->modulation == OFDM)
-		return &rates[number >= OFDM_24 ? OFDM_24 : number >= OFDM_12 ? OFDM_12 : OFDM_6];
-	while (number > 0 && !(basic & (1U << number)))
-		number--;
-	return &rates[number];
+	for (int i = number; i >= first; i--)
+		if (basic & (1U << i))
+			return &rates[i];
+	if (rate->modulation != OFDM)
+		return &rates[number];
+	return &rates[number >= OFDM_24 ? OFDM_24 : number >= OFDM_12 ? OFDM_12 : OFDM_6];
 }
 
 const struct rate *slowest_response(const struct rate *rate)

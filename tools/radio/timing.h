@@ -55,7 +55,7 @@ int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int byte
 /*
  * The rate of the response to a frame at @rate: the highest basic rate that is
  * not faster and of the same class, else the highest mandatory rate (10.7.6.5.2).
- * @basic has a bit for each number of a DSSS rate that is basic.
+ * @basic has a bit for the number of each basic rate.
  */
 const struct rate *response_rate(const struct rate *rate, unsigned int basic);
 
