@@ -25,7 +25,10 @@ struct line {
 	int at;
 };
 
-static __attribute__((noreturn, format(printf, 2, 3))) void wrong(const struct line *line, const char *format, ...)
+static noreturn void wrong(const struct line *line, const char *format, ...) __attribute__
+	((format(printf, 2, 3)));
+
+static noreturn void wrong(const struct line *line, const char *format, ...)
 {
 	char message[256];
 	va_list args;
@@ -43,7 +46,7 @@ static const char *next_word(struct line *line, const char *what)
 	return line->words[line->at++];
 }
 
-static double number(struct line *line, const char *what)
+static double read_number(struct line *line, const char *what)
 {
 	const char *word = next_word(line, what);
 	char *end;
@@ -56,7 +59,7 @@ static double number(struct line *line, const char *what)
 
 static struct position position(struct line *line)
 {
-	struct position where = { number(line, "x in metres"), number(line, "y in metres"), 0 };
+	struct position where = { read_number(line, "x in metres"), read_number(line, "y in metres"), 0 };
 	char *end;
 
 	if (line->at < line->count) {
@@ -94,10 +97,10 @@ static bool radio_key(struct line *line, struct radio_config *radio, const char 
 		{ "energy-detect-dbm", &radio->energy_detect_dbm },
 	};
 
-	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(keys); i++) {
 		if (strcmp(key, keys[i].key))
 			continue;
-		*keys[i].value = number(line, key);
+		*keys[i].value = read_number(line, key);
 		return true;
 	}
 	if (!strcmp(key, "dsss-only"))
@@ -179,7 +182,7 @@ static void add_radio(struct line *line, struct config *config)
 static void move(struct line *line, struct config *config)
 {
 	struct radio_config *radio = named(line, config);
-	double at_s = number(line, "a time in seconds");
+	double at_s = read_number(line, "a time in seconds");
 
 	add_waypoint(line, radio, at_s, position(line));
 }
@@ -192,8 +195,8 @@ static void path_loss(struct line *line, struct config *config)
 		config->propagation.model = FREE_SPACE;
 	} else if (!strcmp(model, "log-distance")) {
 		config->propagation.model = LOG_DISTANCE;
-		config->propagation.exponent = number(line, "the exponent");
-		config->propagation.reference_loss_db = number(line, "the loss at 1 m in dB");
+		config->propagation.exponent = read_number(line, "the exponent");
+		config->propagation.reference_loss_db = read_number(line, "the loss at 1 m in dB");
 	} else {
 		wrong(line, "'%s' is not a model: free-space and log-distance are", model);
 	}
@@ -201,21 +204,21 @@ static void path_loss(struct line *line, struct config *config)
 
 static void shadowing(struct line *line, struct config *config)
 {
-	config->propagation.shadowing_db = number(line, "a standard deviation in dB");
+	config->propagation.shadowing_db = read_number(line, "a standard deviation in dB");
 	if (config->propagation.shadowing_db < 0)
 		wrong(line, "a standard deviation is not negative");
 }
 
 static void capture(struct line *line, struct config *config)
 {
-	config->capture_db = number(line, "a ratio in dB");
+	config->capture_db = read_number(line, "a ratio in dB");
 }
 
 static void basic_rates(struct line *line, struct config *config)
 {
 	config->basic_rates = 0;
 	while (line->at < line->count) {
-		double mbps = number(line, "a rate in Mbit/s");
+		double mbps = read_number(line, "a rate in Mbit/s");
 		int i = 0;
 
 		while (i < RATES && rate_number(i)->kbps != mbps * 1000)
@@ -226,7 +229,7 @@ static void basic_rates(struct line *line, struct config *config)
 	}
 }
 
-static void seed(struct line *line, struct config *config)
+static void read_seed(struct line *line, struct config *config)
 {
 	const char *word = next_word(line, "a number");
 	char *end;
@@ -239,7 +242,7 @@ static void seed(struct line *line, struct config *config)
 
 static void domain(struct line *line, struct config *config)
 {
-	config->regulatory_domain = (int)number(line, "a number of mac80211_hwsim's domains");
+	config->regulatory_domain = (int)read_number(line, "a number of mac80211_hwsim's domains");
 }
 
 static const struct {
@@ -254,7 +257,7 @@ static const struct {
 	{ "capture-db", capture },
 	{ "basic-rates", basic_rates },
 	{ "regulatory-domain", domain },
-	{ "seed", seed },
+	{ "seed", read_seed },
 	{ 0 }
 };
 

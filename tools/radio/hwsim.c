@@ -48,12 +48,10 @@ enum attribute {
 struct wire_rate {
 	int8_t index;
 	uint8_t count;
-} __attribute__((packed));
+};
 
-struct wire_rate_flags {
-	int8_t index;
-	uint16_t flags;
-} __attribute__((packed));
+/* Index and flags of a rate, packed. */
+#define WIRE_FLAGS_BYTES 3
 
 struct wire_queue {
 	uint8_t queue;
@@ -61,7 +59,7 @@ struct wire_queue {
 	uint16_t cw_min;
 	uint16_t cw_max;
 	uint16_t txop;
-} __attribute__((packed));
+};
 
 static void create(struct medium *medium, const struct radio_config *radio)
 {
@@ -163,16 +161,18 @@ static struct radio *sender(const struct medium *medium, const struct nlmsghdr *
 	return get(message, ADDR_TRANSMITTER, mac, sizeof(mac)) ? medium_owner(medium, mac) : NULL;
 }
 
-static void set_rates(struct frame *frame, const struct wire_rate *rates, const struct wire_rate_flags *flags)
+static void set_rates(struct frame *frame, const struct wire_rate *rates, const uint8_t (*flags)[WIRE_FLAGS_BYTES])
 {
-	for (int i = 0; i < TX_RATES; i++)
-		frame->rates[i] = (struct tx_rate){ rates[i].index, rates[i].count, flags[i].flags };
+	for (int i = 0; i < TX_RATES; i++) {
+		frame->rates[i] = (struct tx_rate){ rates[i].index, rates[i].count, 0 };
+		memcpy(&frame->rates[i].flags, &flags[i][1], sizeof(frame->rates[i].flags));
+	}
 }
 
 static struct frame *new_frame(const struct nlmsghdr *message)
 {
 	struct wire_rate rates[TX_RATES];
-	struct wire_rate_flags flags[TX_RATES];
+	uint8_t flags[TX_RATES][WIRE_FLAGS_BYTES];
 	uint32_t mhz, queue;
 	const void *data;
 	struct frame *frame;
@@ -205,7 +205,7 @@ static void take_frame(struct medium *medium, const struct nlmsghdr *message)
 		return;
 	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
 		attempts += frame->rates[i].count;
-	if (attempts < sizeof(radio->stats.attempts_by_limit) / sizeof(radio->stats.attempts_by_limit[0]))
+	if (attempts < ARRAY_SIZE(radio->stats.attempts_by_limit))
 		radio->stats.attempts_by_limit[attempts]++;
 	radio->stats.frames++;
 	if (dcf_add(&radio->contenders[frame->queue], frame))

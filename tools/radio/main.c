@@ -10,12 +10,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Thermal noise in 20 MHz at 290 K, -101 dBm, and a receiver's noise figure of 7 dB. */
 #define NOISE_DBM -94
-
-static volatile sig_atomic_t stop, write_stats;
 
 void die(int status, const char *format, ...)
 {
@@ -46,28 +46,20 @@ static int64_t clock_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static void on_signal(int number)
+static int open_signals(void)
 {
-	if (number == SIGUSR1)
-		write_stats = 1;
-	else
-		stop = 1;
-}
+	sigset_t set;
+	int signals;
 
-/* Signals come only while the program waits. Returns the mask for that. */
-static sigset_t catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-	static const int numbers[] = { SIGTERM, SIGINT, SIGUSR1 };
-	sigset_t caught, before;
-
-	sigemptyset(&caught);
-	for (unsigned int i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		sigaddset(&caught, numbers[i]);
-		sigaction(numbers[i], &action, NULL);
-	}
-	sigprocmask(SIG_BLOCK, &caught, &before);
-	return before;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	if (signals < 0)
+		die(EXIT_RUNTIME, "signalfd: %s", strerror(errno));
+	return signals;
 }
 
 /* Sleeps of other tasks may be a thousandth longer than asked for, so that timers can be joined. */
@@ -92,10 +84,9 @@ static void run_events(struct medium *medium, int64_t ns)
 	medium->now_ns = ns;
 }
 
-/* Until a message comes, the next event is due, or a signal. Returns true for a message. */
-static bool wait_for_work(struct medium *medium, const sigset_t *mask)
+/* Until a message comes, the next event is due, or a signal. */
+static void wait_for_work(const struct medium *medium, struct pollfd *polled, int count)
 {
-	struct pollfd poll = { .fd = medium->netlink.fd, .events = POLLIN };
 	const struct event *next = event_first(&medium->events);
 	struct timespec timeout = { 0 };
 	int64_t ns;
@@ -105,24 +96,27 @@ static bool wait_for_work(struct medium *medium, const sigset_t *mask)
 		ns = ns > 0 ? ns : 0;
 		timeout = (struct timespec){ ns / NS_PER_S, ns % NS_PER_S };
 	}
-	return ppoll(&poll, 1, next ? &timeout : NULL, mask) > 0;
+	if (ppoll(polled, count, next ? &timeout : NULL, NULL) < 0)
+		die(EXIT_RUNTIME, "ppoll: %s", strerror(errno));
 }
 
-static void run(struct medium *medium, const char *stats, const sigset_t *mask)
+static void run(struct medium *medium, const char *stats, int signals)
 {
-	while (!stop) {
-		bool message = wait_for_work(medium, mask);
+	struct pollfd polled[] = {
+		{ .fd = medium->netlink.fd, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	struct signalfd_siginfo signal = { .ssi_signo = SIGUSR1 };
 
+	while (signal.ssi_signo == SIGUSR1) {
+		wait_for_work(medium, polled, ARRAY_SIZE(polled));
 		run_events(medium, clock_ns());
-		if (message)
+		if (polled[0].revents)
 			hwsim_receive(medium);
 		netlink_flush(&medium->netlink);
-		if (write_stats && stats)
+		if (polled[1].revents && read(signals, &signal, sizeof(signal)) == sizeof(signal) && stats)
 			stats_write(medium, stats);
-		write_stats = 0;
 	}
-	if (stats)
-		stats_write(medium, stats);
 }
 
 static FILE *open_log(const char *path)
@@ -183,12 +177,12 @@ int main(int argc, char **argv)
 		},
 	};
 	const char *stats = NULL;
-	sigset_t mask;
+	int signals;
 
 	read_options(&medium, &stats, argc, argv);
 	medium_init(&medium);
 	netlink_open(&medium.netlink, "MAC80211_HWSIM");
-	mask = catch_signals();
+	signals = open_signals();
 	be_exact();
 	hwsim_create(&medium);
 	hwsim_register(&medium);
@@ -196,6 +190,6 @@ int main(int argc, char **argv)
 	medium.now_ns = medium.started_ns;
 	puts("ready");
 	fflush(stdout);
-	run(&medium, stats, &mask);
+	run(&medium, stats, signals);
 	return medium.log && fclose(medium.log) ? EXIT_RUNTIME : EXIT_SUCCESS;
 }

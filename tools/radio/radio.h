@@ -16,6 +16,9 @@
 #include "timing.h"
 
 #include <stdio.h>
+#include <stdnoreturn.h>
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 #define EXIT_RUNTIME 1
 #define EXIT_USAGE 2
@@ -160,8 +163,8 @@ struct medium {
 };
 
 /* main.c */
-__attribute__((noreturn, format(printf, 2, 3)))
-void die(int status, const char *format, ...);
+noreturn void die(int status, const char *format, ...) __attribute__
+	((format(printf, 2, 3)));
 void *allocate(size_t bytes);
 
 /* medium.c: radios, and who has which address. */

@@ -42,7 +42,7 @@ static void write_limits(FILE *out, const struct radio_stats *stats)
 	const char *comma = "";
 
 	fputs("\"frames_by_allowed_attempts\":{", out);
-	for (unsigned int i = 0; i < sizeof(stats->attempts_by_limit) / sizeof(stats->attempts_by_limit[0]); i++) {
+	for (unsigned int i = 0; i < ARRAY_SIZE(stats->attempts_by_limit); i++) {
 		if (!stats->attempts_by_limit[i])
 			continue;
 		fprintf(out, "%s\"%u\":%llu", comma, i, (unsigned long long)stats->attempts_by_limit[i]);
@@ -95,7 +95,7 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 	};
 
 	fprintf(out, "\"%s\":{", radio->config->name);
-	for (unsigned int i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+	for (unsigned int i = 0; i < ARRAY_SIZE(counters); i++)
 		fprintf(out, "\"%s\":%llu,", counters[i].name, (unsigned long long)counters[i].value);
 	fputs("\"queues\":[", out);
 	for (int i = 0; i < QUEUES; i++)
