@@ -76,11 +76,31 @@ def saturation(phy: Phy, stations: int, *, mpdu: int, payload: int, attempts: in
     ``payload`` bytes of it count; it is given up after ``attempts``.
     """
     tau = _tau(phy, stations, attempts)
-    idle = (1 - tau) ** stations
-    success = stations * tau * (1 - tau) ** (stations - 1)
-    collision = 1 - idle - success
+    idle, success, collision = _slots(tau, stations)
     slot_us = idle * phy.slot_us + success * phy.success_us(mpdu) + collision * phy.collision_us(mpdu)
     return Saturation(tau, _busy(tau, stations), success * 8 * payload / slot_us)
+
+
+def with_a_slow_station(fast: Phy, slow: Phy, stations: int, *, mpdu: int, payload: int, attempts: int) -> float:
+    """Return the goodput of each of ``stations`` in Mbit/s, of which one sends at the rate of ``slow``.
+
+    All get the channel equally often, so they have the same goodput: the anomaly of Heusse et al., "Performance anomaly
+    of 802.11b", INFOCOM 2003. A collision lasts as long as its longest frame.
+    """
+    tau = _tau(fast, stations, attempts)
+    idle, success, collision = _slots(tau, stations)
+    among_fast = (1 - tau) * _slots(tau, stations - 1)[2]
+    slot_us = idle * fast.slot_us
+    slot_us += success / stations * ((stations - 1) * fast.success_us(mpdu) + slow.success_us(mpdu))
+    slot_us += among_fast * fast.collision_us(mpdu) + (collision - among_fast) * slow.collision_us(mpdu)
+    return success / stations * 8 * payload / slot_us
+
+
+def _slots(tau: float, stations: int) -> tuple[float, float, float]:
+    """Return the probabilities that nobody sends in a slot, one station, and several."""
+    idle = (1 - tau) ** stations
+    success = stations * tau * (1 - tau) ** (stations - 1)
+    return idle, success, 1 - idle - success
 
 
 def _busy(tau: float, stations: int) -> float:

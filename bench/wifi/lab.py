@@ -21,8 +21,12 @@ PYTHON = "/usr/bin/python3"
 _TIMEOUT_S = 600
 
 #: Beacons once a second: they take little of the channel's time.
-ACCESS_POINT_B = "ssid=lab\nchannel=1\nhw_mode=b\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=10 20 55 110\nbasic_rates=10 20 110\n"
-ACCESS_POINT_G = "ssid=lab\nchannel=1\nhw_mode=g\nbeacon_int=1000\nwmm_enabled=0\nsupported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240 540\n"
+_ACCESS_POINT = "ssid=lab\nchannel=1\nbeacon_int=1000\nwmm_enabled=0\n"
+#: `iw set bitrates` fixes only a rate that is basic.
+ACCESS_POINT_B = f"{_ACCESS_POINT}hw_mode=b\nsupported_rates=10 20 55 110\nbasic_rates=10 20 110\n"
+ACCESS_POINT_G = (
+    f"{_ACCESS_POINT}hw_mode=g\nsupported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240 540\n"
+)
 STATION = '\tssid="lab"\n\tkey_mgmt=NONE\n\tscan_freq=2412\n'
 
 
@@ -93,15 +97,18 @@ class Measured:
         attempts = sum(self.radios[name]["attempts"] for name in names)
         return float(sum(self.radios[name]["collisions"] for name in names) / attempts)
 
+    def rates(self, name: str) -> dict[str, int]:
+        """Return attempts of a radio by rate in Mbit/s."""
+        return {rate: counts["attempts"] for rate, counts in self.radios[name]["rates"].items()}
+
 
 def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
     """Run an experiment. :raises RuntimeError: with the lab's message if it fails."""
     folder.mkdir(parents=True, exist_ok=True)
-    specification = folder / "specification.json"
-    specification.write_text(json.dumps(network.specification(seed)))
+    (folder / "specification.json").write_text(json.dumps(network.specification(seed)))
     command = [sys.executable, "-m", "mptcplab", "exec", "--kernel", KERNEL, "--seed", str(seed), "--no-stdin"]
-    command += ["--out", str(folder), "--expose", str(folder.resolve())] if str(folder.resolve()).startswith("/tmp") else ["--out", str(folder)]
-    guest = [PYTHON, str(GUEST), str(specification.resolve()), "/run/out/result.json"]
+    command += ["--out", str(folder)]
+    guest = [PYTHON, str(GUEST), "/run/out/specification.json", "/run/out/result.json"]
     started = time.monotonic()
     done = subprocess.run([*command, "--", *guest], capture_output=True, text=True, timeout=_TIMEOUT_S)
     if done.returncode:
@@ -119,5 +126,11 @@ def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counters of ``after`` without those of ``before``."""
-    return {key: value - before[key] for key, value in after.items() if isinstance(value, int)}
+    """Return the counters of ``after`` without those of ``before``, also of tables in it."""
+    result: dict[str, Any] = {}
+    for key, value in after.items():
+        if isinstance(value, dict):
+            result[key] = _difference(before.get(key, {}), value)
+        elif isinstance(value, int | float):
+            result[key] = value - before.get(key, 0)
+    return result
