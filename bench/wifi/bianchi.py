@@ -34,7 +34,7 @@ class Phy:
     short_preamble: bool = False
 
     def frame_us(self, mbps: float, size: int) -> float:
-        """Return the duration of a frame of ``size`` bytes with its FCS (802.11-2016, 16.2.3.5, 17.4.3 and 18.3.2.4)."""
+        """Return the duration of a frame of ``size`` bytes with its FCS (802.11-2016, 16.2.3.5, 17.4.3, 18.3.2.4)."""
         if self.ofdm:
             return 20 + 4 * math.ceil((16 + 8 * size + 6) / (4 * mbps)) + 6
         preamble = 96 if self.short_preamble and mbps > 1 else 192

@@ -30,9 +30,9 @@ _PORT = 5000
 _READ_S = 0.05
 
 
-def run(*words: str) -> str:
-    """Return the output of a command. :raises SystemExit: with its message if it fails."""
-    done = subprocess.run(words, capture_output=True, text=True)
+def run(*words: str, given: str = "") -> str:
+    """Return the output of a command that reads ``given``. :raises SystemExit: with its message if it fails."""
+    done = subprocess.run(words, capture_output=True, text=True, input=given)
     if done.returncode:
         raise SystemExit(f"{' '.join(words)}: {done.stderr.strip() or done.stdout.strip()}")
     return done.stdout
@@ -177,6 +177,11 @@ def queues_of(name: str) -> dict[str, str]:
     return {str(file.relative_to(folder)): file.read_text() for file in files if file.exists()}
 
 
+def dump_of(name: str) -> str:
+    """Return what the kernel tells about the stations that a node hears."""
+    return run("ip", "netns", "exec", name, "iw", "dev", "wlan0", "station", "dump")
+
+
 def build(specification: dict[str, Any]) -> dict[str, str]:
     """Make the nodes, start access points, associate stations; return each node's address."""
     run("mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug")
@@ -190,10 +195,9 @@ def build(specification: dict[str, Any]) -> dict[str, str]:
         start_station(name, one["network"], one["bitrates"])
     macs = specification["macs"]
     for name in names:
-        for other in names:
-            if other != name:
-                entry = (addresses[other], "lladdr", macs[other], "dev", "wlan0", "nud", "permanent")
-                run("ip", "-n", name, "neighbour", "replace", *entry)
+        others = [other for other in names if other != name]
+        entries = [f"{addresses[other]} lladdr {macs[other]} dev wlan0 nud permanent" for other in others]
+        run("ip", "-n", name, "-batch", "-", given="".join(f"neighbour replace {entry}\n" for entry in entries))
     return addresses
 
 
@@ -216,7 +220,7 @@ def measure(specification: dict[str, Any], medium: Medium, addresses: dict[str, 
         "before": before,
         "after": after,
         "queues": queues,
-        "stations": {name: run("ip", "netns", "exec", name, "iw", "dev", "wlan0", "station", "dump") for name in addresses},
+        "stations": {name: dump_of(name) for name in addresses},
     }
 
 

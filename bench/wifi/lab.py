@@ -55,7 +55,8 @@ class Network:
     measured_s: float = 10.0
     log: bool = False
     queues_of: Sequence[str] = field(default_factory=tuple)
-    network: str = STATION
+    networks: Mapping[str, str] = field(default_factory=dict)
+    """The network block of wpa_supplicant of stations that have another than :data:`STATION`."""
 
     @property
     def macs(self) -> dict[str, str]:
@@ -72,7 +73,8 @@ class Network:
             "macs": self.macs,
             "access_points": dict(self.access_points),
             "stations": {
-                name: {"network": self.network, "bitrates": list(words)} for name, words in self.stations.items()
+                name: {"network": self.networks.get(name, STATION), "bitrates": list(words)}
+                for name, words in self.stations.items()
             },
             "loads": [{"from": one.source, "to": one.target, "bytes": one.payload} for one in self.loads],
             "warm_s": self.warm_s,

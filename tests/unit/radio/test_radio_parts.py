@@ -48,15 +48,12 @@ def q(x: float) -> float:
 
 def cck_words(bits: int) -> Iterator[tuple[complex, ...]]:
     """All words of CCK, as 16.3.6.4 makes them of phases."""
-    quarter = [0, math.pi / 2, math.pi, 3 * math.pi / 2]
-    if bits == 8:
-        phases = itertools.product(quarter, quarter, quarter, quarter)
-    else:
-        # 5.5 Mbit/s (16.3.6.4.2): phase 2 is d2 pi + pi / 2, phase 3 is 0, phase 4 is d3 pi.
-        phases = ((p1, d2 + math.pi / 2, 0, d3) for p1 in quarter for d2 in (0, math.pi) for d3 in (0, math.pi))
-    for p1, p2, p3, p4 in phases:
-        angles = (p1 + p2 + p3 + p4, p1 + p3 + p4, p1 + p2 + p4, p1 + p4 + math.pi)
-        angles += (p1 + p2 + p3, p1 + p3, p1 + p2 + math.pi, p1)
+    quarter = [0.0, math.pi / 2, math.pi, 3 * math.pi / 2]
+    # At 5.5 Mbit/s (16.3.6.4.2) phase 2 is d2 pi + pi / 2, phase 3 is 0, and phase 4 is d3 pi.
+    second, third, fourth = (quarter,) * 3 if bits == 8 else (quarter[1::2], [0.0], quarter[::2])
+    for p1, p2, p3, p4 in itertools.product(quarter, second, third, fourth):
+        angles = [p1 + p2 + p3 + p4, p1 + p3 + p4, p1 + p2 + p4, p1 + p4 + math.pi]
+        angles += [p1 + p2 + p3, p1 + p3, p1 + p2 + math.pi, p1]
         yield tuple(cmath.exp(1j * angle) for angle in angles)
 
 
@@ -90,7 +87,8 @@ def test_dqpsk_is_near_its_integral(library: ctypes.CDLL, per_bit_db: float) -> 
     angles = (math.pi * (2 * i + 1) / steps - math.pi for i in range(steps))
     ratio = a / b
     exact = sum(
-        (1 - ratio**2) / (1 + 2 * ratio * math.sin(t) + ratio**2)
+        (1 - ratio**2)
+        / (1 + 2 * ratio * math.sin(t) + ratio**2)
         * math.exp(-(b**2) / 2 * (1 + 2 * ratio * math.sin(t) + ratio**2))
         for t in angles
     ) / (2 * steps)
