@@ -198,6 +198,8 @@ def build(specification: dict[str, Any]) -> dict[str, str]:
         others = [other for other in names if other != name]
         entries = [f"{addresses[other]} lladdr {macs[other]} dev wlan0 nud permanent" for other in others]
         run("ip", "-n", name, "-batch", "-", given="".join(f"neighbour replace {entry}\n" for entry in entries))
+    for words in specification["commands"]:
+        run(*words)
     return addresses
 
 

@@ -51,6 +51,8 @@ class Network:
     stations: Mapping[str, Sequence[str]]
     loads: Sequence[Load]
     medium: str = ""
+    commands: Sequence[Sequence[str]] = ()
+    """Commands to run in the lab when all stations are associated."""
     warm_s: float = 1.0
     measured_s: float = 10.0
     log: bool = False
@@ -77,6 +79,7 @@ class Network:
                 for name, words in self.stations.items()
             },
             "loads": [{"from": one.source, "to": one.target, "bytes": one.payload} for one in self.loads],
+            "commands": [list(words) for words in self.commands],
             "warm_s": self.warm_s,
             "measured_s": self.measured_s,
             "queues_of": list(self.queues_of),
