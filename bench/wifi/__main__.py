@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.wifi import cost, experiments
+from bench.wifi.bianchi import DOT11B, DOT11G
 from bench.wifi.experiments import Measure, in_folder
 
-#: Virtual seconds per run: some 10,000 frames of each mode, so that goodput is exact to about 1 %.
-_SECONDS_B = 20.0
-_SECONDS_G = 6.0
+#: Virtual seconds per run, for some 30,000 frames of each mode.
+_SECONDS_B = 60.0
+_SECONDS_G = 15.0
 _SECONDS_DISTANCE = 5.0
 _ANOMALY = (2, 3, 5, 10)
 
@@ -35,7 +36,13 @@ def _each(rows: list[Any]) -> list[Any]:
 
 PARTS: dict[str, _Part] = {
     "saturation": lambda run: experiments.all_saturated(run, _report, (_SECONDS_B, _SECONDS_G)),
-    "anomaly": lambda run: _each([experiments.anomaly(n, run, seconds=_SECONDS_B) for n in _ANOMALY]),
+    "anomaly": lambda run: _each(
+        [
+            experiments.anomaly(phy, n, run, seconds=seconds)
+            for phy, seconds in ((DOT11B, _SECONDS_B), (DOT11G, _SECONDS_G))
+            for n in _ANOMALY
+        ]
+    ),
     "distance": lambda run: _each(
         [experiments.distance(metres, run, seconds=_SECONDS_DISTANCE) for metres in experiments.DISTANCES_M]
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.wifi.bianchi import DOT11B, DOT11G, Phy, Saturation, saturation, with_a_slow_station
 from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, Load, Measured, Network, measure
+from bench.wifi.slots import collision_probability
 
 #: Relative differences from the model that the calibration allows: goodput, and collision probability.
 GOODPUT_BOUND = 0.05
@@ -53,18 +54,23 @@ class SaturationRow:
     model_mbps: float
     collision: float
     model_collision: float
+    slots_collision: float
+    """Of :func:`bench.wifi.slots.collision_probability`."""
 
 
 @dataclass(frozen=True)
 class AnomalyRow:
-    """Goodput per station where one sends at 1 Mbit/s and the others at 11."""
+    """Goodput per station where one sends at the lowest rate of the mode and the others at the highest."""
 
+    phy: str
     stations: int
     fast_mbps: float
     slow_mbps: float
     model_mbps: float
     alone_mbps: float
     """Goodput per station without a slow one, by the model."""
+    survived: float
+    """Part of the slow station's collisions that its frame survived; none in the model."""
 
 
 @dataclass(frozen=True)
@@ -116,25 +122,29 @@ def saturated(phy: Phy, stations: int, run: Measure, *, seconds: float) -> Satur
         model_mbps=model.goodput_mbps,
         collision=measured.collision_probability(names(stations)),
         model_collision=model.collision,
+        slots_collision=collision_probability(phy, stations, attempts=ATTEMPTS[phy.name]),
     )
 
 
-def anomaly(stations: int, run: Measure, *, seconds: float) -> AnomalyRow:
-    """Measure a ring of 802.11b stations of which the last one sends at 1 Mbit/s."""
-    network = ring(DOT11B, stations, seconds=seconds)
+def anomaly(phy: Phy, stations: int, run: Measure, *, seconds: float) -> AnomalyRow:
+    """Measure a ring of stations of which the last one sends at the lowest rate."""
+    network = ring(phy, stations, seconds=seconds)
     slow = names(stations)[-1]
-    network = replace(network, stations={**network.stations, slow: ("legacy-2.4", "1")})
-    measured = run(network, f"anomaly-{stations}")
+    network = replace(network, stations={**network.stations, slow: ("legacy-2.4", f"{phy.lowest_mbps:g}")})
+    measured = run(network, f"anomaly-{phy.name}-{stations}")
     *fast_mbps, slow_mbps = measured.goodput_mbps
-    slow_phy = replace(DOT11B, rate_mbps=1, ack_mbps=1)
+    slow_phy = replace(phy, rate_mbps=phy.lowest_mbps, ack_mbps=phy.lowest_mbps)
+    counters = measured.radios[slow]
     return AnomalyRow(
+        phy=phy.name,
         stations=stations,
         fast_mbps=sum(fast_mbps) / len(fast_mbps),
         slow_mbps=slow_mbps,
         model_mbps=with_a_slow_station(
-            DOT11B, slow_phy, stations, mpdu=MPDU, payload=PAYLOAD, attempts=ATTEMPTS[DOT11B.name]
+            phy, slow_phy, stations, mpdu=MPDU, payload=PAYLOAD, attempts=ATTEMPTS[phy.name]
         ),
-        alone_mbps=model_of(DOT11B, stations).goodput_mbps / stations,
+        alone_mbps=model_of(phy, stations).goodput_mbps / stations,
+        survived=counters["captured"] / max(1, counters["collisions"]),
     )
 
 

@@ -28,6 +28,10 @@ _SEND_BUFFER = 64 << 10
 _PORT = 5000
 #: Between two readings of what has arrived.
 _READ_S = 0.05
+#: Datagrams in a row, and the pause after them. A network that drops them at once, for example because the station has
+#: gone, never blocks the sender, and virtual time would stand still. It is 380 Mbit/s.
+_BURST = 32
+_PAUSE_S = 0.001
 
 
 def run(*words: str, given: str = "") -> str:
@@ -133,13 +137,14 @@ class Load:
         self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
         self.sender.connect((addresses[of["to"]], port))
 
-    def send(self) -> None:
-        """Send until the socket is full."""
+    def send(self) -> bool:
+        """Send until the socket is full, and return whether it is."""
         try:
-            while True:
+            for _ in range(_BURST):
                 self.sender.send(self._payload)
         except BlockingIOError:
-            pass
+            return True
+        return False
 
     def read(self) -> None:
         """Count what has arrived."""
@@ -159,8 +164,9 @@ def load_for(loads: list[Load], seconds: float) -> None:
     end = time.monotonic() + seconds
     read_at = time.monotonic() + _READ_S
     while (now := time.monotonic()) < end:
-        for descriptor, _ in poll.poll(max(0.0, min(end, read_at) - now)):
-            by_descriptor[descriptor].send()
+        full = [by_descriptor[descriptor].send() for descriptor, _ in poll.poll(max(0.0, min(end, read_at) - now))]
+        if not all(full):
+            time.sleep(_PAUSE_S)
         if time.monotonic() >= read_at:
             read_at += _READ_S
             for load in loads:

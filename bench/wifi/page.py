@@ -32,11 +32,13 @@ def saturation_table(file: Path = FILE) -> str:
             f"{100 * (row['goodput_mbps'] / row['model_mbps'] - 1):+.1f} %",
             f"{row['collision']:.3f}",
             f"{row['model_collision']:.3f}",
+            f"{row['slots_collision']:.3f}",
         ]
         for row in _read(file)["saturation"]
     ]
     return _table(
-        "| mode | stations | goodput, Mbit/s | model, Mbit/s | difference | collision probability | model |", rows
+        "| mode | stations | goodput, Mbit/s | model, Mbit/s | difference | collision probability | model | slot by slot |",
+        rows,
     )
 
 
@@ -44,15 +46,18 @@ def anomaly_table(file: Path = FILE) -> str:
     """Return the goodput of each station with and without a slow one."""
     rows = [
         [
+            row["phy"],
             str(row["stations"]),
             f"{row['fast_mbps']:.3f}",
             f"{row['slow_mbps']:.3f}",
             f"{row['model_mbps']:.3f}",
             f"{row['alone_mbps']:.3f}",
+            f"{100 * row['survived']:.0f} %",
         ]
         for row in _read(file)["anomaly"]
     ]
-    return _table("| stations | at 11 Mbit/s | at 1 Mbit/s | model of both | model without the slow one |", rows)
+    head = "| mode | stations | each fast one | the slow one | model | model without it | collisions that it survived |"
+    return _table(head, rows)
 
 
 def distance_table(file: Path = FILE) -> str:

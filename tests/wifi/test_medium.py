@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.wifi.bianchi import DOT11B, DOT11G
+from bench.wifi.bianchi import DOT11B, DOT11G, Phy
 from bench.wifi.experiments import (
     COLLAPSE_BOUND,
     COLLAPSE_M,
@@ -36,7 +36,7 @@ HIDDEN_M = 100
 
 
 @pytest.mark.parametrize(("phy", "stations", "seconds"), [(DOT11B, 5, 8), (DOT11G, 10, 4)], ids=["b", "g"])
-def test_saturation_is_bianchis(run: Measure, phy: type[DOT11B], stations: int, seconds: float) -> None:
+def test_saturation_is_bianchis(run: Measure, phy: Phy, stations: int, seconds: float) -> None:
     """The calibration has more stations and more time; some 4,000 attempts are enough for these bounds."""
     row = saturated(phy, stations, run, seconds=seconds)
     print(row)
@@ -45,11 +45,12 @@ def test_saturation_is_bianchis(run: Measure, phy: type[DOT11B], stations: int, 
 
 
 def test_a_slow_station_makes_all_slow(run: Measure) -> None:
-    row = anomaly(3, run, seconds=8)
+    """In 802.11g, where a frame of the lowest rate does not survive collisions of equal signals."""
+    row = anomaly(DOT11G, 3, run, seconds=8)
     print(row)
     assert row.fast_mbps == pytest.approx(row.model_mbps, rel=GOODPUT_BOUND)
-    # Some 300 frames each: equal within four standard errors of the difference.
-    assert row.slow_mbps == pytest.approx(row.fast_mbps, rel=0.2)
+    # Some 2,000 frames each: equal within four standard errors of the difference.
+    assert row.slow_mbps == pytest.approx(row.fast_mbps, rel=0.13)
     assert row.fast_mbps < row.alone_mbps / 2
 
 
@@ -107,10 +108,10 @@ def test_the_stronger_frame_is_captured(run: Measure) -> None:
 
 
 def test_channels_do_not_meet(run: Measure) -> None:
-    """Two pairs beside each other, on channels 1 and 6, have the goodput of one pair each; on one channel, half."""
+    """Two pairs, all distances alike, have the goodput of one pair each on channels 1 and 6; on one channel, half."""
     other = ACCESS_POINT_B.replace("ssid=lab", "ssid=other")
     network = Network(
-        radios={"one": "at 0 0", "two": "at 0 4", "sta0": "at 3 0", "sta1": "at 3 4"},
+        radios={"one": "at 0 0", "two": "at 0 4", "sta0": "at 3 2", "sta1": "at -3 2"},
         access_points={"one": ACCESS_POINT_B, "two": other.replace("channel=1", "channel=6")},
         stations=dict.fromkeys(names(2), ("legacy-2.4", "11")),
         loads=[Load("sta0", "one"), Load("sta1", "two")],

@@ -265,8 +265,10 @@ static void received_response(struct radio *radio, const struct transmission *tr
 	}
 	radio->stats.acked++;
 	radio->stats.acked_at_rate[exchange->rate - rate_number(0)]++;
-	if (exchange->collided)
+	if (exchange->collided) {
 		radio->stats.collisions++;
+		radio->stats.captured++;
+	}
 	finish(radio, true, dbm_of_mw(transmission->at[radio->number].mw));
 }
 

@@ -83,6 +83,7 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 		{ "overflows", stats->overflows },
 		{ "attempts", stats->attempts },
 		{ "collisions", stats->collisions },
+		{ "captured", stats->captured },
 		{ "internal_collisions", stats->internal_collisions },
 		{ "decoded", stats->decoded },
 		{ "errors", stats->errors },

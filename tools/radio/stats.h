@@ -25,6 +25,7 @@ struct radio_stats {
 	uint64_t overflows;		/* refused, because the queue was full */
 	uint64_t attempts;		/* of frames to one receiver, with those that ended at an RTS */
 	uint64_t collisions;		/* of these: the receiver heard another frame meanwhile */
+	uint64_t captured;		/* collisions that the frame survived */
 	uint64_t internal_collisions;	/* two queues of this radio in the same slot */
 	uint64_t attempts_by_limit[64];	/* attempts that the kernel allowed a frame, by their number */
 	uint64_t at_rate[RATES];	/* attempts */
