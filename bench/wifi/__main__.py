@@ -15,9 +15,9 @@ from bench.wifi import cost, experiments
 from bench.wifi.bianchi import DOT11B, DOT11G
 from bench.wifi.experiments import Measure, in_folder
 
-#: Virtual seconds per run, for some 30,000 frames of each mode.
-_SECONDS_B = 60.0
-_SECONDS_G = 15.0
+#: Virtual seconds per run, for some 20,000 frames of each mode.
+_SECONDS_B = 40.0
+_SECONDS_G = 10.0
 _SECONDS_DISTANCE = 5.0
 _ANOMALY = (2, 3, 5, 10)
 

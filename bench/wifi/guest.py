@@ -91,10 +91,16 @@ def make_node(name: str, address: str) -> None:
 
 
 def start_access_point(name: str, config: str) -> None:
-    """Start hostapd and wait until it sends beacons."""
+    """Start hostapd and wait until it sends beacons.
+
+    Stations tell an access point of 802.11b that they know the rates of 802.11g, which it would use.
+    """
     file = _FOLDER / f"{name}.hostapd"
     file.write_text(f"interface=wlan0\ndriver=nl80211\n{config}")
     start("ip", "netns", "exec", name, "stdbuf", "-oL", "hostapd", str(file), until="AP-ENABLED")
+    if "hw_mode=b" in config:
+        words = ("iw", "dev", "wlan0", "set", "bitrates", "legacy-2.4", "1", "2", "5.5", "11")
+        run("ip", "netns", "exec", name, *words)
 
 
 def start_station(name: str, config: str, bitrates: list[str]) -> None:

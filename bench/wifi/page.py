@@ -36,10 +36,8 @@ def saturation_table(file: Path = FILE) -> str:
         ]
         for row in _read(file)["saturation"]
     ]
-    return _table(
-        "| mode | stations | goodput, Mbit/s | model, Mbit/s | difference | collision probability | model | slot by slot |",
-        rows,
-    )
+    head = "| mode | stations | goodput, Mbit/s | model | difference | collision probability | model | slot by slot |"
+    return _table(head, rows)
 
 
 def anomaly_table(file: Path = FILE) -> str:
