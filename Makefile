@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests bench docs gateways fuzz smp packages test-packages test-proxies smp-packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests bench docs gateways fuzz smp packages test-packages test-proxies wifi-packages smp-packages \
 	venv kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
@@ -54,7 +54,7 @@ lab: kernel kernel-lts test-packages test-proxies
 cpu-tests: kernel-cpu test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu
 
-wifi-tests: kernel-wifi test-packages
+wifi-tests: kernel-wifi test-packages wifi-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/wifi
 
 bench: kernel
@@ -84,6 +84,9 @@ test-packages:
 # Says what is missing if it cannot be built; the tests that need it are then skipped, with their reason.
 test-proxies: venv
 	@$(BIN)/mptcplab gateways build go-shadowsocks2 go-shadowsocks2-0.0.11 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
+
+wifi-packages:
+	@scripts/install-packages --wifi
 
 smp-packages:
 	@scripts/install-packages --smp

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 ACK_BYTES = 14
 FCS_BYTES = 4
-SIFS_US = 10.0
 
 
 @dataclass(frozen=True)
@@ -32,33 +31,37 @@ class Phy:
     aifs: int
     """Slots of the interframe space after a SIFS."""
     short_preamble: bool = False
+    sifs_us: float = 10
+    extension_us: float = 6
+    """Silence that belongs to a frame of OFDM in the 2.4 GHz band."""
 
     def frame_us(self, mbps: float, size: int) -> float:
         """Return the duration of a frame of ``size`` bytes with its FCS (802.11-2016, 16.2.3.5, 17.4.3, 18.3.2.4)."""
         if self.ofdm:
-            return 20 + 4 * math.ceil((16 + 8 * size + 6) / (4 * mbps)) + 6
+            return 20 + 4 * math.ceil((16 + 8 * size + 6) / (4 * mbps)) + self.extension_us
         preamble = 96 if self.short_preamble and mbps > 1 else 192
         return preamble + math.ceil(8 * size / mbps)
 
     @property
     def difs_us(self) -> float:
         """Interframe space before a frame; DIFS where ``aifs`` is 2."""
-        return SIFS_US + self.aifs * self.slot_us
+        return self.sifs_us + self.aifs * self.slot_us
 
     def success_us(self, size: int) -> float:
         """Return how long the channel is taken by a frame that is received, with ``size`` bytes before the FCS."""
         frame = self.frame_us(self.rate_mbps, size + FCS_BYTES)
-        return frame + SIFS_US + self.frame_us(self.ack_mbps, ACK_BYTES) + self.difs_us
+        return frame + self.sifs_us + self.frame_us(self.ack_mbps, ACK_BYTES) + self.difs_us
 
     def collision_us(self, size: int) -> float:
         """Return the same for frames that collide: all wait for an EIFS."""
         frame = self.frame_us(self.rate_mbps, size + FCS_BYTES)
-        return frame + SIFS_US + self.frame_us(self.lowest_mbps, ACK_BYTES) + self.difs_us
+        return frame + self.sifs_us + self.frame_us(self.lowest_mbps, ACK_BYTES) + self.difs_us
 
 
 # Stations of mac80211 keep the AIFS of best effort, 3 slots, where the access point announces no parameters.
 DOT11B = Phy("802.11b", 31, 1023, 20, 11, 11, 1, ofdm=False, aifs=3)
 DOT11G = Phy("802.11g", 15, 1023, 9, 54, 54, 6, ofdm=True, aifs=3)
+DOT11A = Phy("802.11a", 15, 1023, 9, 54, 54, 6, ofdm=True, aifs=3, sifs_us=16, extension_us=0)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.wifi.bianchi import DOT11B, DOT11G, Phy
+from bench.wifi.bianchi import DOT11A, DOT11B, DOT11G, Phy, saturation
 from bench.wifi.experiments import (
+    ATTEMPTS,
     COLLAPSE_BOUND,
     COLLAPSE_M,
     COLLISION_BOUND,
     GOODPUT_BOUND,
     KNEE_BOUND,
     KNEE_M,
+    MPDU,
+    PAYLOAD,
     RSSI_BOUND_DB,
     Measure,
     anomaly,
@@ -27,7 +30,7 @@ from bench.wifi.experiments import (
     ring,
     saturated,
 )
-from bench.wifi.lab import ACCESS_POINT_B, STATION, Load, Network, measure
+from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, STATION, Load, Network, measure
 
 from mptcplab.engine.tools import radio_program
 
@@ -42,6 +45,42 @@ def test_saturation_is_bianchis(run: Measure, phy: Phy, stations: int, seconds: 
     print(row)
     assert row.goodput_mbps == pytest.approx(row.model_mbps, rel=GOODPUT_BOUND)
     assert row.collision == pytest.approx(row.model_collision, rel=COLLISION_BOUND)
+
+
+def test_5_ghz_has_its_own_times(run: Measure) -> None:
+    network = ring(DOT11G, 1, seconds=2)
+    network = replace(
+        network,
+        access_points={"ap": ACCESS_POINT_G.replace("channel=1", "channel=36").replace("hw_mode=g", "hw_mode=a")},
+        stations={"sta0": ("legacy-5", "54")},
+        networks={"sta0": STATION.replace("2412", "5180")},
+        medium=f"{network.medium}\nregulatory-domain 0",
+    )
+    measured = run(network, "802.11a")
+    model = saturation(DOT11A, 1, mpdu=MPDU, payload=PAYLOAD, attempts=ATTEMPTS[DOT11G.name])
+    print("goodput", measured.goodput_mbps, "model", model)
+    assert measured.after["sta0"]["mhz"] == 5180
+    # Without the 6 us of 2.4 GHz, and with a SIFS of 16 us; 5,000 frames are exact to 0.3 %.
+    assert sum(measured.goodput_mbps) == pytest.approx(model.goodput_mbps, rel=0.01)
+
+
+def test_frames_of_802_11g_are_protected_beside_802_11b(run: Measure) -> None:
+    """hostapd hears beacons of 802.11b, so that each frame of OFDM comes after a CTS at a rate that all know."""
+    network = ring(DOT11G, 1, seconds=1)
+    network = replace(
+        network,
+        warm_s=4,
+        radios={**network.radios, "old": "at 0 5 dsss-only"},
+        access_points={**network.access_points, "old": ACCESS_POINT_B.replace("ssid=lab", "ssid=old")},
+    )
+    measured = run(network, "protection")
+    counters = measured.radios["sta0"]
+    print("goodput", measured.goodput_mbps, "protected", counters["cts_to_self"], "of", counters["attempts"])
+    assert counters["cts_to_self"] == counters["attempts"]
+    # Each takes 192 us and 14 bytes at 11 Mbit/s, and a SIFS.
+    unprotected_us = 8 * PAYLOAD / model_of(DOT11G, 1).goodput_mbps
+    expected = 8 * PAYLOAD / (unprotected_us + 203 + 10)
+    assert sum(measured.goodput_mbps) == pytest.approx(expected, rel=0.02)
 
 
 def test_a_slow_station_makes_all_slow(run: Measure) -> None:

@@ -81,9 +81,12 @@ static void send(struct radio *radio, enum kind kind)
 	const struct rate *rate = exchange->rate;
 	struct transmission *transmission;
 
-	if (kind == RTS)
+	if (kind == RTS) {
+		radio->stats.rts++;
 		rate = response_rate(rate, basic);
+	}
 	if (kind == CTS) {
+		radio->stats.cts_to_self++;
 		/* To itself, for those who do not know OFDM: at a rate that they know (10.27.2). */
 		rate = response_rate(rate_number(DSSS_RATES - 1), basic);
 		to = radio;

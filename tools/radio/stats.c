@@ -85,6 +85,8 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 		{ "collisions", stats->collisions },
 		{ "captured", stats->captured },
 		{ "internal_collisions", stats->internal_collisions },
+		{ "rts", stats->rts },
+		{ "cts_to_self", stats->cts_to_self },
 		{ "decoded", stats->decoded },
 		{ "errors", stats->errors },
 		{ "delivered", stats->delivered },

@@ -27,6 +27,8 @@ struct radio_stats {
 	uint64_t collisions;		/* of these: the receiver heard another frame meanwhile */
 	uint64_t captured;		/* collisions that the frame survived */
 	uint64_t internal_collisions;	/* two queues of this radio in the same slot */
+	uint64_t rts;
+	uint64_t cts_to_self;
 	uint64_t attempts_by_limit[64];	/* attempts that the kernel allowed a frame, by their number */
 	uint64_t at_rate[RATES];	/* attempts */
 	uint64_t acked_at_rate[RATES];

@@ -184,8 +184,8 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
     a patch. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
-    variant has only the patches of the machine, and no source files of net/. The parts `cpu` and `wifi` add the patches,
-    options and files of their folders in options/. Fixes are applied last.
+    variant has only the patches of the machine, and no source files of net/. The parts `cpu` and `wifi` add the
+    patches, options and files of their folders in options/. Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"

@@ -57,7 +57,7 @@ def test_a_file_needs_a_radio(tmp_path: Path) -> None:
     )
 
 
-def test_the_help_names_every_statement_and_key(tmp_path: Path) -> None:
+def test_the_help_names_every_statement_and_key() -> None:
     done = subprocess.run([radio_program(), "--help"], capture_output=True, text=True, timeout=20, check=True)
     source = (Path(__file__).resolve().parents[3] / "tools" / "radio" / "config.c").read_text()
     words = [line.split('"')[1] for line in source.splitlines() if line.startswith(('\t{ "', '\t\t{ "'))]
