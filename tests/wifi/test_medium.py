@@ -220,6 +220,14 @@ def test_a_station_joins_with_wpa2(run: Measure) -> None:
     assert sum(measured.goodput_mbps) == pytest.approx(model_of(DOT11B, 1).goodput_mbps, rel=0.03)
 
 
+def test_a_station_that_leaves_says_goodbye(run: Measure) -> None:
+    """Its last frame is in the air before it leaves the channel. Otherwise hostapd would keep it for five minutes."""
+    leave = ("ip", "netns", "exec", "sta0", "iw", "dev", "wlan0", "disconnect")
+    measured = run(replace(ring(DOT11B, 1, seconds=1), commands=[leave], loads=[]), "goodbye")
+    assert measured.stations["ap"] == ""
+    assert measured.after["sta0"]["unacked"] == 0
+
+
 def test_nothing_is_sent_without_the_medium(tmp_path: Path) -> None:
     """When it ends its radios go, so that no run continues over a medium without loss."""
     config = tmp_path / "medium.conf"

@@ -212,5 +212,7 @@ void air_tune(struct radio *radio, int mhz)
 	for (one = medium->air; one; one = one->next)
 		if (!one->ended)
 			sense(radio, one);
+	if (!mhz)
+		dcf_flush(radio);
 	dcf_resume(radio);
 }

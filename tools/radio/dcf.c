@@ -166,6 +166,26 @@ struct frame *dcf_take(struct contender *contender)
 	return frame;
 }
 
+/* The radio is switched off: what waits is lost. A frame on the air is over when its exchange is. */
+void dcf_flush(struct radio *radio)
+{
+	for (int i = 0; i < QUEUES; i++) {
+		struct contender *contender = &radio->contenders[i];
+
+		if (radio->exchange.contender == contender)
+			continue;
+		if (contender->counting)
+			stop_counting(contender);
+		while (contender->head) {
+			struct frame *frame = dcf_take(contender);
+
+			radio->stats.unacked++;
+			hwsim_report(radio, frame, false, 0);
+			free(frame);
+		}
+	}
+}
+
 /* The frame was sent, or given up: the next draw is from the smallest window (10.3.3). */
 void dcf_done(struct contender *contender)
 {

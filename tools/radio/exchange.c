@@ -173,7 +173,7 @@ static void step(struct medium *medium, struct event *event)
 	struct radio *radio = container_of(exchange, struct radio, exchange);
 
 	(void)medium;
-	if (exchange->waiting)
+	if (exchange->waiting || !radio->mhz)
 		fail(radio);
 	else
 		send(radio, DATA);

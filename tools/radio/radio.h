@@ -189,6 +189,7 @@ bool dcf_add(struct contender *contender, struct frame *frame);
 struct frame *dcf_take(struct contender *contender);
 void dcf_pause(struct radio *radio);
 void dcf_resume(struct radio *radio);
+void dcf_flush(struct radio *radio);
 void dcf_done(struct contender *contender);
 void dcf_failed(struct contender *contender);
 
