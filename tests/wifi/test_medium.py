@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -228,14 +227,24 @@ def test_a_station_that_leaves_says_goodbye(run: Measure) -> None:
     assert measured.after["sta0"]["unacked"] == 0
 
 
+def in_lab(kernel: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a shell script that begins when the medium of one radio is ready."""
+    (folder / "medium.conf").write_text("radio ap 02:00:00:00:00:01 at 0 0\n")
+    medium = f"{radio_program()} /run/out/medium.conf > /run/ready &\nuntil [ -s /run/ready ]; do sleep 0.001; done\n"
+    words = ["-m", "mptcplab", "exec", "--kernel", kernel, "--no-stdin", "--out", str(folder), "--", "sh", "-c"]
+    command = [sys.executable, *words, medium + script]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
 def test_nothing_is_sent_without_the_medium(tmp_path: Path) -> None:
     """When it ends its radios go, so that no run continues over a medium without loss."""
-    config = tmp_path / "medium.conf"
-    config.write_text("radio ap 02:00:00:00:00:01 at 0 0\n")
-    script = f"""
-        {radio_program()} /run/out/medium.conf > /run/ready &
-        until [ -s /run/ready ]; do sleep 0.001; done
-        ls /sys/class/ieee80211; kill $!; wait $!; echo status $?; ls /sys/class/ieee80211"""
-    words = ["-m", "mptcplab", "exec", "--kernel", "7.2-wifi", "--no-stdin", "--out", str(tmp_path), "--", "sh", "-c"]
-    done = subprocess.run([sys.executable, *words, script], capture_output=True, text=True, timeout=60)
-    assert re.fullmatch(r"ap\nphy0\nphy1\nstatus 0\nphy0\nphy1\n", done.stdout), done
+    radios = "ls /sys/class/ieee80211"
+    done = in_lab("7.2-wifi", tmp_path, f"{radios}; kill $!; wait $!; echo status $?; {radios}")
+    assert done.stdout == "ap\nphy0\nphy1\nstatus 0\nphy0\nphy1\n", done
+
+
+def test_a_kernel_whose_radios_do_not_push_back_is_refused(tmp_path: Path) -> None:
+    name = "$(ls /sys/class/ieee80211/ap/device/net)"
+    done = in_lab("7.2", tmp_path, f"ip link set {name} up; iw dev {name} scan > /run/scan; wait $!; echo status $?")
+    assert "radio: the radios of this kernel do not push back: use 7.2-wifi\n" in done.stderr, done
+    assert done.stdout == "status 1\n"
