@@ -5,6 +5,7 @@
 # make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
 #              recordings of an earlier session
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
+# make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
@@ -26,8 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests bench docs gateways fuzz smp packages test-packages test-proxies smp-packages \
-	venv kernel kernel-lts kernel-cpu clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests bench docs gateways fuzz smp packages test-packages test-proxies wifi-packages smp-packages \
+	venv kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -52,6 +53,9 @@ lab: kernel kernel-lts test-packages test-proxies
 
 cpu-tests: kernel-cpu test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu
+
+wifi-tests: kernel-wifi test-packages wifi-packages
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/wifi
 
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
@@ -81,6 +85,9 @@ test-packages:
 test-proxies: venv
 	@$(BIN)/mptcplab gateways build go-shadowsocks2 go-shadowsocks2-0.0.11 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
 
+wifi-packages:
+	@scripts/install-packages --wifi
+
 smp-packages:
 	@scripts/install-packages --smp
 
@@ -100,6 +107,9 @@ kernel-lts: venv
 
 kernel-cpu: venv
 	@$(BIN)/mptcplab kernel path 7.2-cpu >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --cpu
+
+kernel-wifi: venv
+	@$(BIN)/mptcplab kernel path 7.2-wifi >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --wifi
 
 clean:
 	rm -rf $(VENV) results build dist

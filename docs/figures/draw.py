@@ -57,7 +57,7 @@ def draw(chart: Chart, file: Path) -> None:
             aside = 0.7 * ((number + 0.5) / len(names) - 0.5)
             _draw_points(axes, [places.index(point.place) + aside for point in of_name], of_name, _NAMES.index(name))
         _finish(axes, chart, places, names)
-        _save(drawing, file)
+        save(drawing, file)
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,11 @@ def draw_curves(curves: Sequence[Curve], axes_names: tuple[str, str], file: Path
         axes.grid(axis="y", color="0.9", linewidth=0.8)
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        _save(drawing, file)
+        save(drawing, file)
 
 
-def _save(drawing: Figure, file: Path) -> None:
+def save(drawing: Figure, file: Path) -> None:
+    """Write an SVG; equal drawings give equal bytes."""
     drawing.savefig(file, metadata={"Date": None})
     plt.close(drawing)
     # matplotlib leaves blanks at the ends of lines, about which git complains.

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import cpu, large, machines, page
+from bench.wifi import page as wifi_page
 from docs import beyond_window
 from docs.figures import (
     behaviour,
@@ -28,6 +29,7 @@ from docs.figures import (
     selftests,
     semicoupled,
     simult_flows,
+    wifi,
     window,
 )
 from docs.figures.grids import GRIDS
@@ -82,6 +84,10 @@ def _durations(make: Callable[[], str]) -> Source:
     return Source(lambda _: make(), inputs=(durations.FILE,), is_cheap=True)
 
 
+def _wifi(make: Callable[[], str], *figures: Path) -> Source:
+    return Source(lambda _: make(), figures=figures, inputs=(wifi_page.FILE,), is_cheap=True)
+
+
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
@@ -114,6 +120,10 @@ SOURCES: dict[str, Source] = {
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
     "large-file": Source(lambda _: large.table(), inputs=(large.FILE,), is_cheap=True),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
+    "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),
+    "wifi-anomaly": _wifi(wifi_page.anomaly_table),
+    "wifi-distance": _wifi(wifi.distance, wifi.DISTANCE),
+    "wifi-cost": _wifi(wifi_page.cost_table),
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),

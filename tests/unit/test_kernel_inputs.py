@@ -175,6 +175,17 @@ def test_fixes_may_be_named_in_any_order() -> None:
     assert build_options("join-window") == ["--fix", "join", "--fix", "window"]
 
 
+def test_radios_push_back_only_in_the_variant_for_wifi() -> None:
+    lab, wifi = (load_inputs("7.2", variant=variant) for variant in ("", "wifi"))
+    (added,) = wifi.patches[len(lab.patches) :]
+    assert added.name == "options/wifi/0001-mac80211_hwsim-back-pressure.patch"
+    assert wifi.overlay == lab.overlay
+    options = parse_config(wifi.fragment)
+    assert (options["CONFIG_MAC80211_DEBUGFS"], options["CONFIG_LOCALVERSION"]) == ("y", '"-mptcplab-wifi"')
+    assert variant_of(cpu=True, wifi=True, debug=True) == canonical_variant("wifi-cpu-debug") == "cpu-wifi-debug"
+    assert build_options("cpu-wifi") == ["--cpu", "--wifi"]
+
+
 @pytest.mark.parametrize("fix", FIXES)
 def test_every_fix_is_a_patch_of_net(fix: str) -> None:
     """It is neither the selftest that follows it nor a patch that the lab kernel already has."""

@@ -45,6 +45,7 @@ def kernel() -> None:
     "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
 )
 @click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
+@click.option("--wifi", is_flag=True, help="Let simulated radios push back, see docs/wifi.md. Selected as 7.2-wifi.")
 @click.option(
     "--fix",
     "fixes",
@@ -63,6 +64,7 @@ def build(
     hz: str,
     plain: bool,
     cpu: bool,
+    wifi: bool,
     fixes: tuple[str, ...],
     patches: tuple[Path, ...],
     as_json: bool,
@@ -80,6 +82,7 @@ def build(
         hz=int(hz),
         plain=plain,
         cpu=cpu,
+        wifi=wifi,
         fixes=fixes,
         patches=patches,
         jobs=jobs,

@@ -95,33 +95,45 @@ def flow_program() -> Path:
 
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
-    source = _flow_source()
+    return _own_program("flow")
+
+
+def radio_program() -> Path:
+    """Return the path of our medium of simulated radios, compiled again if its source or the compiler changed.
+
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
+    """
+    return _own_program("radio")
+
+
+def _own_program(name: str) -> Path:
+    source = _source(name)
     compiler = find_program("gcc")
     digest = hashlib.sha256(fingerprint(compiler).encode())
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache_root() / "tools" / f"flow-{digest.hexdigest()[:KEY_CHARS]}" / "flow"
+    program = cache_root() / "tools" / f"{name}-{digest.hexdigest()[:KEY_CHARS]}" / name
     if not program.is_file():
         _compile(source, program)
     return program
 
 
-def _flow_source() -> Path:
-    folder = shipped_folder("flow", "tools/flow", proof="Makefile")
+def _source(name: str) -> Path:
+    folder = shipped_folder(name, f"tools/{name}", proof="Makefile")
     if folder is None:
-        raise LabError("the source of `flow` is missing", hint="install mptcplab again, or use a complete checkout")
+        raise LabError(f"the source of `{name}` is missing", hint="install mptcplab again, or use a complete checkout")
     return folder
 
 
 def _compile(source: Path, program: Path) -> None:
-    root = cache_root()
-    with locked("flow", root), work_dir("flow", root) as work:
+    root, name = cache_root(), program.name
+    with locked(name, root), work_dir(name, root) as work:
         if program.is_file():
             return
-        command = [str(find_program("make")), "-C", str(source), f"OUT={work / 'flow'}/"]
+        command = [str(find_program("make")), "-C", str(source), f"OUT={work / name}/"]
         done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise LabError(f"`flow` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
+            raise LabError(f"`{name}` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
         program.parent.parent.mkdir(parents=True, exist_ok=True)
-        os.rename(work / "flow", program.parent)
+        os.rename(work / name, program.parent)

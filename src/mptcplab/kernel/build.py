@@ -59,6 +59,8 @@ class BuildOptions:
     """Build mainline's network stack."""
     cpu: bool = False
     """Let system calls of a node's programs take time."""
+    wifi: bool = False
+    """Let simulated radios push back."""
     fixes: Collection[str] = ()
     """Patches of kernel/upstream to include, as keys of FIXES."""
     patches: Sequence[Path] = ()
@@ -71,7 +73,9 @@ class BuildOptions:
     @property
     def variant(self) -> str:
         """The name of the variant that these options select."""
-        return variant_of(plain=self.plain, hz=self.hz, cpu=self.cpu, fixes=self.fixes, debug=self.debug)
+        return variant_of(
+            plain=self.plain, hz=self.hz, cpu=self.cpu, wifi=self.wifi, fixes=self.fixes, debug=self.debug
+        )
 
 
 @dataclass(frozen=True)

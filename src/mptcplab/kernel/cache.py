@@ -32,7 +32,7 @@ from mptcplab.kernel.data import (
 
 FORMAT = 1
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
-#: A version, optionally followed by the variant: 7.2-debug, 7.2-hz100, 7.2-cpu, 7.2-plain.
+#: A version, optionally followed by the variant: 7.2-debug, 7.2-hz100, 7.2-cpu, 7.2-wifi, 7.2-plain.
 _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
 
 
@@ -135,11 +135,11 @@ def find_kernel(
 ) -> KernelBuild:
     """Return the kernel to use for `version` (such as "7.2"; None: the default one), without building anything.
 
-    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-cpu" with `--cpu`, "7.2-plain" with
-    `--plain`. Only a kernel built from the present options and patches qualifies. Of several, one from the source that
-    `build_kernel` uses by default comes first, then the newest. Instead of a version, `version` can be an entry's name
-    in the cache, its directory or its `linux` file; that entry is used unchecked. A kernel with patches of a user
-    (`--patch`) is selected this way.
+    "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-cpu" with `--cpu`, "7.2-wifi" with
+    `--wifi`, "7.2-plain" with `--plain`. Only a kernel built from the present options and patches qualifies. Of
+    several, one from the source that `build_kernel` uses by default comes first, then the newest. Instead of a
+    version, `version` can be an entry's name in the cache, its directory or its `linux` file; that entry is used
+    unchecked. A kernel with patches of a user (`--patch`) is selected this way.
     :raises MissingError: if there is none. :raises InputError: for a wrong `version`.
     """
     cache = cache or cache_root()

@@ -7,7 +7,7 @@ kernel/config/lab.config     options of every lab kernel
        patches/*.patch       for every version, in the order of their names; `--plain` applies only NNNN-um-*.patch
        patches/7.2/*.patch   only for that version, after the others
        net/                  files that are copied into the tree, except with `--plain`
-       options/cpu/          patches and files that `mptcplab kernel build --cpu` adds
+       options/cpu/          patches, options and files that `mptcplab kernel build --cpu` adds; options/wifi/ likewise
        upstream/             patches for mainline, see its README; a kernel has those that `--fix` names
 """
 
@@ -40,6 +40,10 @@ _PLAIN = "plain"
 _DEBUG = "debug"
 #: The part of a variant whose nodes can have a CPU of limited speed, and its folder below options/.
 CPU = "cpu"
+#: The part of a variant whose simulated radios push back (tools/radio), and its folder below options/.
+WIFI = "wifi"
+#: All parts with a folder below options/.
+_OPTIONS = (CPU, WIFI)
 #: Fixes for mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
 FIXES: Mapping[str, str] = {
     "join": "mptcp/0003-mptcp-push-pending-data-when-a-join-is-accepted.patch",
@@ -48,7 +52,8 @@ FIXES: Mapping[str, str] = {
 }
 #: The suffix of a version that names a variant, see :func:`variant_of`; empty for the default kernel.
 VARIANT_SUFFIX = (
-    rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{CPU})?(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
+    rf"(?:-{_PLAIN})?(?:-hz(?:{'|'.join(map(str, HZ_CHOICES))}))?(?:-{CPU})?(?:-{WIFI})?"
+    rf"(?:-(?:{'|'.join(FIXES)}))*(?:-{_DEBUG})?"
 )
 #: Names of the patches that make Linux the lab's machine. All others change or extend the network stack.
 MACHINE_PATCHES = "[0-9][0-9][0-9][0-9]-um-*.patch"
@@ -123,11 +128,12 @@ def variant_of(
     plain: bool = False,
     hz: int = DEFAULT_HZ,
     cpu: bool = False,
+    wifi: bool = False,
     fixes: Collection[str] = (),
     debug: bool = False,
 ) -> str:
     """Return the name of a variant: `plain`, `hz100`, `plain-hz250-cpu-window-debug`, empty for the default kernel."""
-    chosen = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, CPU: cpu}
+    chosen = {_PLAIN: plain, f"hz{hz}": hz != DEFAULT_HZ, CPU: cpu, WIFI: wifi}
     parts = {**chosen, **{name: name in fixes for name in FIXES}, _DEBUG: debug}
     return "-".join(part for part, is_chosen in parts.items() if is_chosen)
 
@@ -157,7 +163,9 @@ def canonical_variant(variant: str) -> str:
     """
     parts = variant.split("-")
     hz = next((int(part.removeprefix("hz")) for part in parts if part.startswith("hz")), DEFAULT_HZ)
-    return variant_of(plain=_PLAIN in parts, hz=hz, cpu=CPU in parts, fixes=parts, debug=_DEBUG in parts)
+    return variant_of(
+        plain=_PLAIN in parts, hz=hz, cpu=CPU in parts, wifi=WIFI in parts, fixes=parts, debug=_DEBUG in parts
+    )
 
 
 def build_options(variant: str) -> list[str]:
@@ -176,8 +184,8 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
     a patch. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
-    variant has only the patches of the machine, and no source files of net/. The part `cpu` adds the patches and files
-    of options/cpu/. Fixes are applied last.
+    variant has only the patches of the machine, and no source files of net/. The parts `cpu` and `wifi` add the
+    patches, options and files of their folders in options/. Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"
@@ -185,21 +193,25 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     pattern = MACHINE_PATCHES if plain else "*.patch"
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
-    options = [part for part in parts if part not in ("", _PLAIN, CPU, *FIXES)]
+    options = [part for part in parts if part not in ("", _PLAIN, *_OPTIONS, *FIXES)]
     folders = (patches, patches / version)
-    added = directory / "options" / CPU
+    added = [directory / "options" / part for part in _OPTIONS if part in parts]
     files = () if plain else tuple(_named(path, directory) for path in _sources(directory / "net"))
     fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
+    fragments += [path.read_text() for folder in added for path in sorted(folder.glob("*.config"))]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
             *(_named(path, patches) for folder in folders for path in sorted(folder.glob(pattern))),
-            *(_named(path, directory) for path in sorted(added.glob("*.patch")) if CPU in parts),
+            *(_named(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
             *(_named(path, directory) for path in fixes),
         ),
-        overlay=(*files, *(_named(path, added) for path in _sources(added) if CPU in parts and path.parent != added)),
+        overlay=(
+            *files,
+            *(_named(path, folder) for folder in added for path in _sources(folder) if path.parent != folder),
+        ),
     )
 
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What the medium is told: radios, where they are, and how signals spread. */
+#ifndef RADIO_CONFIG_H
+#define RADIO_CONFIG_H
+
+#include "propagation.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ETH_ALEN 6
+#define NAME_LENGTH 31
+
+struct radio_config {
+	char name[NAME_LENGTH + 1];
+	uint8_t mac[ETH_ALEN];
+	double power_dbm;
+	double noise_dbm;		/* of the receiver, in 20 MHz */
+	double sensitivity_dbm;		/* weakest signal whose preamble it finds */
+	double carrier_sense_dbm;	/* weakest signal that holds it back; NaN: the sensitivity */
+	double energy_detect_dbm;	/* the same for signals that it cannot decode */
+	bool dsss_only;			/* 802.11b: it neither decodes nor recognizes OFDM */
+	bool monitor;			/* the kernel gets every frame that it decodes */
+	struct waypoint *waypoints;
+	int n_waypoints;
+};
+
+struct config {
+	uint64_t seed;
+	struct propagation propagation;
+	double capture_db;
+	unsigned int basic_rates;	/* see response_rate() */
+	int regulatory_domain;		/* of mac80211_hwsim's own; -1: the world's */
+	struct radio_config defaults;
+	struct radio_config *radios;
+	int n_radios;
+};
+
+/* Reads the file; a mistake ends the program with one sentence. */
+void config_read(struct config *config, const char *path);
+int config_radio(const struct config *config, const char *name);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The distributed coordination function, once per queue (10.3.4, 10.22.2).
+ *
+ * After each frame a queue draws a number of slots and counts down while the
+ * channel is idle; it may send when none is left. A radio that decides in the
+ * same slot as another cannot hear that one, so both send: a collision.
+ */
+#include "radio.h"
+
+#include <stdlib.h>
+
+/* Until mac80211 tells others: aCWmin of OFDM and aCWmax (table 17-21), AIFSN as DIFS has it. */
+#define CW_MIN 15
+#define CW_MAX 1023
+#define DIFS_SLOTS 2
+/* Frames of one queue; the lab's kernel gives two, any other 200 and all beacons. */
+#define QUEUE_FRAMES 256
+
+static int64_t expiry_ns(const struct contender *contender)
+{
+	return contender->count_from_ns + contender->backoff * contender->radio->slot_ns;
+}
+
+static void draw(struct contender *contender)
+{
+	contender->backoff = random_upto(&contender->radio->backoff_draws, contender->cw);
+}
+
+/* Take the slots that have passed from those to go. */
+static void stop_counting(struct contender *contender)
+{
+	const struct radio *radio = contender->radio;
+	int64_t slots = (radio->medium->now_ns - contender->count_from_ns) / radio->slot_ns;
+
+	if (slots > 0)
+		contender->backoff = slots < contender->backoff ? contender->backoff - slots : 0;
+	contender->counting = false;
+	event_cancel(&contender->radio->medium->events, &contender->expiry);
+}
+
+/* The channel became busy. Who sends within the slot does not notice. */
+void dcf_pause(struct radio *radio)
+{
+	int64_t now_ns = radio->medium->now_ns;
+
+	for (int i = 0; i < QUEUES; i++) {
+		struct contender *contender = &radio->contenders[i];
+
+		if (!contender->counting)
+			continue;
+		if (event_pending(&contender->expiry) && expiry_ns(contender) - now_ns < radio->slot_ns)
+			continue;
+		stop_counting(contender);
+	}
+}
+
+static bool is_free(const struct radio *radio)
+{
+	return !radio->sensed && !radio->sending && !radio->exchange.contender && radio->mhz;
+}
+
+static int64_t aifs_ns(const struct contender *contender)
+{
+	const struct radio *radio = contender->radio;
+
+	return sifs_ns(radio->mhz) + contender->aifs * radio->slot_ns;
+}
+
+static void schedule(struct contender *contender)
+{
+	struct medium *medium = contender->radio->medium;
+	int64_t at_ns = expiry_ns(contender);
+
+	event_schedule(&medium->events, &contender->expiry, at_ns > medium->now_ns ? at_ns : medium->now_ns);
+}
+
+/* Count on, if the channel is idle; from an interframe space after it was busy. */
+void dcf_resume(struct radio *radio)
+{
+	int64_t idle_ns = radio->idle_since_ns > radio->nav_until_ns ? radio->idle_since_ns : radio->nav_until_ns;
+
+	if (!is_free(radio))
+		return;
+	for (int i = 0; i < QUEUES; i++) {
+		struct contender *contender = &radio->contenders[i];
+
+		if (contender->counting)
+			continue;
+		contender->counting = true;
+		contender->count_from_ns = idle_ns + radio->eifs_extra_ns + aifs_ns(contender);
+		if (contender->head)
+			schedule(contender);
+	}
+}
+
+/* Another of the radio's own queues comes first: as a collision, but not in the air (10.22.2.4). */
+static void lose(struct contender *contender)
+{
+	contender->radio->stats.internal_collisions++;
+	stop_counting(contender);
+	dcf_failed(contender);
+}
+
+static void expire(struct medium *medium, struct event *event)
+{
+	struct contender *contender = container_of(event, struct contender, expiry);
+	struct radio *radio = contender->radio;
+
+	if (radio->exchange.contender || radio->sending) {
+		lose(contender);
+		return;
+	}
+	for (int i = 0; i < contender->queue; i++) {
+		struct contender *other = &radio->contenders[i];
+
+		if (event_pending(&other->expiry) && other->expiry.at_ns == medium->now_ns) {
+			lose(contender);
+			return;
+		}
+	}
+	contender->counting = false;
+	contender->backoff = 0;
+	exchange_start(contender);
+}
+
+/* A frame that finds the channel idle for an interframe space is sent at once, any other after a draw (10.3.4.2). */
+static void arrive(struct contender *contender)
+{
+	struct radio *radio = contender->radio;
+
+	if (contender->counting) {
+		schedule(contender);
+		return;
+	}
+	if (radio->exchange.contender != contender && contender->backoff == 0)
+		draw(contender);
+}
+
+/* Returns false if the queue is full. */
+bool dcf_add(struct contender *contender, struct frame *frame)
+{
+	struct radio_stats *stats = &contender->radio->stats;
+
+	if (contender->length == QUEUE_FRAMES)
+		return false;
+	frame->next = NULL;
+	*contender->tail = frame;
+	contender->tail = &frame->next;
+	contender->length++;
+	if (contender->length > stats->queued_max)
+		stats->queued_max = contender->length;
+	if (contender->length == 1)
+		arrive(contender);
+	return true;
+}
+
+struct frame *dcf_take(struct contender *contender)
+{
+	struct frame *frame = contender->head;
+
+	contender->head = frame->next;
+	if (!contender->head)
+		contender->tail = &contender->head;
+	contender->length--;
+	return frame;
+}
+
+/* The radio is switched off: what waits is lost. A frame on the air is over when its exchange is. */
+void dcf_flush(struct radio *radio)
+{
+	for (int i = 0; i < QUEUES; i++) {
+		struct contender *contender = &radio->contenders[i];
+
+		if (radio->exchange.contender == contender)
+			continue;
+		if (contender->counting)
+			stop_counting(contender);
+		while (contender->head) {
+			struct frame *frame = dcf_take(contender);
+
+			radio->stats.unacked++;
+			hwsim_report(radio, frame, false, 0);
+			free(frame);
+		}
+	}
+}
+
+/* The frame was sent, or given up: the next draw is from the smallest window (10.3.3). */
+void dcf_done(struct contender *contender)
+{
+	contender->cw = contender->cw_min;
+	draw(contender);
+}
+
+void dcf_failed(struct contender *contender)
+{
+	int cw = 2 * contender->cw + 1;
+
+	contender->cw = cw < contender->cw_max ? cw : contender->cw_max;
+	draw(contender);
+}
+
+void dcf_init(struct radio *radio)
+{
+	for (int i = 0; i < QUEUES; i++) {
+		struct contender *contender = &radio->contenders[i];
+
+		contender->radio = radio;
+		contender->queue = i;
+		contender->aifs = DIFS_SLOTS;
+		contender->cw_min = CW_MIN;
+		contender->cw = CW_MIN;
+		contender->cw_max = CW_MAX;
+		contender->tail = &contender->head;
+		contender->expiry.run = expire;
+	}
+}

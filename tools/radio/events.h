@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue of events in virtual time. Events are embedded in what they belong to. */
+#ifndef RADIO_EVENTS_H
+#define RADIO_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define container_of(member_pointer, type, member) \
+	((type *)((char *)(member_pointer) - offsetof(type, member)))
+
+struct medium;
+
+struct event {
+	int64_t at_ns;
+	uint64_t order;		/* of scheduling: decides between events of one instant */
+	int place;		/* in the heap; 0 if not scheduled */
+	void (*run)(struct medium *medium, struct event *event);
+};
+
+struct event_queue {
+	struct event **heap;	/* from 1 on */
+	int count;
+	int room;
+	uint64_t scheduled;
+};
+
+/* Schedules an event, or moves one that is scheduled already. */
+void event_schedule(struct event_queue *queue, struct event *event, int64_t at_ns);
+void event_cancel(struct event_queue *queue, struct event *event);
+
+static inline bool event_pending(const struct event *event)
+{
+	return event->place;
+}
+
+/* The earliest event, or NULL. */
+static inline struct event *event_first(const struct event_queue *queue)
+{
+	return queue->count ? queue->heap[1] : NULL;
+}
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "radio.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Room for what the kernel sends before this program runs: each radio has a few frames here at most. */
+#define RECEIVE_BUFFER_BYTES (8 << 20)
+
+static void open_socket(struct netlink *netlink)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK };
+	int bytes = RECEIVE_BUFFER_BYTES;
+
+	netlink->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+	if (netlink->fd < 0 || bind(netlink->fd, (struct sockaddr *)&address, sizeof(address)))
+		die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+	if (setsockopt(netlink->fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)))
+		die(EXIT_RUNTIME, "only root can be the medium of radios: %s", strerror(errno));
+}
+
+struct nlmsghdr *netlink_begin(struct netlink *netlink, uint16_t type, uint8_t command, uint16_t flags)
+{
+	struct nlmsghdr *message;
+	struct genlmsghdr *generic;
+
+	/* A message has at most one frame, of less than 4 KiB. */
+	if (netlink->filled > NETLINK_BYTES - (1 << 13))
+		netlink_flush(netlink);
+	message = (struct nlmsghdr *)(netlink->out + netlink->filled);
+	memset(message, 0, NLMSG_HDRLEN + GENL_HDRLEN);
+	message->nlmsg_type = type;
+	message->nlmsg_flags = NLM_F_REQUEST | flags;
+	message->nlmsg_len = NLMSG_HDRLEN + GENL_HDRLEN;
+	generic = NLMSG_DATA(message);
+	generic->cmd = command;
+	generic->version = 1;
+	netlink->filled += message->nlmsg_len;
+	return message;
+}
+
+void netlink_add(struct netlink *netlink, struct nlmsghdr *message, uint16_t type, const void *data, size_t bytes)
+{
+	struct nlattr *attribute = (struct nlattr *)((char *)message + message->nlmsg_len);
+	size_t padded = NLA_HDRLEN + NLA_ALIGN(bytes);
+
+	memset(attribute, 0, padded);
+	attribute->nla_type = type;
+	attribute->nla_len = NLA_HDRLEN + bytes;
+	if (bytes)
+		memcpy((char *)attribute + NLA_HDRLEN, data, bytes);
+	message->nlmsg_len += padded;
+	netlink->filled += padded;
+}
+
+void netlink_add_u32(struct netlink *netlink, struct nlmsghdr *message, uint16_t type, uint32_t value)
+{
+	netlink_add(netlink, message, type, &value, sizeof(value));
+}
+
+void netlink_flush(struct netlink *netlink)
+{
+	if (!netlink->filled)
+		return;
+	if (send(netlink->fd, netlink->out, netlink->filled, 0) < 0)
+		die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+	netlink->filled = 0;
+}
+
+static size_t receive(struct netlink *netlink, int flags)
+{
+	ssize_t bytes;
+
+	do {
+		bytes = recv(netlink->fd, netlink->in, NETLINK_BYTES, flags);
+	} while (bytes < 0 && errno == EINTR);
+	if (bytes < 0 && errno == EAGAIN)
+		return 0;
+	if (bytes < 0)
+		die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+	return bytes;
+}
+
+size_t netlink_read(struct netlink *netlink)
+{
+	return receive(netlink, MSG_DONTWAIT);
+}
+
+int netlink_ask(struct netlink *netlink)
+{
+	netlink_flush(netlink);
+	for (;;) {
+		int bytes = receive(netlink, 0);
+		struct nlmsghdr *message = (struct nlmsghdr *)netlink->in;
+
+		for (; NLMSG_OK(message, bytes); message = NLMSG_NEXT(message, bytes))
+			if (message->nlmsg_type == NLMSG_ERROR)
+				return -((struct nlmsgerr *)NLMSG_DATA(message))->error;
+	}
+}
+
+const void *netlink_attribute(const struct nlmsghdr *message, uint16_t type, size_t *bytes)
+{
+	const char *at = (const char *)message + NLMSG_HDRLEN + GENL_HDRLEN;
+	const char *end = (const char *)message + message->nlmsg_len;
+
+	while (at + NLA_HDRLEN <= end) {
+		const struct nlattr *attribute = (const struct nlattr *)at;
+
+		if (attribute->nla_len < NLA_HDRLEN || at + attribute->nla_len > end)
+			break;
+		if ((attribute->nla_type & NLA_TYPE_MASK) == type) {
+			*bytes = attribute->nla_len - NLA_HDRLEN;
+			return at + NLA_HDRLEN;
+		}
+		at += NLA_ALIGN(attribute->nla_len);
+	}
+	return NULL;
+}
+
+static void find_family(struct netlink *netlink, const char *family)
+{
+	struct nlmsghdr *message = netlink_begin(netlink, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
+	const void *value = NULL;
+	size_t bytes;
+
+	netlink_add(netlink, message, CTRL_ATTR_FAMILY_NAME, family, strlen(family) + 1);
+	netlink_flush(netlink);
+	receive(netlink, 0);
+	message = (struct nlmsghdr *)netlink->in;
+	if (message->nlmsg_type == GENL_ID_CTRL)
+		value = netlink_attribute(message, CTRL_ATTR_FAMILY_ID, &bytes);
+	if (!value)
+		die(EXIT_RUNTIME, "this kernel has no %s", family);
+	memcpy(&netlink->family, value, sizeof(netlink->family));
+}
+
+void netlink_open(struct netlink *netlink, const char *family)
+{
+	netlink->out = allocate(NETLINK_BYTES);
+	netlink->in = allocate(NETLINK_BYTES);
+	open_socket(netlink);
+	find_family(netlink, family);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Generic netlink: messages are collected and sent together. */
+#ifndef RADIO_NETLINK_H
+#define RADIO_NETLINK_H
+
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NETLINK_BYTES (1 << 16)
+
+struct netlink {
+	int fd;
+	uint16_t family;
+	size_t filled;
+	char *out;
+	char *in;
+};
+
+void netlink_open(struct netlink *netlink, const char *family);
+
+/* A new message at the end of those to send; attributes are then added to it. */
+struct nlmsghdr *netlink_begin(struct netlink *netlink, uint16_t type, uint8_t command, uint16_t flags);
+void netlink_add(struct netlink *netlink, struct nlmsghdr *message, uint16_t type, const void *data, size_t bytes);
+void netlink_add_u32(struct netlink *netlink, struct nlmsghdr *message, uint16_t type, uint32_t value);
+void netlink_flush(struct netlink *netlink);
+
+/* Sends a message that was begun with NLM_F_ACK; returns the kernel's error, 0 if it has none. */
+int netlink_ask(struct netlink *netlink);
+
+/* Reads what has arrived without waiting; returns bytes in netlink->in, 0 if there is nothing. */
+size_t netlink_read(struct netlink *netlink);
+
+/* The attribute of @type in a generic netlink message, or NULL; its length in *bytes. */
+const void *netlink_attribute(const struct nlmsghdr *message, uint16_t type, size_t *bytes);
+
+#endif

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What a receiver makes of overlapping frames. It follows the first preamble
+ * that it finds; a stronger one wins it over while the first lasts (capture).
+ * The other frames are noise to it, as long as they overlap.
+ */
+#include "error_rate.h"
+#include "radio.h"
+
+/* Bits of the PHY header whose errors lose the frame: SFD and header of DSSS (16.2.3), SIGNAL of OFDM (17.3.4). */
+#define DSSS_HEADER_BITS 64
+#define OFDM_HEADER_BITS 24
+#define BITS_PER_BYTE 8
+
+void reception_begin(struct radio *radio, struct transmission *transmission)
+{
+	struct transmission *first = radio->receiving;
+	double mw = transmission->at[radio->number].mw;
+
+	if (radio->sending || radio->mhz != transmission->mhz || mw < radio->sensitivity_mw)
+		return;
+	if (radio->config->dsss_only && transmission->rate->modulation == OFDM)
+		return;
+	if (!first) {
+		radio->receiving = transmission;
+	} else if (transmission->start_ns < first->header_ns &&
+		   mw >= first->at[radio->number].mw * radio->medium->capture_ratio) {
+		radio->stats.errors++;
+		radio->receiving = transmission;
+	}
+}
+
+/* Noise and all other frames at @ns; *until_ns becomes the next instant at which these change. */
+static double disturbance(const struct radio *radio, const struct transmission *wanted, int64_t ns, int64_t *until_ns)
+{
+	const struct transmission *one = radio->medium->air;
+	double mw = radio->noise_mw;
+
+	for (; one; one = one->next) {
+		if (one == wanted || one->mhz != wanted->mhz || one->end_ns <= ns)
+			continue;
+		if (one->start_ns > ns) {
+			*until_ns = one->start_ns < *until_ns ? one->start_ns : *until_ns;
+			continue;
+		}
+		mw += one->at[radio->number].mw;
+		*until_ns = one->end_ns < *until_ns ? one->end_ns : *until_ns;
+	}
+	return mw;
+}
+
+/* Probability that @bits, spread evenly over the time between two instants, are decoded. */
+static double part_success(const struct radio *radio, const struct transmission *transmission,
+			   const struct rate *rate, int64_t from_ns, int64_t to_ns, double bits)
+{
+	double mw = transmission->at[radio->number].mw, success = 1;
+	double whole_ns = to_ns - from_ns;
+
+	while (from_ns < to_ns && success > 0) {
+		int64_t until_ns = to_ns;
+		double sinr = mw / disturbance(radio, transmission, from_ns, &until_ns);
+
+		success *= bits_success(rate, sinr, bits * (until_ns - from_ns) / whole_ns);
+		from_ns = until_ns;
+	}
+	return success;
+}
+
+/* The rate of the PHY header: the slowest of its class, or 2 Mbit/s behind a short preamble (16.2.2.3). */
+static const struct rate *header_rate(const struct transmission *transmission)
+{
+	bool is_short = transmission->short_preamble && transmission->rate->modulation != DBPSK;
+
+	if (transmission->rate->modulation == OFDM)
+		return slowest_response(transmission->rate);
+	return rate_number(is_short ? 1 : 0);
+}
+
+bool reception_succeeds(struct radio *radio, const struct transmission *transmission)
+{
+	int bits = transmission->rate->modulation == OFDM ? OFDM_HEADER_BITS : DSSS_HEADER_BITS;
+	double success;
+
+	success = part_success(radio, transmission, header_rate(transmission), transmission->start_ns,
+			       transmission->header_ns, bits);
+	success *= part_success(radio, transmission, transmission->rate, transmission->header_ns,
+				transmission->end_ns, BITS_PER_BYTE * transmission->bytes);
+	return random_uniform(&radio->reception_draws) < success;
+}

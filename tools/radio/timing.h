@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Rates of 802.11b, 802.11g and 802.11a, and how long frames take at them. */
+#ifndef RADIO_TIMING_H
+#define RADIO_TIMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NS_PER_US 1000LL
+#define NS_PER_S 1000000000LL
+
+/* Frequencies from here on are of the 5 GHz band. */
+#define FIRST_MHZ_OF_5_GHZ 5000
+
+enum modulation {
+	DBPSK,			/* 1 Mbit/s, clause 15 */
+	DQPSK,			/* 2 Mbit/s, clause 15 */
+	CCK_5_5,		/* clause 16 */
+	CCK_11,
+	OFDM,			/* clause 17, in the 2.4 GHz band clause 18 */
+};
+
+struct rate {
+	int kbps;
+	enum modulation modulation;
+	int data_bits;		/* of an OFDM symbol (N_DBPS, table 17-4) */
+	int bits_per_carrier;	/* of OFDM: 1 BPSK, 2 QPSK, 4 16-QAM, 6 64-QAM */
+	int code_in;		/* of OFDM: the code's rate is code_in / (code_in + 1) */
+};
+
+/* A radio numbers its rates like mac80211_hwsim: 12 in the 2.4 GHz band, and without the first four in the other. */
+const struct rate *rate_at(int mhz, int index);
+int rate_index(int mhz, const struct rate *rate);
+#define RATES 12
+#define DSSS_RATES 4
+const struct rate *rate_number(int number);
+
+/* The slot of DSSS, and that of OFDM, which mac80211 can allow in the 2.4 GHz band (tables 15-5, 17-21 and 18-5). */
+#define LONG_SLOT_NS (20 * NS_PER_US)
+#define SHORT_SLOT_NS (9 * NS_PER_US)
+
+/* Short interframe space (tables 15-5, 17-21 and 18-5). */
+int64_t sifs_ns(int mhz);
+
+/* From the start of a frame to its PHY header's end, and to its end. @bytes are of the whole frame, with the FCS. */
+int64_t header_ns(const struct rate *rate, bool short_preamble);
+int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int bytes);
+
+/* Frames of control, in bytes with the FCS (9.3.1). */
+#define ACK_BYTES 14
+#define CTS_BYTES 14
+#define RTS_BYTES 20
+#define FCS_BYTES 4
+
+/*
+ * The rate of the response to a frame at @rate: the highest basic rate that is
+ * not faster and of the same class, else the highest mandatory rate (10.7.6.5.2).
+ * @basic has a bit for the number of each basic rate.
+ */
+const struct rate *response_rate(const struct rate *rate, unsigned int basic);
+
+/* The mandatory rate that an ACK has at least, which EIFS supposes, for a frame at @rate (10.3.2.3.7, 10.3.8). */
+const struct rate *slowest_response(const struct rate *rate);
+
+#endif
