@@ -221,7 +221,7 @@ def test_a_station_joins_with_wpa2(run: Measure) -> None:
 
 def test_a_station_that_leaves_says_goodbye(run: Measure) -> None:
     """Its last frame is in the air before it leaves the channel. Otherwise hostapd would keep it for five minutes."""
-    leave = ("ip", "netns", "exec", "sta0", "iw", "dev", "wlan0", "disconnect")
+    leave = ("ip", "-n", "sta0", "link", "set", "wlan0", "down")
     measured = run(replace(ring(DOT11B, 1, seconds=1), commands=[leave], loads=[]), "goodbye")
     assert measured.stations["ap"] == ""
     assert measured.after["sta0"]["unacked"] == 0
