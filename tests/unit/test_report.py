@@ -16,12 +16,11 @@ from rich.console import Console
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.files import write_json, write_text
+from mptcplab.report.result_table import IDENTICAL_NOTE, result_table
 from mptcplab.report.table import (
-    IDENTICAL_NOTE,
     Table,
     interval_text,
     number,
-    result_table,
     short_names,
     spread_text,
 )

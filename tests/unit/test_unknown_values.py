@@ -24,7 +24,7 @@ from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known
 from mptcplab.recording import captures, samples
 from mptcplab.recording.record import Recording
 from mptcplab.report import figure
-from mptcplab.report.table import result_table
+from mptcplab.report.result_table import result_table
 from mptcplab.stats import Interval
 from mptcplab.workload.registry import read
 

@@ -27,8 +27,8 @@ from mptcplab.cli.common import (
 )
 from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
 from mptcplab.cli.sweep import execute
-from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.network_rows import network_document
+from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.experiment import experiment_document, experiment_figures
@@ -36,7 +36,8 @@ from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table, write_text
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.table import Table, result_table
+from mptcplab.report.result_table import result_table
+from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
