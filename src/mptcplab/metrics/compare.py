@@ -81,10 +81,8 @@ class Match:
     """One row that both results have. ``difference`` is B minus A.
 
     ``half_width`` is that of the simultaneous interval: all intervals of the family contain the true differences with a
-    probability of 95 %. ``p`` is corrected for the family. ``detectable`` is the smallest true difference that this
-    test shows with a probability of 80 %, and ``runs_needed`` the number of runs that settles the verdict with this
-    probability if the true difference and spread are those found. All are None without a test; ``runs_needed`` as well
-    for a verdict that is not ``not shown``, or if very many runs would be needed.
+    probability of 95 %. ``p`` is corrected for the family. They are None without a test. ``significance`` is that of
+    this test, and ``margin`` the smallest difference that matters, in the metric's unit.
     """
 
     settings: dict[str, str]
@@ -95,8 +93,8 @@ class Match:
     half_width: float | None = None
     p: float | None = None
     p_equivalence: float | None = None
-    detectable: float | None = None
-    runs_needed: int | None = None
+    significance: float = SIGNIFICANCE
+    margin: float = 0.0
 
     @property
     def key(self) -> Key:
@@ -115,8 +113,19 @@ class Match:
 
     @property
     def more_runs(self) -> int | None:
-        """The number of further runs that would settle the verdict; None if it is settled, or they are too many."""
-        return None if self.runs_needed is None else max(1, self.runs_needed - min(self.difference.n))
+        """The number of further runs that would settle the verdict; None if it is settled, or they are too many.
+
+        If the true difference and spread are those found, it is settled with a probability of 80 %.
+        """
+        if self.verdict is not Verdict.NOT_SHOWN:
+            return None
+        needed = runs_needed(self.difference, self.margin, self.significance)
+        return None if needed is None else max(1, needed - min(self.difference.n))
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that this test shows with a probability of 80 %; None without a test."""
+        return detectable(self.difference, self.significance) if self.is_tested else None
 
     @property
     def is_tested(self) -> bool:
@@ -256,8 +265,8 @@ def _match(key: Key, test: _Test, margin_percent: float, family: int) -> Match:
         min(1.0, family * difference.p),
         # Each of two one-sided tests has half the significance.
         min(1.0, 2 * family * one_sided),
-        detectable(difference, significance),
-        runs_needed(difference, margin, significance) if verdict is Verdict.NOT_SHOWN else None,
+        significance,
+        margin,
     )
 
 
