@@ -96,7 +96,7 @@ def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | No
 def test_identical_runs_are_named_below_the_table() -> None:
     same = result_row(metrics=BASIC | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
     table = result_table("t", [same])
-    assert "15.30 (identical)" in table.rows[0]
+    assert "15.3 (identical)" in table.rows[0]
     assert IDENTICAL_NOTE in table.notes
     assert IDENTICAL_NOTE not in result_table("t", [result_row()]).notes
 

@@ -31,7 +31,8 @@ def comparison_table(
     mixed = len({match.difference.test for match in matches}) > 1
     metric = METRICS[comparisons[0].pair.metric]
     unit = suited(metric.unit, (mean for match in matches for mean in match.means), digits=metric.digits)
-    small = suited(metric.unit, (abs(match.difference.mean) + (match.half_width or 0) for match in matches))
+    sizes = (size for match in matches for size in (match.difference.mean, match.half_width) if size is not None)
+    small = suited(metric.unit, sizes)
     head = (*keys.values(), *(["workload"] if several else []))
     values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {small.name}".rstrip(), "%", "p")
     rows = tuple(
