@@ -350,7 +350,23 @@ def _on_other_seeds(random: Random) -> list[dict[int, float]]:
     ]
 
 
-@pytest.mark.parametrize("make", [_on_shared_seeds, _on_other_seeds])
+def _recorded(random: Random) -> list[float]:
+    """Goodputs of a real scenario in random order: two lossy paths, 2 s, MPTCP, the lab kernel, seeds 1 to 300."""
+    values: list[float] = json.loads((Path(__file__).parent / "same_scenario.json").read_text())
+    return random.sample(values, len(values))
+
+
+def _recorded_pairs(random: Random) -> list[dict[int, float]]:
+    left = iter(_recorded(random))
+    return [{seed: next(left) for seed in range(6)} for _ in range(12)]
+
+
+def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
+    left = iter(_recorded(random))
+    return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
+
+
+@pytest.mark.parametrize("make", [_on_shared_seeds, _on_other_seeds, _recorded_pairs, _recorded_on_other_seeds])
 def test_few_families_of_identical_scenarios_have_a_difference(
     make: Callable[[Random], list[dict[int, float]]],
 ) -> None:

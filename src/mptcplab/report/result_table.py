@@ -3,17 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mptcplab.errors import InputError
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.table import Table, short_names
 from mptcplab.report.values import IDENTICAL, Unit, suited
+from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
 _ALL_METRICS = "metrics"
+#: The heads of columns about what was found on sockets, with the names by which users choose them.
+_OF_SOCKETS = {
+    "MPTCP in use": ("mptcp",),
+    "share by path": ("shares", "share"),
+    "CC on sockets": ("congestion_control", "cc"),
+    "scheduler": (),
+}
 #: The note of a table with such a cell.
 IDENTICAL_NOTE = (
     "(identical): every seed gave exactly this value. Nothing random affected it, so n runs show no more than one, and "
@@ -51,6 +60,23 @@ def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] =
         keys=len(keys),
         names=tuple(column.names for column in found),
     )
+
+
+def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
+    """Refuse names of columns that the table of no result with these swept keys has, before anything runs.
+
+    :raises InputError: for such a name.
+    """
+    names = [name for key, short in short_names(list(settings)).items() for name in (short, key)]
+    names += ["workload", *METRICS, *_OF_SOCKETS, *(metric.noun for metric in METRICS.values()), "gateway", "n"]
+    names += [name for others in _OF_SOCKETS.values() for name in others]
+    names += [metric.heading for metric in METRICS.values()]
+    known = {name.casefold() for name in names}
+    for name in (*columns, *([sort.removeprefix("-")] if sort else [])):
+        if name.casefold() not in known:
+            near = nearest(name, names)
+            hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
+            raise InputError(f"no table has a column '{name}'", hint=hint)
 
 
 def _settings(rows: Sequence[ResultRow]) -> list[_Column]:
@@ -106,13 +132,15 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
 
 def _found_on_sockets(rows: Sequence[ResultRow]) -> list[_Column]:
     with_gateways = any(row.gateways for row in rows)
-    return [
-        _Column("MPTCP in use", tuple(row.mptcp for row in rows), ("mptcp",)),
-        *([_Column("gateway", tuple(row.gateways for row in rows))] if with_gateways else []),
-        _Column("share by path", tuple(_shares(row.shares) for row in rows), ("shares", "share")),
-        _Column("CC on sockets", tuple(row.congestion for row in rows), ("congestion_control", "cc")),
-        _Column("scheduler", tuple(row.scheduler for row in rows), ("scheduler",)),
-    ]
+    gateways = [_Column("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
+    cells = (
+        tuple(row.mptcp for row in rows),
+        tuple(_shares(row.shares) for row in rows),
+        tuple(row.congestion for row in rows),
+        tuple(row.scheduler for row in rows),
+    )
+    found = [_Column(head, some, names) for (head, names), some in zip(_OF_SOCKETS.items(), cells, strict=True)]
+    return [found[0], *gateways, *found[1:]]
 
 
 def _shares(shares: Mapping[str, float]) -> str:
