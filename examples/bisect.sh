@@ -33,14 +33,14 @@ kernel=${built#*: }
 mptcplab run "$scenario" --set "kernel=$kernel" --out "$work/new" >/dev/null || exit 125
 echo "tested $kernel"
 
-mptcplab compare "$good" "$work/new" --fail-if-different --at-least "$least"
+mptcplab compare "$good" "$work/new" --fail-if-different --margin "$least"
 case $? in
 0) ;;
 1) exit 1 ;;
 *) exit 125 ;;
 esac
 
-if ! mptcplab compare "$good" "$work/new" --fail-if-uncertain --at-least "$least" >/dev/null; then
+if ! mptcplab compare "$good" "$work/new" --fail-if-uncertain --margin "$least" >/dev/null; then
 	echo "these repeats could have missed a change of $least %: use more, in both, or a larger LEAST" >&2
 	exit 128
 fi

@@ -92,7 +92,7 @@ def assert_resumes(bench: Bench, out: Path, whole: Path) -> None:
     """The same command on a friendly machine ends with the results of a run that nothing disturbed."""
     done = mptcplab("run", bench.write(RUNS), "--out", out)
     assert done.returncode == 0, done.stderr
-    for name in ("table.md", "table.csv"):
+    for name in ("table.md", "table.csv", "metrics.csv"):
         assert (out / name).read_bytes() == (whole / name).read_bytes(), name
     first, second = (json.loads((folder / "results.json").read_text()) for folder in (out, whole))
     assert first | {"file": ""} == second | {"file": ""}

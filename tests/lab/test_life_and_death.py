@@ -83,7 +83,7 @@ def long_run(bench: Bench) -> Iterator[Command]:
 
 def _leftovers(out: Path) -> list[str]:
     """Everything in a results folder that is neither a recording nor our log."""
-    kept = {"runs", "log.jsonl", "table.md", "table.csv", "results.json", "figure.svg", "figure.png"}
+    kept = {"runs", "log.jsonl", "table.md", "table.csv", "metrics.csv", "results.json", "figure.svg", "figure.png"}
     found = [path.name for path in out.iterdir() if path.name not in (*kept, ".work")]
     found += [path.name for path in (out / ".work" / "tmp").iterdir()]
     return found + [path.name for path in (out / "runs").iterdir() if not (path / "manifest.json").is_file()]
@@ -147,7 +147,7 @@ def test_resumed_run_gives_the_same_table(bench: Bench) -> None:
     assert 1 <= before < 4, f"{before} runs were recorded when the command was killed"
     done = mptcplab("run", file, "--out", resumed)
     assert done.stderr.count("recorded  ") == before, done.stderr
-    for name in ("table.md", "table.csv"):
+    for name in ("table.md", "table.csv", "metrics.csv"):
         assert (resumed / name).read_text() == (whole / name).read_text()
 
 

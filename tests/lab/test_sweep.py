@@ -39,7 +39,7 @@ duration = "100 ms"
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
 """
-RESULTS = ("table.md", "table.csv", "results.json")
+RESULTS = ("table.md", "table.csv", "metrics.csv", "results.json")
 
 
 def _sweep(file: Path, out: Path) -> subprocess.Popen[bytes]:

@@ -14,7 +14,7 @@ from mptcplab.campaign.rounds import Rounds
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.pages import write_report
 from mptcplab.recording.record import Recording
-from mptcplab.report.table import result_table
+from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.scenario.reference import reference

@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
+from scipy.stats import binom
 
 from mptcplab.cli.main import main
-from mptcplab.metrics.compare import Key, PairedDifference, Side, compare, paired_rows
+from mptcplab.metrics.compare import Comparison, Key, Pair, Side, Verdict, compare
 from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.paired import PairedDifference, paired_rows
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.paired import paired_notes
 from mptcplab.stats import mean_interval
@@ -65,6 +71,7 @@ def _output(
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
 SLOWER = {seed: value - 0.5 - 0.01 * (seed % 3) for seed, value in A.items()}
+MUCH_SLOWER = {seed: value - 5 for seed, value in SLOWER.items()}
 POINTS = [{"links.link1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
 
 
@@ -77,7 +84,7 @@ def test_rows_are_matched_and_distinguished(
     (found,) = json.loads(out)["comparisons"]
     assert status == 0
     assert [(row["settings"], row["verdict"], row["test"]) for row in found["rows"]] == [
-        (POINTS[0], "identical", "paired t"), (POINTS[1], "differ", "paired t"),
+        (POINTS[0], "identical", "paired t"), (POINTS[1], "differs, but negligible", "paired t"),
     ]  # fmt: skip
     assert found["rows"][1]["difference"] == pytest.approx(-0.51)
     assert found["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
@@ -95,14 +102,15 @@ def test_a_small_difference_is_not_shown_as_zero(
     later = {seed: value + 0.0012 + 1e-5 * (seed % 3) for seed, value in A.items()}
     a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
     _, out, _ = _output(capsys, monkeypatch, a, b)
-    assert "differ" in out
-    assert "+0.0012 ± 0.0000094" in out, out
+    assert "differs, but negligible" in out
+    assert "+1.2100 ± 0.0094" in out, out
+    assert "B - A kbit/s" in out, out
 
 
 @pytest.mark.parametrize(
     ("options", "status"),
-    [((), 0), (("--fail-if-different",), 1), (("--fail-if-different", "--at-least", "1"), 0),
-     (("--fail-if-different", "--at-least", "0.4"), 1), (("--fail-if-different", "--metric", "duration"), 0)],
+    [((), 0), (("--fail-if-different", "--margin", "0"), 1), (("--fail-if-different",), 0),
+     (("--fail-if-different", "--margin", "0.4"), 1), (("--fail-if-different", "--metric", "duration"), 0)],
 )  # fmt: skip
 def test_status_says_what_was_asked_for(
     tmp_path: Path,
@@ -117,15 +125,20 @@ def test_status_says_what_was_asked_for(
 
 def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [_row({"kernel": kernel, **POINTS[0]}, values, run=kernel) for kernel, values in
-            (("6.12", A), ("7.1", A), ("7.2", SLOWER))]  # fmt: skip
+            (("6.12", A), ("7.1", A), ("7.2", MUCH_SLOWER))]  # fmt: skip
     folder = _write(tmp_path / "a", rows)
-    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--json")
+    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1", "--json")
     found = json.loads(out)["comparisons"]
     assert [(one["a"], one["b"], one["rows"][0]["verdict"]) for one in found] == [
-        ("kernel 6.12", "kernel 7.1", "identical"), ("kernel 6.12", "kernel 7.2", "differ"),
+        ("7.1", "6.12", "identical"), ("7.1", "7.2", "differs"),
     ]  # fmt: skip
+    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1")
+    assert re.search(r"^ *1 ms +6\.12 +104 ", out, re.MULTILINE), "one table, and its rows name B"
     status, _, err = _output(capsys, monkeypatch, folder, "--by", "family")
     assert (status, "do not have two values of 'family'" in err) == (2, True)
+    status, _, err = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
+    assert (status, "do not have '7.3'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
+    assert _output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"rows": 1}', '{"rows": [1]}', '{"rows": [{"settings": 1}]}'])
@@ -146,29 +159,62 @@ def test_one_folder_or_two(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
         assert _output(capsys, monkeypatch, *words)[0] == 2
 
 
+def _match(key: Key, a: dict[int, float], b: dict[int, float]) -> Pair:
+    return Pair("goodput_mbps", ("a",), ("b",), {key: Side(a)}, {key: Side(b)})
+
+
 def _compare(a: dict[int, float], b: dict[int, float], count: int = 1) -> list[tuple[str, str, float | None]]:
-    keys = [((("n", str(number)),), "bulk") for number in range(count)]
-    (found,) = compare([({key: Side(a) for key in keys}, {key: Side(b) for key in keys})], "goodput_mbps")
-    return [(match.verdict, match.difference.test, match.adjusted) for match in found.matches]
+    found = compare([_match(((("n", str(number)),), "bulk"), a, b) for number in range(count)])
+    return [(match.verdict, match.difference.test, match.p) for one in found for match in one.matches]
 
 
 def test_which_test() -> None:
     other = {seed + 100: value for seed, value in SLOWER.items()}
-    assert _compare(A, SLOWER)[0][:2] == ("differ", "paired t")
-    assert _compare(A, other)[0][:2] == ("no difference shown", "Welch's t")
+    assert _compare(A, MUCH_SLOWER)[0][:2] == ("differs", "paired t")
+    assert _compare(A, other)[0][:2] == ("not shown", "Welch's t")
     assert _compare({1: 5.0}, {1: 6.0})[0] == ("too few runs", "paired t", None)
     assert _compare({1: 5.0}, {2: 6.0})[0] == ("too few runs", "Welch's t", None)
     assert _compare({1: 5.0}, {1: 5.0})[0][0] == "identical"
-    assert _compare({1: 5.0, 2: 5.0}, {1: 6.0, 2: 6.0})[0] == ("differ", "paired t", 0.0)
+    assert _compare({1: 5.0, 2: 5.0}, {3: 5.0, 4: 5.0})[0][0] == "identical", "no seed changes anything"
+    assert _compare({1: 5.0, 2: 5.0}, {1: 6.0, 2: 6.0})[0] == ("differs", "paired t", 0.0)
 
 
 def test_pairs_need_both_sides_only_where_they_are_shared() -> None:
     """Three of six seeds are shared: these three are compared."""
     some = {seed: value for seed, value in SLOWER.items() if seed > 3} | {50: 7.0}
-    key = ((), "bulk")
-    ((match,),) = (one.matches for one in compare([({key: Side(A)}, {key: Side(some)})], "goodput_mbps"))
+    ((match,),) = (one.matches for one in compare([_match(((), "bulk"), A, some)]))
     assert (match.difference.n, match.difference.test) == ((3, 3), "paired t")
     assert match.means[0] == pytest.approx(sum(A[seed] for seed in (4, 5, 6)) / 3)
+
+
+def _shifted(*shifts: float) -> dict[int, float]:
+    """A, each value with a shift in percent of A's mean."""
+    mean = sum(A.values()) / len(A)
+    return {seed: value + shift * mean / 100 for (seed, value), shift in zip(A.items(), shifts, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("shifts", "verdict"),
+    [
+        ((5, 6, 5, 6, 5, 6), Verdict.DIFFERS),
+        ((-5, -6, -5, -6, -5, -6), Verdict.DIFFERS),
+        ((0.7, 1.2, 0.7, 1.2, 0.7, 1.2), Verdict.PERHAPS_NEGLIGIBLE),
+        ((0.4, 0.5, 0.4, 0.5, 0.4, 0.5), Verdict.NEGLIGIBLE),
+        ((0.1, -0.1, 0.2, -0.2, 0.1, 0.0), Verdict.EQUIVALENT),
+        ((5, -3, 4, -4, 3, 0), Verdict.NOT_SHOWN),
+    ],
+)
+def test_a_verdict_follows_from_its_interval(shifts: tuple[float, ...], verdict: Verdict) -> None:
+    (found,) = compare([_match(((), "bulk"), A, _shifted(*shifts))], margin_percent=1.0)
+    (match,) = found.matches
+    assert match.verdict is verdict
+    assert match.percent is not None
+    assert match.percent_half_width is not None
+    assert match.p is not None
+    low, high = match.percent - match.percent_half_width, match.percent + match.percent_half_width
+    assert verdict.is_difference == (low > 0 or high < 0) == (match.p < 0.05)
+    assert (verdict in (Verdict.NEGLIGIBLE, Verdict.EQUIVALENT)) == (low >= -1 and high <= 1)
+    assert (match.more_runs is not None) == (verdict is Verdict.NOT_SHOWN)
 
 
 #: A difference that chance makes in four of a hundred pairs of results: of itself nothing, in a family of tests.
@@ -178,31 +224,52 @@ UNLUCKY = {seed: value + shift for (seed, value), shift in zip(A.items(), (0.9, 
 def test_all_tables_of_one_command_are_one_family(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four values against the first one, a table each, one of two workloads in each row unlucky in the first table."""
-    values = {"6.1": A, "6.6": UNLUCKY, "6.12": SLOWER, "7.1": SLOWER, "7.2": A}
+    """Four values against the first one, two workloads and metrics: p and interval are those of all tests together."""
+    values = {"6.1": A, "6.6": UNLUCKY, "6.12": MUCH_SLOWER, "7.1": MUCH_SLOWER, "7.2": A}
     rows = [
         _row({"kernel": kernel}, shown if workload == "bulk" else A, run=f"{kernel}{workload}", workload=workload)
         for kernel, shown in values.items()
         for workload in ("bulk", "call")
     ]
     folder = _write(tmp_path / "a", rows)
-    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--json")
+    words = ("--by", "kernel", "--reference", "6.1", "--margin", "0", "--metric")
+    _, out, _ = _output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration", "--json")
     document = json.loads(out)
-    first, second, third, last = (one["rows"][0] for one in document["comparisons"])
+    first, second, third, last = (one["rows"][0] for one in document["comparisons"][:4])
     assert document["tests"] == 3, "rows that are equal cannot differ by chance"
-    assert 0.05 / 3 < first["p"] < 0.05, "alone it would be called a difference"
-    assert first["p_holm"] == pytest.approx(first["p"]), "Holm: the largest of three p keeps its size"
-    assert (second["verdict"], third["verdict"], last["verdict"]) == ("differ", "differ", "identical")
-    assert second["p_holm"] == pytest.approx(3 * second["p"])
-    alone = _write(tmp_path / "b", [row for row in rows if row.settings["kernel"] in ("6.1", "6.6")] + [
-        _row({"kernel": kernel}, UNLUCKY, run=kernel) for kernel in ("6.7", "6.8", "6.9")
-    ])  # fmt: skip
-    _, out, _ = _output(capsys, monkeypatch, alone, "--by", "kernel", "--json")
-    found = [one["rows"][0] for one in json.loads(out)["comparisons"]]
-    assert [row["p_holm"] for row in found] == pytest.approx([4 * row["p"] for row in found])
-    assert {row["verdict"] for row in found} == {"no difference shown"}, found
-    _, out, _ = _output(capsys, monkeypatch, alone, "--by", "kernel")
-    assert out.count("p after Holm's correction for 4 tests, 1 of them in this table") == 4, out
+    assert first["ci95_half_width"] < first["difference"] < first["simultaneous_half_width"], "alone it would differ"
+    assert first["p_corrected"] == pytest.approx(3 * first["p"])
+    assert [one["verdict"] for one in (first, second, third, last)] == ["not shown", "differs", "differs", "identical"]
+    assert [one["rows"][0]["workload"] for one in document["comparisons"][4:]] == 4 * ["bulk"]
+    _, out, _ = _output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration")
+    assert out.count("The intervals of all 3 tests of this command") == 1, "the other table has no test"
+
+
+def test_no_row_contradicts_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was +16.81 ± 11.38 with the verdict that no difference is shown."""
+    random = Random(1)
+    keys = [((("n", str(number)),), "bulk") for number in range(40)]
+    pairs = [
+        _match(key, {n: random.gauss(100, 9) for n in range(5)}, {n: random.gauss(100 + place, 9) for n in range(5)})
+        for place, key in enumerate(keys)
+    ]
+    rows = [match for one in compare(pairs) for match in one.matches]
+    assert {match.verdict for match in rows} >= {Verdict.NOT_SHOWN, Verdict.DIFFERS}, "there are some of both"
+    for match in rows:
+        assert match.half_width is not None
+        assert match.verdict.is_difference == (abs(match.difference.mean) > match.half_width)
+    a = _write(tmp_path / "a", [_row(dict(key[0]), side.values) for one in pairs for key, side in one.first.items()])
+    b = _write(
+        tmp_path / "b", [_row(dict(key[0]), s.values, run="b") for one in pairs for key, s in one.second.items()]
+    )
+    _, out, _ = _output(capsys, monkeypatch, a, b)
+    shown = re.findall(r"([+-][\d.]+) ± ([\d.]+) +([+-][\d.]+) ± ([\d.]+) .* (differs|not shown)", out)
+    assert len(shown) == 40, out
+    for difference, width, change, of_change, verdict in shown:
+        assert (abs(float(difference)) > float(width)) == (verdict == "differs")
+        assert (abs(float(change)) > float(of_change)) == (verdict == "differs")
 
 
 def test_a_verdict_has_its_size_beside_it(
@@ -212,19 +279,19 @@ def test_a_verdict_has_its_size_beside_it(
     shifts = (1.4e-6, 1.5e-6, 1.6e-6, 1.5e-6, 1.5e-6, 1.6e-6)
     later = {seed: value + shift for (seed, value), shift in zip(A.items(), shifts, strict=True)}
     a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
-    _, out, _ = _output(capsys, monkeypatch, a, b)
-    assert "differ by +0.0000015 %" in out, out
-    status, out, _ = _output(capsys, monkeypatch, a, b, "--fail-if-different", "--at-least", "0.5")
-    assert (status, "differ by +0.0000015 %, below 0.5 %" in out) == (0, True), out
+    status, out, _ = _output(capsys, monkeypatch, a, b, "--fail-if-different")
+    assert re.search(r"\+0\.00000146[0-9]* ± [0-9.]+ .* differs, but negligible", out), out
+    assert "B - A bit/s" in out
+    assert status == 0
     none = _write(tmp_path / "c", [_row({}, {seed: 0.001 * (seed - 3.5) for seed in A}, run="c")])
     _, out, _ = _output(capsys, monkeypatch, none, a)
-    assert "differ by +103.5" in out, out
+    assert re.search(r"\+103\.5\d? ± [0-9.]+ .*differs", out), out
 
 
-def test_what_could_have_been_shown(
+def test_how_many_more_seeds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four rows of six noisy seeds: a change of 1 % is not shown, and the table says that it could not have been."""
+    """Four rows of six noisy seeds: a change of 1 % is not shown, and the table says what it would take."""
     noise = (2.0, -1.5, 0.4, 3.1, -2.2, 1.0)
     noisy = {seed: value + 1.0 + shift for (seed, value), shift in zip(A.items(), noise, strict=True)}
     rows = [{"n": str(number)} for number in range(4)]
@@ -232,31 +299,150 @@ def test_what_could_have_been_shown(
     b = _write(tmp_path / "b", [_row(settings, noisy, run="b") for settings in rows])
     _, out, _ = _output(capsys, monkeypatch, a, b, "--json")
     found = json.loads(out)["comparisons"][0]["rows"][0]
-    assert found["verdict"] == "no difference shown"
-    assert found["percent"] < 1.5 < found["percent_detectable"], found
-    assert found["percent_detectable"] == pytest.approx(100 * found["detectable"] / found["mean_a"])
+    assert found["verdict"] == "not shown"
+    # Four tests, a true change of 0.69 standard deviations: 25 pairs by the noncentral t distribution.
+    assert found["more_runs"] == 25 - 6
     _, out, _ = _output(capsys, monkeypatch, a, b)
-    assert "shows in 80 of 100 repetitions" in out, out
-    least = found["percent_detectable"]
-    for size, status in ((0.99 * least, 1), (1.01 * least, 0)):
-        assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--at-least", size)[0] == status
-    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 2, "any difference can be missed"
+    assert "not shown; about 19 more seeds would settle it" in out
+    assert "show in 80 of 100 repetitions either a difference or equivalence" in out, out
+    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 1
+    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--margin", "10")[0] == 0, "equivalent within 10 %"
     few = _write(tmp_path / "c", [_row({"n": "0"}, {1: 5.0}, run="c")])
-    assert _output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--at-least", "50")[0] == 1
+    assert _output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--margin", "50")[0] == 1
 
 
 def test_many_rows_make_each_test_stricter() -> None:
     """Unlucky once in thirty: differs alone, but not as one of ten. Rows that are equal don't count."""
-    b = UNLUCKY
-    ((alone, _, p),) = _compare(A, b)
+    ((alone, _, p),) = _compare(A, UNLUCKY)
     assert p is not None
     assert 0.05 / 10 < p < 0.05
-    assert alone == "differ"
-    assert {verdict for verdict, *_ in _compare(A, b, 10)} == {"no difference shown"}
+    assert alone.startswith("differs")
+    assert {verdict for verdict, *_ in _compare(A, UNLUCKY, 10)} == {"not shown"}
     keys: list[Key] = [((("n", str(number)),), "bulk") for number in range(10)]
-    others = {key: Side(b if key == keys[0] else A) for key in keys}
-    (mixed,) = compare([({key: Side(A) for key in keys}, others)], "duration_s")
-    assert mixed.matches[0].verdict == "differ"
+    mixed = compare([_match(key, A, UNLUCKY if key == keys[0] else A) for key in keys])
+    assert mixed[0].matches[0].verdict.is_difference
+
+
+def _family(values: Sequence[dict[int, float]]) -> list[Comparison]:
+    """All pairs of identical scenarios."""
+    sides: list[dict[Key, Side]] = [{((), "bulk"): Side(one)} for one in values]
+    pairs = itertools.combinations(range(len(values)), 2)
+    return compare([Pair("goodput_mbps", (str(a),), (str(b),), sides[a], sides[b]) for a, b in pairs])
+
+
+def _on_shared_seeds(random: Random) -> list[dict[int, float]]:
+    """Twelve scenarios, six seeds: what a seed does is common to eight of them, and skewed."""
+    common = [random.expovariate(1) for _ in range(6)]
+    return [
+        {
+            seed: 95 + (common[seed] if number % 3 else random.expovariate(1)) + random.lognormvariate(0, 0.5)
+            for seed in range(6)
+        }
+        for number in range(12)
+    ]
+
+
+def _on_other_seeds(random: Random) -> list[dict[int, float]]:
+    """Twelve scenarios, each with six seeds of its own, and each as often in one mode as in the other."""
+    return [
+        {seed: random.choice((60, 95)) + random.gauss(0, 2) for seed in range(6 * number, 6 * number + 6)}
+        for number in range(12)
+    ]
+
+
+def _recorded(random: Random) -> list[float]:
+    """Goodputs of a real scenario in random order: two lossy paths, 2 s, MPTCP, the lab kernel, seeds 1 to 300."""
+    values: list[float] = json.loads((Path(__file__).parent / "same_scenario.json").read_text())
+    return random.sample(values, len(values))
+
+
+def _recorded_pairs(random: Random) -> list[dict[int, float]]:
+    left = iter(_recorded(random))
+    return [{seed: next(left) for seed in range(6)} for _ in range(12)]
+
+
+def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
+    left = iter(_recorded(random))
+    return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
+
+
+@pytest.mark.parametrize("make", [_on_shared_seeds, _on_other_seeds, _recorded_pairs, _recorded_on_other_seeds])
+def test_few_families_of_identical_scenarios_have_a_difference(
+    make: Callable[[Random], list[dict[int, float]]],
+) -> None:
+    """Of 200 families with 66 tests each, at most 5 % have a false alarm, and what chance adds once in a thousand."""
+    random = Random(16)
+    wrong = sum(
+        any(match.verdict.is_difference for one in _family(make(random)) for match in one.matches) for _ in range(200)
+    )
+    most = int(binom.ppf(0.999, 200, 0.05))
+    print(f"{wrong} of 200 families have a difference, at most {most} are allowed")
+    assert wrong <= most
+
+
+SCHEDULERS = {"default": 0.0, "blest": 8.0, "ecf": 0.6, "redundant": 4.0}
+CONTROLS = {"cubic": 0.0, "bbr": 10.0}
+
+
+def _grid(folder: Path, deviation: float) -> Path:
+    """Combinations of schedulers and congestion controls, whose goodputs add up."""
+    random = Random(3)
+    rows = [
+        _row(
+            {"transport.scheduler": scheduler, "transport.congestion_control": control},
+            {seed: 100 + better + more + seed + random.gauss(0, deviation) for seed in range(8)},
+            run=f"{scheduler}{control}",
+        )
+        for scheduler, better in SCHEDULERS.items()
+        for control, more in CONTROLS.items()
+    ]
+    return _write(folder, rows)
+
+
+def test_which_scheduler_with_which_congestion_control(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _grid(tmp_path / "a", 0.4)
+    words = (folder, "--by", "transport.scheduler,transport.congestion_control")
+    _, out, _ = _output(capsys, monkeypatch, *words, "--json")
+    document = json.loads(out)
+    (ranking,) = document["rankings"]
+    places = ranking["places"]
+    assert document["tests"] == 28, "all pairs of eight"
+    assert [place["values"] for place in places[:3]] == [["blest", "bbr"], ["redundant", "bbr"], ["ecf", "bbr"]]
+    groups = {tuple(place["values"]): set(place["groups"]) for place in places}
+    assert groups["ecf", "bbr"] & groups["default", "bbr"], "0.6 of 110 is not told apart"
+    assert not groups["blest", "bbr"] & groups["redundant", "bbr"]
+    assert places[0]["against_best"] is None
+    assert places[1]["against_best"]["difference"] == pytest.approx(-4, abs=0.5)
+    _, out, _ = _output(capsys, monkeypatch, *words)
+    assert re.search(r"^ *1 +blest +bbr .* a +best *$", out, re.MULTILINE), out
+    assert "The best is certain." in out, out
+    assert re.search(r"To settle every pair \(\d of 28 open\): about \d+ more seeds?", out), out
+    _, out, _ = _output(capsys, monkeypatch, _grid(tmp_path / "b", 6.0), *words[1:])
+    assert "best mean, tied" in out, out
+    assert re.search(r"To settle which is the best \(\d of 7 open\): about \d+ more seeds", out), out
+
+
+def test_lower_is_better_for_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _grid(tmp_path / "a", 0.3)
+    _, out, _ = _output(
+        capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "retransmitted", "--json"
+    )
+    assert json.loads(out)["tests"] == 0, "all have none"
+    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "duration")
+    assert "duration, lowest first" in out
+    status, _, err = _output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "goodputt")
+    assert (status, "did you mean `goodput`?" in err) == (2, True), err
+
+
+def test_a_missing_folder_is_called_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, _, err = _output(capsys, monkeypatch, tmp_path / "none", "--by", "kernel")
+    assert (status, "none does not exist" in err) == (2, True), err
 
 
 def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[PairedDifference]:

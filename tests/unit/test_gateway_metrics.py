@@ -20,7 +20,7 @@ from mptcplab.metrics.rows import result_rows
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.html_series import marks, timelines
-from mptcplab.report.table import result_table
+from mptcplab.report.result_table import result_table
 
 DROPPED = "MPTcpExtNoDSSInWindow"
 

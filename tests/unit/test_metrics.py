@@ -17,7 +17,7 @@ from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows, rows_of, run_result
 from mptcplab.metrics.subflows import MptcpUse
-from mptcplab.report.table import result_table
+from mptcplab.report.result_table import result_table
 
 
 def test_goodput_shares_and_use(tmp_path: Path) -> None:

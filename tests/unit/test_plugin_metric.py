@@ -61,7 +61,8 @@ def test_compare(made: tuple[Path, dict[str, Any]]) -> None:
     folder = str(made[0] / "r")
     done = run("-m", "mptcplab", "compare", folder, "--by", "transport.protocol", "--metric", NAME)
     assert done.returncode == 0, done.stderr
-    assert "per subflow Mbit/s: A = " in done.stdout
+    assert "per subflow: A = tcp, B = mptcp" in done.stdout
+    assert "B - A Mbit/s" in done.stdout
     assert run("-m", "mptcplab", "compare", folder, folder, "--metric", NAME, plugins="").returncode == 2
 
 

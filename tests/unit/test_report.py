@@ -17,12 +17,11 @@ from rich.console import Console
 from mptcplab.files import write_text
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.files import write_json
+from mptcplab.report.result_table import IDENTICAL_NOTE, result_table
 from mptcplab.report.table import (
-    IDENTICAL_NOTE,
     Table,
     interval_text,
     number,
-    result_table,
     short_names,
     spread_text,
 )
@@ -98,7 +97,7 @@ def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | No
 def test_identical_runs_are_named_below_the_table() -> None:
     same = result_row(metrics=BASIC | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
     table = result_table("t", [same])
-    assert "15.30 (identical)" in table.rows[0]
+    assert "15.3 (identical)" in table.rows[0]
     assert IDENTICAL_NOTE in table.notes
     assert IDENTICAL_NOTE not in result_table("t", [result_row()]).notes
 

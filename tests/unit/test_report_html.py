@@ -28,7 +28,7 @@ from mptcplab.report.html import to_html
 from mptcplab.report.html_model import Experiment
 from mptcplab.report.html_series import _edges, _thinned, timelines
 from mptcplab.report.html_sweep import axes_of
-from mptcplab.report.table import result_table
+from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 

@@ -66,7 +66,7 @@ BEYOND = {
         "topology-paths-of-chain topology-routers-of-paths transport-buffer-descending transport-endpoint-twice "
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
-        "sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
+        "sweep-names-too-few sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
         "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
         "weights-of-another-scheduler weights-without-scheduler router-sysctl-twice router-sysctl-inherited "
         "router-sysctl-of-own-key offload-with-codel offload-with-loss offload-with-short-queue"

@@ -334,6 +334,76 @@ def test_setting_leaves_the_rest_of_a_zip(write: Write) -> None:
     assert settings_of(load(file, overrides=["links.link2.delay=7 ms"])) == [("1 ms",), ("2 ms",)]
 
 
+def test_a_list_on_the_command_line_is_an_axis(write: Write) -> None:
+    sweep = '[sweep]\n"transport.scheduler" = ["default", "blest", "ecf"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    file = write(PATHS + WORKLOAD + sweep)
+    narrowed = load(file, overrides=['transport.scheduler=["ecf", "default"]'])
+    assert settings_of(narrowed) == [("ecf", "tcp"), ("ecf", "mptcp"), ("default", "tcp"), ("default", "mptcp")]
+    wider = load(file, overrides=['links.link1.delay=["1 ms", "2 ms"]', "transport.scheduler=blest"])
+    assert list(wider.points[0].settings) == ["transport.protocol", "links.link1.delay"]
+    assert len(wider.points) == 4
+    assert wider.changes == ('links.link1.delay = ["1 ms", "2 ms"]', "transport.scheduler = blest")
+
+
+def test_the_later_of_axis_and_value_counts(write: Write) -> None:
+    axis, value = 'transport.scheduler=["ecf", "default"]', "transport.scheduler=blest"
+    file = write(PATHS + WORKLOAD)
+    assert len(load(file, overrides=[axis, value]).points) == 1
+    assert len(load(file, overrides=[value, axis]).points) == 2
+
+
+def test_a_key_that_takes_a_list_is_swept_by_lists(write: Write) -> None:
+    file = write(PATHS + WORKLOAD)
+    value = 'transport.tcp_rmem=["4 KiB", "128 KiB", "6 MiB"]'
+    assert len(load(file, overrides=[value]).points) == 1
+    axis = 'transport.tcp_rmem=[["4 KiB", "128 KiB", "6 MiB"], ["4 KiB", "64 KiB", "3 MiB"]]'
+    assert len(load(file, overrides=[axis]).points) == 2
+
+
+NAMED = """
+[sweep]
+"links.link1.rate" = ["5 Mbit/s", "9 Mbit/s"]
+
+[[sweep.zip]]
+name = ["near", "far", "both far"]
+"links.link1.delay" = ["1 ms", "9 ms", "9 ms"]
+"links.link2.delay" = ["1 ms", "1 ms", "9 ms"]
+"""
+
+
+def _delays(experiment: Experiment) -> list[tuple[str, int]]:
+    points = experiment.points
+    return [(one.settings["name"], int(one.scenario.links["link2"].forward.delay or 0) // 10**6) for one in points]
+
+
+def test_names_stand_for_the_keys_of_a_zip(write: Write) -> None:
+    file = write(PATHS + WORKLOAD + NAMED)
+    experiment = load(file)
+    assert list(experiment.points[0].settings) == ["links.link1.rate", "name"]
+    assert _delays(experiment) == 2 * [("near", 1), ("far", 1), ("both far", 9)]
+    assert experiment.points[2].label == "rate 5 Mbit/s, name both far"
+    assert _delays(load(file, overrides=["name=both far"])) == 2 * [("both far", 9)]
+    assert _delays(load(file, overrides=['name=["both far", "near"]'])) == 2 * [("both far", 9), ("near", 1)]
+    assert _delays(load(file, overrides=['links.link1.delay=["1 ms"]'])) == 2 * [("near", 1)]
+
+
+def test_a_zip_that_is_partly_fixed_has_its_names_as_long_as_they_are_true(write: Write) -> None:
+    file = write(PATHS + WORKLOAD + NAMED)
+    assert _delays(load(file, overrides=["links.link1.rate=1 Mbit/s", "links.link1.loss=1 %"])) == [
+        ("near", 1), ("far", 1), ("both far", 9),
+    ]  # fmt: skip
+    fixed = load(file, overrides=["links.link1.rate=1 Mbit/s", "links.link1.delay=3 ms"])
+    assert settings_of(fixed) == [("1 ms",), ("9 ms",)], "near and far are the same now"
+    both = load(file, overrides=["links.link1.rate=1 Mbit/s", "links.link*.delay=3 ms"])
+    assert settings_of(both) == [()]
+
+
+def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
+    second = '[[sweep.zip]]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    experiment = load(write(PATHS + WORKLOAD + NAMED + second), overrides=["name2=b"])
+    assert [list(one.settings.values())[1:] for one in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
+
+
 # -- networks
 
 

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
-from scipy.stats import bootstrap, false_discovery_control, sem, t, ttest_ind, ttest_rel
+from scipy.stats import bootstrap, sem, t, ttest_ind, ttest_rel
 
 from mptcplab.stats import (
+    Difference,
     Interval,
     QuantileInterval,
     detectable,
-    holm,
     jain_index,
+    letters,
     mean_interval,
     median_interval,
     paired_difference,
     quantile_interval,
+    runs_needed,
     welch_difference,
 )
 
@@ -31,7 +33,6 @@ _VALUES = st.lists(
     st.floats(-1e9, 1e9).map(lambda value: value if abs(value) > _LEAST else 0.0), min_size=2, max_size=40
 )
 _SHARES = st.lists(st.floats(0, 1e9).map(lambda value: value if value > _LEAST else 0.0), min_size=1, max_size=40)
-_P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 #: Student 1908, "The probable error of a mean": additional hours of sleep by two drugs, ten patients.
 _SLEEP = (
     [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0],
@@ -248,21 +249,80 @@ def test_fewer_runs_and_a_larger_family_need_a_larger_difference() -> None:
     assert 0 < alone < of_ten
 
 
-def test_holm_by_hand() -> None:
-    """Holm 1979: the smallest times 4, the next times 3, ..., never below the one before."""
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([]) == []
+def test_an_interval_at_another_significance() -> None:
+    """Student's patients: t with 9 degrees of freedom is 3.2498 at 1 % (two-sided)."""
+    found = paired_difference(*_SLEEP)
+    assert found.standard_error is not None
+    assert found.half_width_at(0.01) == pytest.approx(3.2498 * found.standard_error, rel=1e-4)
+    assert found.half_width_at(0.05) == pytest.approx(found.half_width)
+    assert paired_difference([1.0, 1.0], [2.0, 2.0]).half_width_at(0.01) == 0.0
+    assert paired_difference([1.0], [2.0]).half_width_at(0.01) is None
 
 
-@given(_P_VALUES)
-def test_holm_keeps_order_and_is_at_most_bonferroni(p_values: list[float]) -> None:
-    adjusted = holm(p_values)
-    for p, q in zip(p_values, adjusted, strict=True):
-        assert p <= q <= min(1.0, len(p_values) * p)
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    assert [adjusted[index] for index in order] == sorted(adjusted)
-    # Benjamini's and Hochberg's adjustment is never stricter: it controls less.
-    assert all(q >= b - 1e-12 for q, b in zip(adjusted, false_discovery_control(p_values), strict=True))
+@given(st.lists(st.integers(-100, 100), min_size=3, max_size=20), st.floats(0.1, 200))
+def test_equivalence_is_two_one_sided_tests(values: list[int], margin: float) -> None:
+    """SciPy tests each side; both reject at half the significance if, and only if, the interval lies in the margin."""
+    assume(len(set(values)) > 1)
+    first, second = [0.0] * len(values), [float(value) for value in values]
+    found = paired_difference(first, second)
+    low = ttest_rel([value + margin for value in second], first, alternative="greater").pvalue
+    high = ttest_rel([value - margin for value in second], first, alternative="less").pvalue
+    p, half_width = found.equivalence_p(margin), found.half_width_at(0.05)
+    assert p is not None
+    assert half_width is not None
+    assert p == pytest.approx(float(max(low, high)), rel=1e-6, abs=1e-12)
+    assume(abs(p - 0.025) > 1e-9)
+    assert (abs(found.mean) + half_width < margin) == (p < 0.025)
+
+
+@pytest.mark.parametrize(("effect", "n"), [(0.5, 34), (0.8, 15), (1.0, 10), (2.0, 5)])
+def test_runs_that_show_a_difference_are_those_of_cohen_s_tables(effect: float, n: int) -> None:
+    """Without a margin nothing is equivalent, and Cohen's numbers of pairs (1988, table 2.4.1) remain."""
+    found = Difference(effect, 1.0, 0.5, "paired t", (2, 2), 1.0, 1, deviation=1.0)
+    assert runs_needed(found, 0.0, 0.05) == n
+
+
+@pytest.mark.slow
+def test_that_many_runs_settle_four_of_five() -> None:
+    """4000 repetitions with the forecast number of pairs; no true difference, so they show equivalence."""
+    found = Difference(0.0, 1.0, 1.0, "paired t", (5, 5), 1.0, 4, deviation=1.0)
+    n = runs_needed(found, 0.5, 0.01)
+    assert n is not None
+    random = np.random.default_rng(1)
+    pairs = [paired_difference([0.0] * n, list(random.normal(0, 1, n))) for _ in range(4000)]
+    share = sum(abs(one.mean) + (one.half_width_at(0.01) or 0) <= 0.5 for one in pairs) / 4000
+    error = math.sqrt(0.8 * 0.2 / 4000)
+    assert 0.8 - 3 * error <= share <= 0.85, f"{n} pairs: {share}"
+
+
+def test_what_no_number_of_runs_settles() -> None:
+    assert runs_needed(paired_difference([1.0], [2.0]), 0.1, 0.05) is None
+    assert runs_needed(paired_difference([1.0, 1.0], [2.0, 2.0]), 0.1, 0.05) is None
+    at_the_margin = Difference(1e-9, 1.0, 1.0, "paired t", (5, 5), 1.0, 4, deviation=1.0)
+    assert runs_needed(at_the_margin, 1e-6, 0.05) is None
+    certain = paired_difference([100.0] * 3, [100 + 1e-9, 100 + 2e-9, 100 + 1e-9])
+    assert runs_needed(certain, 1.0, 0.05 / 800) == 2, "SciPy's noncentral t ends far before this"
+
+
+def test_letters_by_hand() -> None:
+    """Piepho 2004: each pair that differs has no letter in common, each other pair has one."""
+    assert letters(3, []) == ["a", "a", "a"]
+    assert letters(3, [(0, 2)]) == ["a", "ab", "b"]
+    assert letters(4, [(0, 1), (0, 2), (0, 3), (1, 3)]) == ["a", "b", "bc", "c"]
+    every = [(first, second) for second in range(30) for first in range(second)]
+    assert letters(30, every)[25:28] == ["z", "a1", "b1"]
+
+
+@given(
+    st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)))))
+)
+def test_letters_say_which_pairs_differ(drawn: tuple[int, set[tuple[int, int]]]) -> None:
+    count, pairs = drawn
+    different = sorted({(min(pair), max(pair)) for pair in pairs if max(pair) < count and pair[0] != pair[1]})
+    found = letters(count, different)
+    for second in range(count):
+        for first in range(second):
+            assert bool(set(found[first]) & set(found[second])) == ((first, second) not in different)
 
 
 @given(_SHARES)

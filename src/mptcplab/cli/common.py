@@ -20,11 +20,13 @@ from mptcplab.cli.options import json_option
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.errors import LabError, reason
 from mptcplab.files import write_text
+from mptcplab.report.choosing import fitted
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Run
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_PLAIN_WIDTH = 160
+#: Wider than any line: what is not a terminal gets whole lines.
+_PLAIN_WIDTH = 100_000
 _MAX_FAILURES = 10
 FAILED_FILE = "failed.sh"
 
@@ -64,17 +66,19 @@ def running_options(command: _Command) -> _Command:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console: on a terminal with its colours and width, elsewhere plain and of a fixed width."""
+    """Return a console: on a terminal with its colours and width, elsewhere plain and without line breaks."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PLAIN_WIDTH
     return Console(stderr=stderr, highlight=False, width=width)
 
 
 def print_table(table: Table) -> None:
-    """Print a table and its notes on standard output."""
+    """Print a table and its notes on standard output. On a terminal, it is arranged to fit."""
     out = console()
-    out.print(table.to_rich(out.width))
-    for note in table.notes:
+    parts, moved = fitted(table, out.width)
+    for part in parts:
+        out.print(part.to_rich(out.width))
+    for note in (*moved, *table.notes):
         out.print(f"  {note}", style="dim" if not note.startswith("[") else "yellow", markup=False)
 
 

@@ -4,103 +4,197 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mptcplab.cli.common import print_table
-from mptcplab.cli.options import json_option
-from mptcplab.errors import Exit, InputError
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Side, sides, split
+from mptcplab.cli.options import columns_option, json_option, listed, sort_option
+from mptcplab.errors import Exit, InputError, reason
+from mptcplab.metrics import ranking
+from mptcplab.metrics.compare import MARGIN_PERCENT, SIGNIFICANCE, Comparison, Pair, Verdict, sides
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.registry import CALLED
-from mptcplab.report.comparison import comparison_table
+from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.report.choosing import choose
+from mptcplab.report.comparison import comparison_table, ranking_notes, ranking_table
+from mptcplab.report.table import Table
+from mptcplab.scenario.document import name_hint
 
 _RESULTS = "results.json"
 _EPILOG = """\b
 Examples:
   mptcplab compare results/before results/after
-  mptcplab compare results/kernels --by kernel
-  mptcplab compare results/before results/after --fail-if-different --at-least 1
+  mptcplab compare results/cc --by transport.scheduler,transport.congestion_control
+  mptcplab compare results/cc --by transport.scheduler --reference default
+  mptcplab compare results/mix --by transport.scheduler --metric bulk:goodput --metric call:mos
+  mptcplab compare results/before results/after --fail-if-different --margin 2
 
 \b
-The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs,
-with --fail-if-uncertain also if a difference could have been missed.
+The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs by
+the margin or more, with --fail-if-uncertain also if such a difference could have been missed.
 """
-
-Named = tuple[str, dict[Key, Side]]
 
 
 @click.command(epilog=_EPILOG)
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path), required=False)
-@click.option("--by", metavar="KEY", help="Compare the values of this swept key within A, each with the first.")
+@click.option(
+    "--by",
+    metavar="KEY[,KEY...]",
+    help="Compare the values of this swept key within A, or the combinations of several keys: all pairs, best first.",
+)
+@click.option(
+    "--reference", metavar="VALUE[,VALUE...]", help="Compare each value of --by with this one, instead of all pairs."
+)
 @click.option(
     "--metric",
-    type=click.Choice(list(CALLED)),
-    metavar="NAME",
-    default="goodput",
-    show_default=True,
-    help="Metric to compare: goodput, duration, retransmitted, or another by its name in JSON, such as mos.",
-)
-@click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs.")
-@click.option(
-    "--fail-if-uncertain",
-    is_flag=True,
-    help="Exit with status 1 if a difference of --at-least could have been missed.",
+    "metrics",
+    multiple=True,
+    metavar="[WORKLOAD:]NAME",
+    help="Metric to compare, of all workloads or of one: goodput, duration, retransmitted, or another by its name in "
+    "JSON, such as mos. Repeatable. Default: goodput.",
 )
 @click.option(
-    "--at-least",
+    "--margin",
     type=click.FloatRange(min=0),
     metavar="PERCENT",
-    default=0.0,
-    help="Smallest relevant difference. Smaller ones are marked as small and pass --fail-if-different.",
+    default=MARGIN_PERCENT,
+    show_default=True,
+    help="Smallest difference that matters.",
 )
+@click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs by the margin or more.")
+@click.option(
+    "--fail-if-uncertain", is_flag=True, help="Exit with status 1 if such a difference could have been missed."
+)
+@columns_option
+@sort_option
 @json_option
 def compare(
     a: Path,
     b: Path | None,
     by: str | None,
-    metric: str,
+    reference: str | None,
+    metrics: tuple[str, ...],
+    margin: float,
     fail_if_different: bool,
     fail_if_uncertain: bool,
-    at_least: float,
+    columns: str | None,
+    sort: str | None,
     as_json: bool,
 ) -> int:
-    """Test whether the results in folder B differ from those in folder A.
+    """Test whether the results in folder B differ from those in folder A, or the values of a swept key within A.
 
     Rows are matched by their settings and workload. Runs with the same seeds are compared in pairs (Student's t), other
-    runs as independent samples (Welch's t). All rows of all tables form one family of tests: Holm's correction keeps
-    the probability of any false alarm in it at 5 %.
+    runs as independent samples (Welch's t). All rows of all tables form one family of tests: the probability of any
+    false alarm in it is at most 5 %, and the intervals are those of the corrected tests.
     """
     if (b is None) == (by is None):
         raise click.UsageError("name a second folder, or a swept key with --by")
-    if fail_if_uncertain and not at_least:
-        raise click.UsageError("--fail-if-uncertain needs --at-least: no number of runs can show every difference")
-    pairs = list(_pairs(a, b, by, CALLED[metric]))
-    comparisons = compare_rows([(first, second) for (_, first), (_, second) in pairs], CALLED[metric])
-    found = [(first, second, one) for ((first, _), (second, _)), one in zip(pairs, comparisons, strict=True)]
+    if reference is not None and by is None:
+        raise click.UsageError("--reference needs --by")
+    asked = [_metric(text) for text in metrics or ("goodput",)]
+    found = _Within(a, listed(by), reference, margin).of(asked) if by else _two_folders(a, b or a, asked, margin)
     if as_json:
-        click.echo(json.dumps(_document(found)))
+        click.echo(json.dumps(_document(found, margin)))
     else:
-        for first_name, second_name, comparison in found:
-            print_table(comparison_table(first_name, second_name, comparison, at_least_percent=at_least))
-    matches = [match for one in comparisons for match in one.matches]
-    failed = fail_if_different and any(match.differs(at_least) for match in matches)
-    failed = failed or (fail_if_uncertain and any(match.may_miss(at_least) for match in matches))
+        for table in found.tables:
+            print_table(choose(table, listed(columns), sort))
+    matches = [match for one in found.comparisons for match in one.matches]
+    failed = fail_if_different and any(match.verdict is Verdict.DIFFERS for match in matches)
+    failed = failed or (fail_if_uncertain and any(match.is_open for match in matches))
     return Exit.FAILED if failed else Exit.DONE
 
 
-def _pairs(a: Path, b: Path | None, by: str | None, metric: str) -> Iterator[tuple[Named, Named]]:
-    document = _read(a)
-    if by is not None:
-        (first, *others) = split(document, by, metric)
-        for other in others:
-            yield (f"{by} {first[0]}", first[1]), (f"{by} {other[0]}", other[1])
-    elif b is not None:
-        yield (str(a), sides(document, metric)), (str(b), sides(_read(b), metric))
+#: A metric, and the workload of the rows whose metric it is, None for all rows.
+_Asked = tuple[str, str | None]
+
+
+def _metric(text: str) -> _Asked:
+    workload, colon, name = text.rpartition(":")
+    if name not in CALLED:
+        raise InputError(f"--metric: there is no metric '{name}'", hint=name_hint(name, CALLED))
+    return CALLED[name], workload if colon else None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """All comparisons of one command, the rankings that they give, and the tables."""
+
+    comparisons: list[Comparison]
+    tables: list[Table]
+    rankings: tuple[ranking.Ranking, ...] = ()
+
+
+def _two_folders(a: Path, b: Path, asked: Sequence[_Asked], margin: float) -> _Found:
+    first, second = _read(a), _read(b)
+    pairs = [
+        Pair(metric, (str(a),), (str(b),), sides(first, metric, workload=only), sides(second, metric, workload=only))
+        for metric, only in asked
+    ]
+    comparisons = compare_rows(pairs, margin_percent=margin)
+    tests = sum(one.tests for one in comparisons)
+    tables = [
+        comparison_table(_title(one.pair.metric, str(a), str(b)), [one], tests=tests, margin_percent=margin)
+        for one in comparisons
+    ]
+    return _Found(comparisons, tables)
+
+
+def _title(metric: str, a: str, b: str) -> str:
+    return f"{METRICS[metric].noun}: A = {a}, B = {b}"
+
+
+class _Within:
+    """Comparisons of values of swept keys within one result."""
+
+    def __init__(self, folder: Path, by: Sequence[str], reference: str | None, margin: float) -> None:
+        self._document, self._by, self._reference, self._margin = _read(folder), by, reference, margin
+
+    def of(self, asked: Sequence[_Asked]) -> _Found:
+        """Compare by all metrics at once: all tests are one family."""
+        parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
+        values = list(parts[0][1])
+        if self._reference is None and len(values) > 2:
+            return self._ranked(parts)
+        first = values[0] if self._reference is None else self._chosen(self._reference, values)
+        return self._against(parts, first)
+
+    def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
+        chosen = tuple(listed(reference))
+        if chosen not in values:
+            hint = f"use one of {'; '.join(','.join(one) for one in values)}"
+            raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
+        return chosen
+
+    def _against(self, parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values) -> _Found:
+        pairs = [pair for metric, some in parts for pair in ranking.against(metric, some, reference)]
+        comparisons = compare_rows(pairs, margin_percent=self._margin)
+        tests = sum(one.tests for one in comparisons)
+        tables = []
+        for metric in dict.fromkeys(metric for metric, _ in parts):
+            own = [one for one in comparisons if one.pair.metric == metric]
+            a, b = (", ".join(values) for values in (reference, own[0].pair.b))
+            title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else f"each {', '.join(self._by)}")
+            tables.append(comparison_table(title, own, by=self._by, tests=tests, margin_percent=self._margin))
+        return _Found(comparisons, tables)
+
+    def _ranked(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:
+        contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
+        pairs = [contest.pairs for contest in contests]
+        comparisons = compare_rows([pair for some in pairs for pair in some], margin_percent=self._margin)
+        left = iter(comparisons)
+        found = [
+            ranking.rank(contest, [next(left) for _ in some], self._margin)
+            for contest, some in zip(contests, pairs, strict=True)
+        ]
+        tests = sum(one.tests for one in comparisons)
+        tables = [ranking_table(one, by=self._by) for one in found]
+        notes = ranking_notes(found, tests, self._margin)
+        tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
+        return _Found(comparisons, tables, tuple(found))
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -108,8 +202,10 @@ def _read(folder: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text())
     except OSError as error:
+        if not folder.exists():
+            raise InputError(f"{folder} does not exist", hint="name the results folder of `mptcplab run`") from error
         hint = "run its scenario to the end; recorded runs are not executed again"
-        raise InputError(f"{folder} has no {_RESULTS}", hint=hint) from error
+        raise InputError(f"{folder} has no {_RESULTS} ({reason(error)})", hint=hint) from error
     except ValueError as error:
         raise InputError(f"{file} is not JSON", hint="run its scenario again, or name a results folder") from error
     if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
@@ -117,19 +213,21 @@ def _read(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _document(found: Sequence[tuple[str, str, Comparison]]) -> dict[str, Any]:
+def _document(found: _Found, margin: float) -> dict[str, Any]:
     return {
-        "tests": max((comparison.tests for _, _, comparison in found), default=0),
+        "tests": sum(one.tests for one in found.comparisons),
         "significance": SIGNIFICANCE,
+        "margin_percent": margin,
         "comparisons": [
             {
-                "a": first,
-                "b": second,
-                "metric": comparison.metric,
-                "rows": [match.to_json() for match in comparison.matches],
-                "only_a": list(comparison.only_a),
-                "only_b": list(comparison.only_b),
+                "a": ", ".join(one.pair.a),
+                "b": ", ".join(one.pair.b),
+                "metric": one.pair.metric,
+                "rows": [match.to_json() for match in one.matches],
+                "only_a": list(one.only_a),
+                "only_b": list(one.only_b),
             }
-            for first, second, comparison in found
+            for one in found.comparisons
         ],
+        "rankings": [one.to_json() for one in found.rankings],
     }

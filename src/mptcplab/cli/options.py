@@ -18,6 +18,18 @@ repeats_option = click.option(
     "--repeats", type=click.IntRange(min=1), help="Runs per point, each with its own seed. Default: the scenario's."
 )
 
+columns_option = click.option(
+    "--columns", metavar="NAME[,NAME...]", help="Columns of the printed table, by their heads or names in JSON."
+)
+sort_option = click.option(
+    "--sort", metavar="NAME", help="Column by which the printed rows are ordered; -NAME for descending order."
+)
+
+
+def listed(text: str | None) -> list[str]:
+    """Return the parts of an option's value that are separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else []
+
 
 def set_option(description: str = "Set a key of the scenario. Repeatable.") -> Callable[[_Command], _Command]:
     """Return a decorator that adds the repeatable option ``--set KEY=VALUE`` as the argument ``overrides``."""

@@ -7,7 +7,7 @@ import contextlib
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,26 +25,39 @@ from mptcplab.cli.common import (
     running_options,
     writing,
 )
-from mptcplab.cli.options import repeats_option, scenario_argument, seed_option, set_option
+from mptcplab.cli.options import (
+    columns_option,
+    listed,
+    repeats_option,
+    scenario_argument,
+    seed_option,
+    set_option,
+    sort_option,
+)
 from mptcplab.cli.sweep import execute
 from mptcplab.files import write_text
-from mptcplab.metrics.compare import paired_rows
 from mptcplab.metrics.network_rows import network_document
+from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.recording.record import Recording
+from mptcplab.report.choosing import choose
 from mptcplab.report.experiment import experiment_document, experiment_figures
 from mptcplab.report.figure import save
-from mptcplab.report.files import write_json, write_table
+from mptcplab.report.files import write_json
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.table import Table, result_table
+from mptcplab.report.result_table import check_columns, result_table
+from mptcplab.report.table import Table
+from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
 Examples:
   mptcplab run examples/two-paths.toml
   mptcplab run two.toml --set links.link1.loss='1 %' --repeats 10
+  mptcplab run two.toml --set transport.scheduler='["default", "blest"]'
   mptcplab run two.toml --links
+  mptcplab run two.toml --columns scheduler,goodput,response_p99_ms --sort -goodput
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
 """
 
@@ -56,6 +69,8 @@ Examples:
 @repeats_option
 @click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
 @click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
+@columns_option
+@sort_option
 @running_options
 def run(
     file: Path,
@@ -69,6 +84,8 @@ def run(
     fresh: bool,
     as_json: bool,
     links: bool,
+    columns: str | None,
+    sort: str | None,
 ) -> None:
     """Run the experiment in FILE and show its table.
 
@@ -77,20 +94,31 @@ def run(
     partial.md holds the results so far.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    check_columns(listed(columns), sort, experiment.points[0].settings)
     folder = out or Path("results") / experiment.name
-    sweep = _Sweep(experiment, folder)
+    sweep = _Sweep(experiment, folder, _Shown(as_json, links, listed(columns), sort))
     done = execute(sweep.rounds, folder, RunOptions(jobs, fresh, cluster, engine), partial=sweep.write_partial)
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
-        sweep.write(done, as_json=as_json, links=links)
+        sweep.write(done)
     check_failures(done, partial(repeat_command, file, overrides), folder)
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the command prints at its end."""
+
+    as_json: bool
+    links: bool
+    columns: Sequence[str]
+    sort: str | None
 
 
 class _Sweep:
     """The files of one sweep in the results folder, besides its recordings."""
 
-    def __init__(self, experiment: Experiment, folder: Path) -> None:
-        self.experiment, self.folder = experiment, folder
+    def __init__(self, experiment: Experiment, folder: Path, shown: _Shown) -> None:
+        self.experiment, self.folder, self._shown = experiment, folder, shown
         self.rounds = Rounds(experiment)
 
     def write_partial(self, done: Sequence[CompletedRun]) -> None:
@@ -101,7 +129,7 @@ class _Sweep:
 
     def _remove_older(self) -> None:
         """Remove older results: they are of other runs and could be mistaken for this sweep's."""
-        for name in ("table.md", "table.csv", "results.json", "figure.svg", "figure.png"):
+        for name in ("table.md", "table.csv", "metrics.csv", "results.json", "figure.svg", "figure.png"):
             (self.folder / name).unlink(missing_ok=True)
 
     def _write_partial(self, done: Sequence[CompletedRun]) -> None:
@@ -111,7 +139,7 @@ class _Sweep:
             table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
             write_text(self.folder / "partial.md", table.to_markdown())
 
-    def write(self, done: Sequence[CompletedRun], *, as_json: bool, links: bool) -> None:
+    def write(self, done: Sequence[CompletedRun]) -> None:
         """Write the table, document and figures of the finished sweep, and print the table or the document."""
         (self.folder / "partial.md").unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
@@ -119,8 +147,9 @@ class _Sweep:
             self._remove_older()
             return
         rows = rows_of(results)
-        table = self._table(rows, done)
-        write_table(table, self.folder, "table")
+        write_text(self.folder / "table.md", self._table(rows, done).to_markdown())
+        write_text(self.folder / "table.csv", wide_csv(rows))
+        write_text(self.folder / "metrics.csv", long_csv(rows))
         document = experiment_document(self.experiment, rows)
         document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
         document["fairness"] = [fairness.to_json() for fairness in fairness_rows(results)]
@@ -132,22 +161,33 @@ class _Sweep:
             for name, figure in experiment_figures(self.experiment, rows)
             for file in save(figure, self.folder, name)
         ]
-        if as_json:
+        if self._shown.as_json:
             click.echo(json.dumps(document))
             return
-        print_table(table)
-        for one in self._network(done) if links else ():
+        print_table(
+            choose(self._table(rows, done, every=bool(self._shown.columns)), self._shown.columns, self._shown.sort)
+        )
+        for one in self._network(done) if self._shown.links else ():
             print_table(one)
-        names = ", ".join(file.name for file in (self.folder / "table.md", self.folder / "results.json", *figures))
-        console().print(f"\nIn {self.folder}: {names}", markup=False)
-        console().print(f"For an HTML page: {shlex.join(['mptcplab', 'report', str(self.folder)])}", markup=False)
+        self._name_files([file.name for file in figures])
+
+    def _name_files(self, figures: Sequence[str]) -> None:
+        """Print which files the results folder has."""
+        names = ", ".join(("table.md", "results.json", *figures))
+        page = shlex.join(["mptcplab", "report", str(self.folder)])
+        for line in (
+            f"\nIn {self.folder}: {names}",
+            "For other programs: table.csv (a line per point and workload), metrics.csv (a line per metric)",
+            f"For an HTML page: {page}",
+        ):
+            console().print(line, markup=False, soft_wrap=True)
 
     def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
         found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
         return network_tables([result for result, _ in found], words_of(found))
 
-    def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun]) -> Table:
-        table = result_table(self.experiment.title, rows, self.experiment.changes)
+    def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> Table:
+        table = result_table(self.experiment.title, rows, self.experiment.changes, every=every)
         notes = paired_notes(paired_rows(rows))
         until = self.experiment.until
         if until is not None:

@@ -1,25 +1,60 @@
 # SPDX-License-Identifier: MIT
-"""Compare two settings, or two results: on shared seeds where there are any.
+"""Compare results row by row: on shared seeds where there are any.
 
-A seed determines random losses, jitter and the hosts' random numbers. Runs of two settings with the same seed have
-these in common, so their difference varies less than either value, and is tested in pairs.
+All tests made together are one family. Each has an interval at the significance divided by their number (Bonferroni),
+so all intervals are true together with a probability of 95 %, whatever the runs have in common. Every verdict is read
+off its interval, so that none contradicts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.paired import MIN_SHARED, difference_json
 from mptcplab.metrics.registry import BASIC
-from mptcplab.metrics.rows import ResultRow
-from mptcplab.stats import Difference, detectable, holm, mean_interval, paired_difference, welch_difference
+from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
 
-#: Two sets of values differ if the adjusted p is below this.
+#: The probability of any wrong statement in a family of tests.
 SIGNIFICANCE = 0.05
-_PROTOCOL = "transport.protocol"
-_MIN_SHARED = 2
+#: The smallest difference that matters, in percent of A, unless the user names another.
+MARGIN_PERCENT = 1.0
+
+
+class Verdict(StrEnum):
+    """What the comparison of two rows shows."""
+
+    SAME_RUNS = "same runs"
+    """Both have the same recordings."""
+    IDENTICAL = "identical"
+    """Different runs with equal values, seed by seed, or all of them."""
+    TOO_FEW = "too few runs"
+    DIFFERS = "differs"
+    """The interval excludes zero, and the difference found is as large as the margin."""
+    PERHAPS_NEGLIGIBLE = "differs, perhaps negligible"
+    """The interval excludes zero; it has differences on both sides of the margin, and the one found is smaller."""
+    NEGLIGIBLE = "differs, but negligible"
+    """The interval excludes zero and lies inside the margin."""
+    EQUIVALENT = "equivalent"
+    """The interval includes zero and lies inside the margin."""
+    NOT_SHOWN = "not shown"
+    """The interval includes zero, and differences that matter."""
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether a difference is shown, of whatever size."""
+        return self in (Verdict.DIFFERS, Verdict.PERHAPS_NEGLIGIBLE, Verdict.NEGLIGIBLE)
+
+
+#: Verdicts that no test is needed for, or possible.
+_UNTESTED = (Verdict.SAME_RUNS, Verdict.IDENTICAL, Verdict.TOO_FEW)
+#: Verdicts that leave open whether there is a difference that matters.
+_OPEN = (Verdict.TOO_FEW, Verdict.NOT_SHOWN, Verdict.PERHAPS_NEGLIGIBLE)
+#: Settings and workload of a row.
+Key = tuple[tuple[tuple[str, str], ...], str]
 
 
 @dataclass(frozen=True)
@@ -31,112 +66,76 @@ class Side:
 
 
 @dataclass(frozen=True)
-class PairedDifference:
-    """Goodput with the value ``second`` of a swept key minus that with ``first``, on shared seeds, in Mbit/s."""
+class Pair:
+    """Two sets of rows to compare by one metric. ``b`` names the second set by the values of the keys compared by."""
 
-    key: str
-    first: str
-    second: str
-    settings: dict[str, str]
-    workload: str
-    difference: Difference
-    base: float
-
-    @property
-    def percent(self) -> float | None:
-        """The difference in percent of the first mean."""
-        return 100 * self.difference.mean / self.base if self.base else None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data with units in the names."""
-        return {
-            "key": self.key,
-            "first": self.first,
-            "second": self.second,
-            "settings": self.settings,
-            "workload": self.workload,
-            "goodput_mbps": _difference_json(self.difference),
-            "percent": self.percent,
-        }
-
-
-def _difference_json(difference: Difference) -> dict[str, Any]:
-    return {
-        "difference": difference.mean,
-        "ci95_half_width": difference.half_width,
-        "p": difference.p,
-        "test": difference.test,
-        "n": list(difference.n),
-    }
-
-
-def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
-    """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared."""
-    found = []
-    for key in rows[0].settings if rows else ():
-        lines: dict[tuple[Any, ...], dict[str, ResultRow]] = {}
-        for row in rows:
-            others = tuple((name, value) for name, value in row.settings.items() if name != key)
-            lines.setdefault((others, row.workload), {})[row.settings[key]] = row
-        for (others, _), line in lines.items():
-            first = "tcp" if key == _PROTOCOL and "tcp" in line else next(iter(line))
-            found += [_paired(key, line[first], line[second], dict(others)) for second in line if second != first]
-    return [one for one in found if one is not None]
-
-
-def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> PairedDifference | None:
-    sides = [dict(zip(row.seeds, row.samples.get("goodput_mbps", ()), strict=False)) for row in (first, second)]
-    shared = [seed for seed in sides[0] if seed in sides[1]]
-    if len(shared) < _MIN_SHARED:
-        return None
-    values = [[side[seed] for seed in shared] for side in sides]
-    base = sum(values[0]) / len(shared)
-    difference = paired_difference(*values)
-    return PairedDifference(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
+    metric: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+    first: Mapping[Key, Side]
+    second: Mapping[Key, Side]
 
 
 @dataclass(frozen=True)
 class Match:
-    """One row that both results have. ``difference`` is B minus A; ``adjusted`` is its p after Holm's correction.
+    """One row that both results have. ``difference`` is B minus A.
 
-    ``verdict`` is ``same runs`` (the same recordings), ``identical`` (equal values, seed by seed), ``differ``, ``no
-    difference shown``, or ``too few runs``. ``detectable`` is the smallest true difference that this test, corrected
-    for its family, shows with a probability of 80 %; None if nothing was tested or the values do not vary.
+    ``half_width`` is that of the simultaneous interval: all intervals of the family contain the true differences with a
+    probability of 95 %. ``p`` is corrected for the family. They are None without a test. ``significance`` is that of
+    this test, and ``margin`` the smallest difference that matters, in the metric's unit.
     """
 
     settings: dict[str, str]
     workload: str
     means: tuple[float, float]
     difference: Difference
-    adjusted: float | None
-    verdict: str
-    detectable: float | None
+    verdict: Verdict
+    half_width: float | None = None
+    p: float | None = None
+    p_equivalence: float | None = None
+    significance: float = SIGNIFICANCE
+    margin: float = 0.0
+
+    @property
+    def key(self) -> Key:
+        """Settings and workload."""
+        return tuple(self.settings.items()), self.workload
 
     @property
     def percent(self) -> float | None:
         """The difference in percent of A's mean."""
-        return 100 * self.difference.mean / self.means[0] if self.means[0] else None
+        return 100 * self.difference.mean / abs(self.means[0]) if self.means[0] else None
 
     @property
     def percent_half_width(self) -> float | None:
-        """Half the width of the interval in percent of A's mean."""
-        return self._percent_of_a(self.difference.half_width)
+        """Half the width of the simultaneous interval in percent of A's mean."""
+        return self._percent_of_a(self.half_width)
 
     @property
-    def percent_detectable(self) -> float | None:
-        """The smallest detectable difference in percent of A's mean."""
-        return self._percent_of_a(self.detectable)
+    def more_runs(self) -> int | None:
+        """The number of further runs that would settle the verdict; None if it is settled, or they are too many.
 
-    def differs(self, at_least_percent: float = 0.0) -> bool:
-        """Return whether a difference of at least this size is shown. If A's mean is zero, any size counts."""
-        return self.verdict == "differ" and (self.percent is None or abs(self.percent) >= at_least_percent)
+        If the true difference and spread are those found, it is settled with a probability of 80 %.
+        """
+        if self.verdict is not Verdict.NOT_SHOWN:
+            return None
+        needed = runs_needed(self.difference, self.margin, self.significance)
+        return None if needed is None else max(1, needed - min(self.difference.n))
 
-    def may_miss(self, percent: float) -> bool:
-        """Return whether the test does not show a difference of this size, but could miss one."""
-        if self.verdict == "too few runs":
-            return True
-        unknown = self.percent_detectable is None or self.percent_detectable > percent
-        return self.verdict == "no difference shown" and unknown
+    @property
+    def detectable(self) -> float | None:
+        """The smallest true difference that this test shows with a probability of 80 %; None without a test."""
+        return detectable(self.difference, self.significance) if self.is_tested else None
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the row is one of the family's tests."""
+        return self.verdict not in _UNTESTED
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be a difference that matters and that is not shown."""
+        return self.verdict in _OPEN
 
     def _percent_of_a(self, size: float | None) -> float | None:
         return 100 * size / abs(self.means[0]) if self.means[0] and size is not None else None
@@ -148,45 +147,48 @@ class Match:
             "workload": self.workload,
             "mean_a": self.means[0],
             "mean_b": self.means[1],
-            **_difference_json(self.difference),
+            **difference_json(self.difference),
+            "simultaneous_half_width": self.half_width,
             "percent": self.percent,
-            "percent_ci95_half_width": self.percent_half_width,
-            "p_holm": self.adjusted,
+            "percent_simultaneous_half_width": self.percent_half_width,
+            "p_corrected": self.p,
+            "p_equivalence_corrected": self.p_equivalence,
             "detectable": self.detectable,
-            "percent_detectable": self.percent_detectable,
-            "verdict": self.verdict,
+            "percent_detectable": self._percent_of_a(self.detectable),
+            "more_runs": self.more_runs,
+            "verdict": str(self.verdict),
         }
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows of two results: those in both, and the names of those in only one.
+    """All rows of a pair: those that both have, and the names of those that only one has."""
 
-    ``tests`` is the size of the family for which p is corrected: all tests of the comparisons made together.
-    """
-
-    metric: str
+    pair: Pair
     matches: tuple[Match, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    tests: int
+
+    @property
+    def tests(self) -> int:
+        """The number of tests in this comparison, which may be a part of the family."""
+        return sum(match.is_tested for match in self.matches)
 
 
-Key = tuple[tuple[tuple[str, str], ...], str]
+def sides(
+    document: Mapping[str, Any], metric: str, *, workload: str | None = None, without: Sequence[str] = ()
+) -> dict[Key, Side]:
+    """Return the values of a ``results.json`` by settings and workload. ``without`` are keys left out of the settings.
 
-
-def sides(document: Mapping[str, Any], metric: str, *, without: str | None = None) -> dict[Key, Side]:
-    """Return the values of a ``results.json`` by settings and workload. ``without`` is a key left out of the settings.
-
-    ``metric`` is one of METRICS; rows that do not have it are left out.
+    ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out.
     :raises InputError: if the document does not have the values of every seed.
     """
     found: dict[Key, Side] = {}
     try:
         for row in document["rows"]:
-            settings = tuple((key, str(value)) for key, value in row["settings"].items() if key != without)
+            settings = tuple((key, str(value)) for key, value in row["settings"].items() if key not in without)
             described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
-            if described is None or described["n"] == 0:
+            if described is None or described["n"] == 0 or workload not in (None, row["workload"]):
                 continue
             values = dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))
             found[settings, str(row["workload"])] = Side(values, tuple(row["runs"]))
@@ -196,24 +198,21 @@ def sides(document: Mapping[str, Any], metric: str, *, without: str | None = Non
     return found
 
 
-def compare(pairs: Sequence[tuple[Mapping[Key, Side], Mapping[Key, Side]]], metric: str) -> list[Comparison]:
-    """Match the rows of each pair of results by settings and workload, and test each.
-
-    All tests of all pairs are one family: Holm's correction keeps the chance of a single false alarm in it at 5 %.
-    """
-    tests = [{key: _test(first[key], second[key]) for key in first if key in second} for first, second in pairs]
+def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) -> list[Comparison]:
+    """Match the rows of each pair by settings and workload, and test each; all tests of all pairs are one family."""
+    tests = [
+        {key: _test(pair.first[key], pair.second[key]) for key in pair.first if key in pair.second} for pair in pairs
+    ]
     # Rows that cannot differ or cannot be tested are not in the family: they don't make the other tests stricter.
-    family = [(number, key) for number, found in enumerate(tests) for key in found if found[key].known is None]
-    adjusted = dict(zip(family, holm([_p(tests[number][key]) for number, key in family]), strict=True))
+    family = sum(test.known is None for found in tests for test in found.values())
     return [
         Comparison(
-            metric,
-            matches=tuple(_match(key, test, adjusted.get((number, key)), len(family)) for key, test in found.items()),
-            only_a=tuple(_name(key) for key in first if key not in second),
-            only_b=tuple(_name(key) for key in second if key not in first),
-            tests=len(family),
+            pair,
+            matches=tuple(_match(key, test, margin_percent, family) for key, test in found.items()),
+            only_a=tuple(name_of(key) for key in pair.first if key not in pair.second),
+            only_b=tuple(name_of(key) for key in pair.second if key not in pair.first),
         )
-        for number, ((first, second), found) in enumerate(zip(pairs, tests, strict=True))
+        for pair, found in zip(pairs, tests, strict=True)
     ]
 
 
@@ -223,17 +222,12 @@ class _Test:
 
     means: tuple[float, float]
     difference: Difference
-    known: str | None
-
-
-def _p(test: _Test) -> float:
-    assert test.difference.p is not None, "without a p, the verdict is known to be too few runs"
-    return test.difference.p
+    known: Verdict | None
 
 
 def _test(a: Side, b: Side) -> _Test:
     shared = [seed for seed in a.values if seed in b.values]
-    if len(shared) >= _MIN_SHARED or a.values.keys() == b.values.keys():
+    if len(shared) >= MIN_SHARED or a.values.keys() == b.values.keys():
         first, second = ([side.values[seed] for seed in shared] for side in (a, b))
         difference = paired_difference(first, second)
     else:
@@ -242,35 +236,49 @@ def _test(a: Side, b: Side) -> _Test:
     return _Test((mean_interval(first).mean, mean_interval(second).mean), difference, _known(a, b, difference))
 
 
-def _known(a: Side, b: Side, difference: Difference) -> str | None:
+def _known(a: Side, b: Side, difference: Difference) -> Verdict | None:
     if a.runs and a.runs == b.runs:
-        return "same runs"
-    if a.values == b.values:
-        return "identical"
-    return "too few runs" if difference.p is None else None
+        return Verdict.SAME_RUNS
+    if a.values == b.values or (len({*a.values.values(), *b.values.values()}) == 1 and difference.p is not None):
+        return Verdict.IDENTICAL
+    return Verdict.TOO_FEW if difference.p is None else None
 
 
-def _match(key: Key, test: _Test, adjusted: float | None, family: int) -> Match:
-    verdict, smallest = test.known, None
-    if verdict is None:
-        verdict = "differ" if adjusted is not None and adjusted < SIGNIFICANCE else "no difference shown"
-        # The strictest of Holm's steps, which the smallest p of the family has to pass.
-        smallest = detectable(test.difference, SIGNIFICANCE / family)
-    return Match(dict(key[0]), key[1], test.means, test.difference, adjusted, verdict, smallest)
+def _match(key: Key, test: _Test, margin_percent: float, family: int) -> Match:
+    difference, settings = test.difference, dict(key[0])
+    if test.known is not None:
+        return Match(settings, key[1], test.means, difference, test.known)
+    significance = SIGNIFICANCE / family
+    margin = abs(test.means[0]) * margin_percent / 100
+    half_width, one_sided = difference.half_width_at(significance), difference.equivalence_p(margin)
+    assert half_width is not None, "without an interval, the verdict is known to be too few runs"
+    assert difference.p is not None
+    assert one_sided is not None
+    verdict = _verdict(abs(difference.mean), half_width, margin)
+    return Match(
+        settings,
+        key[1],
+        test.means,
+        difference,
+        verdict,
+        half_width,
+        min(1.0, family * difference.p),
+        # Each of two one-sided tests has half the significance.
+        min(1.0, 2 * family * one_sided),
+        significance,
+        margin,
+    )
 
 
-def _name(key: Key) -> str:
+def _verdict(size: float, half_width: float, margin: float) -> Verdict:
+    is_inside = size + half_width <= margin
+    if size <= half_width:
+        return Verdict.EQUIVALENT if is_inside else Verdict.NOT_SHOWN
+    if is_inside:
+        return Verdict.NEGLIGIBLE
+    return Verdict.DIFFERS if size >= margin else Verdict.PERHAPS_NEGLIGIBLE
+
+
+def name_of(key: Key) -> str:
+    """Return settings and workload in one line."""
     return ", ".join((*(f"{name} = {value}" for name, value in key[0]), key[1]))
-
-
-def split(document: Mapping[str, Any], key: str, metric: str) -> Iterator[tuple[str, dict[Key, Side]]]:
-    """Split one result by the values of a swept key, in order. :raises InputError: if fewer than two were swept."""
-    rows = [row for row in document.get("rows", ()) if key in row.get("settings", {})]
-    values = list(dict.fromkeys(str(row["settings"][key]) for row in rows))
-    if len(values) < 2:
-        swept = sorted({name for row in document.get("rows", ()) for name in row.get("settings", {})})
-        hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
-        raise InputError(f"the results do not have two values of '{key}'", hint=hint)
-    for value in values:
-        part = {"rows": [row for row in rows if str(row["settings"][key]) == value]}
-        yield value, sides(part, metric, without=key)

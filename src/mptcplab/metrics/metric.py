@@ -60,6 +60,7 @@ class Metric:
     ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. ``is_main``
     marks the most important metric of workloads that do not send as much as they can; it has a figure of its own, whose
     vertical axis is labelled ``axis``, if that is more than ``noun``, and begins at ``lowest``.
+    Rankings put high values first if ``higher_is_better``, else low ones.
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats.
     """
 
@@ -81,6 +82,7 @@ class Metric:
     axis: str = ""
     lowest: float = 0.0
     of_rows: bool = False
+    higher_is_better: bool = False
 
     @property
     def title(self) -> str:
@@ -90,7 +92,13 @@ class Metric:
     @property
     def heading(self) -> str:
         """The column head."""
-        return self.head or self.title
+        return self.heading_in(self.unit)
+
+    def heading_in(self, unit: str) -> str:
+        """Return the column head for values in another unit."""
+        if self.head and self.unit:
+            return " ".join(unit if word == self.unit else word for word in self.head.split(" "))
+        return self.head or f"{self.noun} {unit}".rstrip()
 
     def of(self, subject: Subject) -> float | None:
         """Return the value for ``subject``; None if it has none."""

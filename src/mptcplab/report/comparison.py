@@ -1,123 +1,251 @@
 # SPDX-License-Identifier: MIT
-"""The table of a comparison of two results."""
+"""Tables of comparisons: results against a reference, and rankings of all values of swept keys."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
+from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.report.table import Table, number, short_names
+from mptcplab.report.table import Table, short_names
+from mptcplab.report.values import Unit, percent, suited
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
 _MIN_P = 0.0001
-_SHOWN_AS_ZERO = 0.005
-#: A bound of rounding errors of sums.
-_ROUNDING = 1e-9
+_MAX_LETTERS = 6
 
 
-def comparison_table(a: str, b: str, comparison: Comparison, *, at_least_percent: float = 0.0) -> Table:
-    """Return a line per row that both results have; notes name rows in only one, and the tests.
+def comparison_table(
+    title: str, comparisons: Sequence[Comparison], *, by: Sequence[str] = (), tests: int, margin_percent: float
+) -> Table:
+    """Return a line per row that both sides have. All comparisons have one metric and one A.
 
-    A difference below ``at_least_percent`` of A is printed, but not highlighted.
+    ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family.
     """
-    matches = comparison.matches
-    names = short_names(list(matches[0].settings)) if matches else {}
+    lines = [(one.pair.b, match) for one in comparisons for match in one.matches]
+    matches = [match for _, match in lines]
+    keys = short_names([*(matches[0].settings if matches else ()), *by])
     several = len({match.workload for match in matches}) > 1
-    columns = (*names.values(), *(["workload"] if several else []), "A", "B", "B - A", "%", "p (Holm)", "test", "n")
-    columns = (*columns, "detectable %")
-    metric = METRICS[comparison.metric]
-    rows = tuple((*_cells(match, several, metric.digits), _verdict(match, at_least_percent)) for match in matches)
-    numeric = frozenset({"A", "B", "B - A", "%", "p (Holm)", "detectable %"})
+    mixed = len({match.difference.test for match in matches}) > 1
+    metric = METRICS[comparisons[0].pair.metric]
+    unit = suited(metric.unit, (mean for match in matches for mean in match.means), digits=metric.digits)
+    sizes = (size for match in matches for size in (match.difference.mean, match.half_width) if size is not None)
+    small = suited(metric.unit, sizes)
+    head = (*keys.values(), *(["workload"] if several else []))
+    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {small.name}".rstrip(), "%", "p")
+    rows = tuple(
+        (
+            *match.settings.values(),
+            *(b if by else ()),
+            *([match.workload] if several else []),
+            *_numbers(match, unit, small),
+            *([match.difference.test] if mixed else []),
+            _count(match),
+            verdict_text(match, margin_percent),
+        )
+        for b, match in lines
+    )
+    columns = (*head, *values, *(["test"] if mixed else []), "n", "verdict")
     styles = tuple(
-        (index, len(columns), "bold yellow") for index, match in enumerate(matches) if match.differs(at_least_percent)
+        (number, len(columns) - 1, "bold yellow") for number, match in enumerate(matches) if _stands_out(match)
     )
-    title = f"{metric.title}: A = {a}, B = {b}"
-    return Table(title, (*columns, "verdict"), rows, numeric, tuple(_notes(comparison)), styles)
+    notes = (*_comparison_notes(matches, tests, margin_percent), *_missing(comparisons))
+    return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head))
 
 
-def _cells(match: Match, several: bool, digits: int | None) -> tuple[str, ...]:
-    difference = match.difference
-    width = f" ± {_fine(difference.half_width)}" if difference.half_width is not None else ""
+def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
+    """Return the places of a ranking, best first, with groups and the comparison of each with the best."""
+    metric = METRICS[ranking.metric]
+    unit = suited(metric.unit, (place.interval.mean for place in ranking.places), digits=metric.digits)
+    keys = short_names([*by, *ranking.settings])
+    worse, tied = "% against the best", _tied_heading(ranking)
+    value = f"{metric.noun} {unit.name}".rstrip()
+    columns = ("", *(keys[key] for key in by), value, "n", worse, tied, "verdict")
+    places = enumerate(zip(ranking.places, _tied(ranking), strict=True), start=1)
+    rows = tuple(_place(number, place, tied, unit, ranking.margin_percent) for number, (place, tied) in places)
+    settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
+    order = "highest" if metric.higher_is_better else "lowest"
+    title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
+    return Table(title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by))
+
+
+def _place(number: int, place: Ranked, tied: str, unit: Unit, margin_percent: float) -> tuple[str, ...]:
+    best = place.against_best
+    against = "" if best is None or best.percent is None else percent(best.percent, best.percent_half_width)
+    verdict = verdict_text(best, margin_percent) if best is not None else "best mean, tied" if place.tied else "best"
+    return (str(number), *place.values, unit.interval(place.interval), str(place.interval.n), against, tied, verdict)
+
+
+def _tied_heading(ranking: Ranking) -> str:
+    return "groups" if _has_letters(ranking) else "tied with"
+
+
+def _has_letters(ranking: Ranking) -> bool:
+    """Return whether letters suffice for the groups. Words of many letters are not readable."""
+    return all(place.letters.isalpha() and len(place.letters) <= _MAX_LETTERS for place in ranking.places)
+
+
+def _tied(ranking: Ranking) -> list[str]:
+    """Return the groups of each place as letters, or the places that it is not told apart from."""
+    if _has_letters(ranking):
+        return [place.letters for place in ranking.places]
+    return [_ranges(number + 1 for number in place.tied) for place in ranking.places]
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """Return rising numbers as ``1-4, 7``."""
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
+
+
+def verdict_text(match: Match, margin_percent: float) -> str:
+    """Return the verdict in words; for an open one with the number of runs that would settle it."""
+    if match.verdict is Verdict.EQUIVALENT:
+        return f"equivalent within {margin_percent:g} %"
+    if match.verdict is not Verdict.NOT_SHOWN:
+        return str(match.verdict)
+    if match.more_runs is None:
+        return "not shown; thousands of seeds would not settle it"
+    return f"not shown; about {_rounded(match.more_runs)} more seed{'s' if match.more_runs > 1 else ''} would settle it"
+
+
+def _rounded(count: int) -> int:
+    """Return a count with two significant digits: more would promise too much."""
+    size: int = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // size) * size
+
+
+def _numbers(match: Match, unit: Unit, small: Unit) -> tuple[str, ...]:
+    difference = match.difference.mean
     return (
-        *match.settings.values(),
-        *([match.workload] if several else []),
-        number(match.means[0], digits),
-        number(match.means[1], digits),
-        f"{_sign(difference.mean)}{_fine(difference.mean)}{width}",
-        _percent(match),
-        "" if match.adjusted is None else _p_text(match.adjusted),
-        difference.test,
-        str(difference.n[0]) if difference.n[0] == difference.n[1] else f"{difference.n[0]}, {difference.n[1]}",
-        "" if match.percent_detectable is None else _fine(match.percent_detectable),
+        *(unit.text(mean) for mean in match.means),
+        small.with_spread(difference, match.half_width or None, sign=True),
+        "" if match.percent is None else percent(match.percent, match.percent_half_width),
+        "" if match.p is None else _p_text(match.p),
     )
 
 
-def _verdict(match: Match, at_least_percent: float) -> str:
-    """Return the verdict; for a difference with its size, by which readers judge whether it matters."""
-    if match.verdict != "differ":
-        return match.verdict
-    if match.percent is None:
-        return f"differ by {_sign(match.difference.mean)}{_fine(match.difference.mean)}"
-    size = f"{_sign(match.percent)}{_fine(match.percent)} %"
-    return f"differ by {size}{'' if match.differs(at_least_percent) else f', below {at_least_percent:g} %'}"
+def _count(match: Match) -> str:
+    first, second = match.difference.n
+    return str(first) if first == second else f"{first}, {second}"
 
 
-def _fine(value: float) -> str:
-    """Return the value as number() does, with more digits if it is small: in virtual time, 1 us can be significant."""
-    if not _ROUNDING < abs(value) < _SHOWN_AS_ZERO:
-        return number(value)
-    return f"{value:.{1 - math.floor(math.log10(abs(value)))}f}"
-
-
-def _sign(value: float) -> str:
-    return "+" if value > 0 else ""
-
-
-def _percent(match: Match) -> str:
-    if match.percent is None:
-        return ""
-    width = f" ± {_fine(match.percent_half_width)}" if match.percent_half_width is not None else ""
-    return f"{_sign(match.percent)}{_fine(match.percent)}{width}"
+def _stands_out(match: Match) -> bool:
+    return match.verdict in (Verdict.DIFFERS, Verdict.PERHAPS_NEGLIGIBLE)
 
 
 def _p_text(p: float) -> str:
     return f"< {_MIN_P}" if p < _MIN_P else f"{p:.4f}"
 
 
-def _family(tests: int, here: int) -> str:
-    """Return the number of tests in the corrected family, some of which may be in other tables."""
-    text = f"{tests} test{'s' if tests > 1 else ''}"
-    return text if tests == here else f"{text}, {here} of them in this table"
-
-
-def _notes(comparison: Comparison) -> Iterator[str]:
-    matches = comparison.matches
-    tested = sum(match.adjusted is not None for match in matches)
+def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float) -> Iterator[str]:
     if not matches:
         yield (
             "[!] The results have no row in common: no settings and workload are in both. "
             "With --by, keys that are swept together with that key differ, too."
         )
-    if tested:
-        yield "B - A with its 95 % confidence interval. Paired t: Student's t on runs with the same seed."
-        if any(match.difference.test == "Welch's t" for match in matches):
-            yield "Welch's t: for independent runs, whose variances may differ."
-        yield f"p after Holm's correction for {_family(comparison.tests, tested)}; differ: p < {SIGNIFICANCE}."
-    if any(match.detectable is not None for match in matches):
-        yield (
-            "Detectable: the smallest true difference that this number of runs, with this spread, shows in "
-            f"{100 * POWER:.0f} of 100 repetitions."
-        )
-    if any(match.verdict == "same runs" for match in matches):
+    if any(match.is_tested for match in matches):
+        yield f"B - A with its interval. {_together(tests)} p is corrected for them."
+        yield _margin_note(margin_percent, "A")
+        yield from _test_notes(matches)
+    yield from _untested_notes(matches)
+    if any(match.verdict is Verdict.NOT_SHOWN for match in matches):
+        yield _seeds_note()
+
+
+def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float) -> Iterator[str]:
+    """Yield how to read rankings."""
+    pairs = [match for ranking in rankings for match in ranking.pairs]
+    yield "Mean ± half width of its own 95 % interval."
+    apart = "not shown to differ by as much as matters"
+    headings = {_tied_heading(ranking) for ranking in rankings}
+    if "groups" in headings:
+        yield f"Groups: two with a common letter are {apart}."
+    if "tied with" in headings:
+        yield f"Tied with: the places from which this one is {apart}."
+    if any(match.is_tested for match in pairs):
+        yield f"% against the best with its interval. {_together(tests)} The tests are of all pairs."
+        yield _margin_note(margin_percent, "the better one")
+        yield from _test_notes(pairs)
+    yield from _untested_notes(pairs)
+    if any(match.verdict is Verdict.NOT_SHOWN for match in pairs):
+        yield _seeds_note()
+
+
+def _settled(ranking: Ranking) -> str:
+    """Return how much of the ranking is certain, and what the rest would take."""
+    best = [place.against_best for place in ranking.places if place.against_best is not None]
+    texts = [
+        _need("The best is certain", "To settle which is the best", best),
+        _need(f"All {len(ranking.pairs)} pairs are settled", "To settle every pair", ranking.pairs),
+    ]
+    return " ".join(texts)
+
+
+def _need(settled: str, question: str, matches: Sequence[Match]) -> str:
+    left = [match for match in matches if match.verdict in (Verdict.NOT_SHOWN, Verdict.TOO_FEW)]
+    if not left:
+        return f"{settled}."
+    counts = [match.more_runs for match in left]
+    known = [count for count in counts if count is not None]
+    open_pairs = f"{len(left)} of {len(matches)} open"
+    if len(known) < len(counts):
+        return f"{question} ({open_pairs}): thousands of seeds would not do, or there are too few to tell."
+    return f"{question} ({open_pairs}): about {_rounded(max(known))} more seeds."
+
+
+def _together(tests: int) -> str:
+    if tests == 1:
+        return "It contains the true difference with a probability of 95 %."
+    return (
+        f"The intervals of all {tests} tests of this command contain the true differences together with a probability "
+        f"of {100 * (1 - SIGNIFICANCE):.0f} % (Bonferroni), so each is wider than one alone."
+    )
+
+
+def _margin_note(margin_percent: float, of: str) -> str:
+    return (
+        f"Differs: the interval excludes zero. Negligible, equivalent: it lies within ± {margin_percent:g} % of {of} "
+        "(--margin)."
+    )
+
+
+def _test_notes(matches: Sequence[Match]) -> Iterator[str]:
+    tests = {match.difference.test for match in matches if match.is_tested}
+    if "paired t" in tests:
+        yield "Paired t: Student's t on runs with the same seed."
+    if "Welch's t" in tests:
+        yield "Welch's t: for independent runs, whose variances may differ."
+
+
+def _seeds_note() -> str:
+    return (
+        f"More seeds: with the difference and spread found here, that many show in {100 * POWER:.0f} of 100 "
+        "repetitions either a difference or equivalence."
+    )
+
+
+def _untested_notes(matches: Sequence[Match]) -> Iterator[str]:
+    verdicts = {match.verdict for match in matches}
+    if Verdict.SAME_RUNS in verdicts:
         yield "Same runs: both results are from the same recordings."
-    if any(match.verdict == "identical" for match in matches):
+    if Verdict.IDENTICAL in verdicts:
         yield "Identical: different runs with equal values for every seed."
-    if any(match.verdict == "too few runs" for match in matches):
+    if Verdict.TOO_FEW in verdicts:
         yield "Too few runs: a test needs at least two runs on each side. Use --repeats."
-    for side, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+
+
+def _missing(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for side in ("A", "B"):
+        names = [name for one in comparisons for name in (one.only_a if side == "A" else one.only_b)]
+        names = list(dict.fromkeys(names))
         if names:
             more = f"; and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
             yield f"Only in {side}: {'; '.join(names[:_MAX_NAMED])}{more}."

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.kernel.config import kernel_text
-from mptcplab.metrics.compare import paired_rows
+from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
@@ -22,7 +22,8 @@ from mptcplab.report.html_series import MAX_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.table import Table, number, point_text, result_table
+from mptcplab.report.result_table import result_table
+from mptcplab.report.table import Table, number, point_text
 from mptcplab.report.topology import networks
 from mptcplab.results import RecordedRun, Results
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mptcplab.metrics.compare import PairedDifference
+from mptcplab.metrics.paired import PairedDifference
 from mptcplab.report.table import number, point_text, spread_text
 
 _PROTOCOL = "transport.protocol"

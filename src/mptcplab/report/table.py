@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rich import box
@@ -15,30 +15,23 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.values import IDENTICAL
 from mptcplab.stats import Interval
 
-#: More columns of metrics than this are merged into one.
-_MAX_METRIC_COLUMNS = 7
-_ALL_METRICS = "metrics"
 #: Characters that rich adds between columns, and around the table.
 _BETWEEN, _FRAME = 3, 2
 #: Decimals of small numbers.
 _DIGITS = 2
-IDENTICAL = "(identical)"
-#: The note of a table with such a cell.
-IDENTICAL_NOTE = (
-    "(identical): every seed gave exactly this value. Nothing random affected it, so n runs show no more than one, and "
-    "there is no interval."
-)
 
 
 @dataclass(frozen=True)
 class Table:
     """Text in rows and columns. ``notes`` are printed below it; ``styles`` colours single cells (row, column).
 
-    On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor names of each row.
+    The first ``keys`` columns tell the rows apart. ``names`` has for each column the names by which users choose it,
+    besides its head. On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor
+    names of each row.
     """
 
     title: str
@@ -49,13 +42,15 @@ class Table:
     styles: tuple[tuple[int, int, str], ...] = ()
     links: tuple[tuple[int, int, str], ...] = ()
     anchors: tuple[tuple[str, ...], ...] = ()
+    keys: int = 0
+    names: tuple[tuple[str, ...], ...] = ()
 
     def to_rich(self, width: int) -> Group:
         """Return the table for a terminal of this width. Words are broken only if whole ones do not fit."""
         # rich would wrap a title at the width of its table.
         title = [Text(self.title, style="bold")] if self.title else []
         table = RichTable(box=box.SIMPLE_HEAD)
-        for column, column_width in zip(self.columns, self._widths(width), strict=True):
+        for column, column_width in zip(self.columns, self._shrunk(width), strict=True):
             justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
             table.add_column(column, justify=justify, overflow="fold", width=column_width)
         styles = {(row, column): style for row, column, style in self.styles}
@@ -63,18 +58,55 @@ class Table:
             table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
         return Group(*title, table)
 
-    def _widths(self, width: int) -> list[int | None]:
+    def widths(self, *, wrapped: bool = False) -> list[int]:
+        """Return the columns' widths, with cells in one line each or ``wrapped`` to a word per line.
+
+        A cell of a numeric column stays in one line: a value and its interval are one word.
+        """
+        return [self._width(place, wrapped=wrapped) for place in range(len(self.columns))]
+
+    def _width(self, place: int, *, wrapped: bool) -> int:
+        head, cells = self.columns[place], [row[place] for row in self.rows]
+        words = [*head.split(), *(cells if head in self.numeric else " ".join(cells).split())]
+        return max(map(cell_len, words if wrapped else [head, *cells]), default=0)
+
+    def fits(self, width: int, *, wrapped: bool = False) -> bool:
+        """Return whether the table is at most this wide, with cells ``wrapped`` or in one line each."""
+        return _total(self.widths(wrapped=wrapped)) <= width
+
+    def _shrunk(self, width: int) -> list[int | None]:
         """Return the columns' widths: the widest shrink first, to the longest word; None if rich has to break words."""
-        cells = [[name, *(row[number] for row in self.rows)] for number, name in enumerate(self.columns)]
-        widths = [max(map(cell_len, column)) for column in cells]
-        minimums = [max(cell_len(word) for cell in column for word in cell.split() or [""]) for column in cells]
-        spare = width - sum(widths) - _BETWEEN * len(widths) - _FRAME
-        for _ in range(-spare):
+        widths, minimums = self.widths(), self.widths(wrapped=True)
+        for _ in range(_total(widths) - width):
             shrinkable = [number for number, width in enumerate(widths) if width > minimums[number]]
             if not shrinkable:
                 return [None] * len(widths)
             widths[max(shrinkable, key=lambda number: widths[number])] -= 1
         return list(widths)
+
+    def with_columns(self, places: Sequence[int]) -> Table:
+        """Return the table with these of its columns, in this order."""
+        new = {old: number for number, old in enumerate(places)}
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
+            styles=tuple((row, new[column], style) for row, column, style in self.styles if column in new),
+            links=tuple((row, new[column], link) for row, column, link in self.links if column in new),
+            names=tuple(self.names[place] for place in places) if self.names else (),
+            keys=sum(place < self.keys for place in places),
+        )
+
+    def with_rows(self, places: Sequence[int]) -> Table:
+        """Return the table with these of its rows, in this order."""
+        new = {old: number for number, old in enumerate(places)}
+        return replace(
+            self,
+            rows=tuple(self.rows[place] for place in places),
+            styles=tuple((new[row], column, style) for row, column, style in self.styles if row in new),
+            links=tuple((new[row], column, link) for row, column, link in self.links if row in new),
+            anchors=tuple(self.anchors[place] for place in places) if self.anchors else (),
+        )
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the title as heading and the notes as a list."""
@@ -91,6 +123,10 @@ class Table:
         writer.writerow(self.columns)
         writer.writerows(self.rows)
         return text.getvalue()
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _BETWEEN * len(widths) + _FRAME
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -159,84 +195,3 @@ def _last_parts(key: str, length: int) -> str:
     parts = key.split(".")
     length += parts[-1].isdigit()
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
-
-
-def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = ()) -> Table:
-    """Return the table of an experiment, with warnings and the changes by the command line as notes."""
-    names = short_names(list(rows[0].settings)) if rows else {}
-    several = len({row.workload for row in rows}) > 1
-    shown = columns(row.metrics for row in rows)
-    basic = [METRICS[name].heading for name in BASIC]
-    own = [METRICS[name].heading for name in shown] if _are_alike(rows, shown) else [_ALL_METRICS]
-    titles = [*names.values(), *(["workload"] if several else []), *basic, *own, "MPTCP in use"]
-    with_gateways = any(row.gateways for row in rows)
-    titles += [*(["gateway"] if with_gateways else []), "share by path", "CC on sockets", "scheduler", "n"]
-    alike = own != [_ALL_METRICS]
-    cells = tuple(_cells(row, several, shown, alike=alike, with_gateways=with_gateways) for row in rows)
-    warnings = {warning: None for row in rows for warning in row.warnings}
-    marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
-    marked = tuple(
-        (*cell[:-1], cell[-1] + "".join(f" {marks[warning]}" for warning in row.warnings))
-        for cell, row in zip(cells, rows, strict=True)
-    )
-    numeric = frozenset({*basic, *own} - {_ALL_METRICS})
-    changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
-    return Table(title, tuple(titles), marked, numeric, (*_notes(rows, cells, marks), *changed))
-
-
-def _cells(row: ResultRow, several: bool, shown: Sequence[str], *, alike: bool, with_gateways: bool) -> tuple[str, ...]:
-    return (
-        *row.settings.values(),
-        *([row.workload] if several else []),
-        *(_value_text(row, name) for name in BASIC),
-        *_metric_cells(row, shown, alike=alike),
-        row.mptcp,
-        *([row.gateways] if with_gateways else []),
-        ", ".join(f"{name} {share:.0%}" for name, share in row.shares.items()),
-        row.congestion,
-        row.scheduler,
-        str(row.n),
-    )
-
-
-def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
-    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few."""
-    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
-    return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
-
-
-def _metric_cells(row: ResultRow, shown: Sequence[str], *, alike: bool) -> list[str]:
-    """Return a cell per metric, or one for all if workloads of several kinds would need too many columns."""
-    texts = {name: _metric_text(row, name) for name in shown}
-    if alike:
-        return list(texts.values())
-    return [", ".join(f"{METRICS[name].heading} {text}" for name, text in texts.items() if text)]
-
-
-def _metric_text(row: ResultRow, name: str) -> str:
-    """Return the metric's value, with the number of runs that have it if some do not; empty without a value."""
-    text, interval = _value_text(row, name), row.metrics.get(name)
-    return text if interval is None or interval.n == row.n else f"{text} ({interval.n} of {row.n})"
-
-
-def _value_text(row: ResultRow, name: str) -> str:
-    metric, interval = METRICS[name], row.metrics.get(name)
-    if interval is None:
-        return ""
-    if metric.with_spread:
-        return interval_text(interval, metric.digits)
-    return number(interval.mean, metric.digits)
-
-
-def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: dict[str, str]) -> list[str]:
-    notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
-    if any(row.goodput_mbps.half_width is not None for row in rows):
-        notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
-    else:
-        notes.append("One run each: no confidence interval. Use --repeats for one.")
-    # Not every metric of a row has a column.
-    if any(IDENTICAL in cell for line in cells for cell in line):
-        notes.append(IDENTICAL_NOTE)
-    kernels = sorted({row.kernel_name for row in rows})
-    notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
-    return notes

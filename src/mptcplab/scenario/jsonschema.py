@@ -133,7 +133,7 @@ def _axes(root: Schema) -> Schema:
     pointers: dict[str, list[str]] = {}
     for pattern, pointer in _paths(root, root, "", "#"):
         pointers.setdefault(pattern, []).append(pointer)
-    patterns: Schema = {"^zip$": True, _FREE_KEY: _values(True)}
+    patterns: Schema = {"^(zip|name)$": True, _FREE_KEY: _values(True)}
     for pattern, found in pointers.items():
         choices = [{"$ref": pointer} for pointer in found]
         patterns[f"^{pattern}$"] = _values(choices[0] if len(choices) == 1 else {"anyOf": choices})
@@ -180,7 +180,18 @@ def _resolved(root: Schema, node: Schema, pointer: str) -> Iterator[tuple[str, S
 
 
 def _sweep(description: str) -> Schema:
-    zipped = {"allOf": [{"$ref": f"{_REFERENCE}Axes"}], "minProperties": 1, "not": {"required": ["zip"]}}
+    names = {
+        "description": "names of the positions, which stand for these keys in tables and figures",
+        "type": "array",
+        "items": {"type": "string", "minLength": 1},
+        "uniqueItems": True,
+    }
+    zipped = {
+        "allOf": [{"$ref": f"{_REFERENCE}Axes"}],
+        "properties": {"name": names},
+        "minProperties": 1,
+        "not": {"required": ["zip"]},
+    }
     return {
         "description": description,
         "allOf": [{"$ref": f"{_REFERENCE}Axes"}],

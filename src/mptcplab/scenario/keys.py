@@ -79,15 +79,16 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the tables among the keys of ``model``."""
-    leaves = {key: _leaves(field.annotation) for key, field in fields_of(model).items()}
+    leaves = {key: leaves_of(field.annotation) for key, field in fields_of(model).items()}
     return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
 
 
-def _leaves(annotation: Any) -> list[Any]:
+def leaves_of(annotation: Any) -> list[Any]:
+    """Return the members of a union, or the type itself."""
     if get_origin(annotation) is Annotated:
-        return _leaves(get_args(annotation)[0])
+        return leaves_of(get_args(annotation)[0])
     if get_origin(annotation) in (Union, types.UnionType):
-        return [leaf for member in get_args(annotation) for leaf in _leaves(member)]
+        return [leaf for member in get_args(annotation) for leaf in leaves_of(member)]
     return [annotation]
 
 
@@ -161,10 +162,10 @@ def _members(annotation: Any, part: str | int) -> list[Any]:
     """Return the types that ``part`` of a value may have, with unions split."""
     if _is_model(annotation):
         field = fields_of(annotation).get(str(part))
-        return _leaves(field.annotation) if field is not None else []
+        return leaves_of(field.annotation) if field is not None else []
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:
-        return _leaves(arguments[1])
+        return leaves_of(arguments[1])
     if origin is tuple and isinstance(part, int):
-        return _leaves(arguments[0])
+        return leaves_of(arguments[0])
     return []

@@ -18,6 +18,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import copies, preset, sweep
+from mptcplab.scenario.axes import take_axes
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import (
     Document,
@@ -53,7 +54,10 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep. ``settings`` has its swept keys and values as labels, in the order of the axes."""
+    """One point of a sweep. ``settings`` has its swept keys and values as labels, in the order of the axes.
+
+    A name stands for the keys of a zip whose positions have names.
+    """
 
     settings: dict[str, str]
     scenario: Scenario
@@ -122,6 +126,7 @@ def load(
     until = _take_until(document)
     whole_file = {key: _take_whole(document, key) for key in _WHOLE_FILE}
     fixed = tuple(setting for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
+    fixed = tuple(take_axes(document, fixed))
     choices = sweep.take_choices(document, fixed=fixed)
     points = tuple(_point(document, choice, fixed) for choice in choices)
     _refuse_same(document, points)
@@ -254,7 +259,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     except ValidationError as error:
         raise first_error(at_point, error) from error
     check(at_point, scenario)
-    return Point({setting.name: setting.text for setting in choice}, scenario)
+    return Point({setting.name: setting.text for setting in choice if not setting.is_hidden}, scenario)
 
 
 def _expand_copies(document: Document) -> None:

@@ -2,13 +2,14 @@
 """Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together.
 
 A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept key
-replaces the same key in the file.
+replaces the same key in the file. The positions of a zip may have names, which stand for its keys in results.
 
 [sweep]
 "transport.protocol" = ["tcp", "mptcp"]
 "links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
 
 [[sweep.zip]]
+name = ["left", "right"]
 "links.link1.delay" = ["10 ms", "20 ms"]
 "links.link2.delay" = ["20 ms", "10 ms"]
 """
@@ -29,6 +30,8 @@ from mptcplab.scenario.place import KeyPath, Place
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
+#: The key of a zip with the names of its positions.
+NAME = "name"
 _KEY_HINT = "write it with dots, like links.link1.rate"
 #: Tables whose members have names, and the noun for a member.
 _NAMED = {**{kind.table: name for name, kind in NODE_KINDS.items()}, "links": "link", "workloads": "workload"}
@@ -36,11 +39,16 @@ _NAMED = {**{kind.table: name for name, kind in NODE_KINDS.items()}, "links": "l
 
 @dataclass(frozen=True)
 class Setting:
-    """One key with one value. ``pattern`` may match several keys (``links.*.rate``)."""
+    """One key with one value. ``pattern`` may match several keys (``links.*.rate``).
+
+    A label is the name of a position of a zip: it sets nothing, and stands for the zip's keys, which are then hidden.
+    """
 
     pattern: KeyPath
     value: Any
     place: Place
+    is_label: bool = False
+    is_hidden: bool = False
 
     @property
     def name(self) -> str:
@@ -54,6 +62,8 @@ class Setting:
 
     def covers(self, other: Setting) -> bool:
         """Return whether this setting replaces all keys that ``other`` sets."""
+        if other.is_label:
+            return False
         pairs = zip(self.pattern, other.pattern, strict=False)
         return len(self.pattern) <= len(other.pattern) and all(fnmatch.fnmatchcase(str(b), str(a)) for a, b in pairs)
 
@@ -87,7 +97,7 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
 def _refuse_hidden(document: Document, choice: Choice) -> None:
     """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it."""
     for setting in choice:
-        if setting.place.file == document.file:
+        if setting.is_label or setting.place.file == document.file:
             continue
         for path in document.matches(setting.pattern):
             if path in document.places and document.places[path].file == document.file:
@@ -102,8 +112,16 @@ def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
     left: dict[str, Choice] = {}
     for choice in axis:
         kept = tuple(setting for setting in choice if not any(other.covers(setting) for other in fixed))
-        left.setdefault(repr([setting.value for setting in kept]), kept)
-    return list(left.values())
+        if all(setting.is_label for setting in kept):
+            kept = ()
+        left.setdefault(repr([setting.value for setting in kept if not setting.is_label]), kept)
+    if len(left) == len(axis):
+        return list(left.values())
+    # What is left of a position is no longer what its name stands for.
+    return [
+        tuple(replace(setting, is_hidden=False) for setting in choice if not setting.is_label)
+        for choice in left.values()
+    ]
 
 
 def _axis(document: Document, key: str, values: Any) -> list[Choice]:
@@ -123,16 +141,36 @@ def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         hint = 'write [[sweep.zip]] with two brackets, then "key" = [values]'
         raise document.error(zip_path, "is not an array of tables", hint=hint, kind=Mistake.TYPE)
+    named = itertools.count(1)
     for number, table in enumerate(tables):
         path: KeyPath = (*zip_path, number)
-        if not table:
+        if not table.keys() - {NAME}:
             hint = 'add keys that vary together: "key" = [values]'
             raise document.error(path, "is empty", hint=hint, kind=Mistake.MISSING)
-        columns = [_settings(document, (*path, key), values) for key, values in table.items()]
+        columns = [_settings(document, (*path, key), values) for key, values in table.items() if key != NAME]
+        if NAME in table:
+            columns = [[replace(setting, is_hidden=True) for setting in column] for column in columns]
+            columns.insert(0, _names(document, (*path, NAME), table[NAME], next(named)))
         if len({len(column) for column in columns}) > 1:
             lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in table.items())
             raise document.error(path, "has lists of different lengths", hint=f"make them equally long: {lengths}")
         yield list(zip(*columns, strict=True))
+
+
+def _names(document: Document, path: KeyPath, values: Any, number: int) -> list[Setting]:
+    """Return the labels of a zip's positions. The first zip with names has the axis ``name``, then ``name2``."""
+    is_good = isinstance(values, list) and all(isinstance(value, str) and value.strip() for value in values)
+    if not is_good or len(set(values)) < len(values):
+        hint = 'write a name for each position, each a different one: name = ["cable", "lte", "both"]'
+        raise document.error(path, "is not a list of different names", hint=hint, kind=Mistake.VALUE)
+    axis = name_of_axis(number)
+    places = [document.place((*path, index)) for index in range(len(values))]
+    return [Setting((axis,), value, place, is_label=True) for value, place in zip(values, places, strict=True)]
+
+
+def name_of_axis(number: int) -> str:
+    """Return the key under which results have the names of the zip with this number among those with names."""
+    return NAME if number == 1 else f"{NAME}{number}"
 
 
 def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
@@ -171,6 +209,8 @@ def _unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
 def apply(document: Document, settings: Sequence[Setting]) -> None:
     """Set the keys of one choice. :raises InputError: if a pattern matches nothing."""
     for setting in settings:
+        if setting.is_label:
+            continue
         _check_name(document, setting)
         paths = document.matches(setting.pattern)
         if not paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mptcplab.report.table import IDENTICAL_NOTE
+from mptcplab.report.result_table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import FAILS_SHOWN, OPEN
 from mptcplab.study.full import beside_note

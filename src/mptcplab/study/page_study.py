@@ -16,7 +16,8 @@ from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html_build import OverTime, section
 from mptcplab.report.html_model import Command, Experiment, Report
 from mptcplab.report.html_sweep import published_drawing
-from mptcplab.report.table import Table, result_table
+from mptcplab.report.result_table import result_table
+from mptcplab.report.table import Table
 from mptcplab.results import RecordedRun, Results, log_lines
 from mptcplab.study.agreement import Point, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table

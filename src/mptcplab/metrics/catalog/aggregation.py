@@ -66,6 +66,7 @@ def _benefit_of_capacity(subject: Subject) -> float | None:
 #: Computed by metrics/against_tcp.py.
 OVER_TCP = Metric(
     name="aggregation_benefit_over_tcp",
+    higher_is_better=True,
     noun="aggregation benefit over TCP",
     unit="",
     definition="from -1. 0: as much as TCP on the best path; 1: the sum of TCP on each path; below 0: less than TCP on "
@@ -78,6 +79,7 @@ OVER_TCP = Metric(
 )
 OF_CAPACITY = Metric(
     name="aggregation_benefit_of_capacity",
+    higher_is_better=True,
     noun="aggregation benefit of capacity",
     unit="",
     definition="-1 to 1. 0: as much as the best path can carry; 1: as much as all can; below 0: less than the best",

@@ -13,6 +13,7 @@ _entry = partial(Metric, section="basic", place=10)
 METRICS = (
     _entry(
         name="goodput_mbps",
+        higher_is_better=True,
         noun="goodput",
         unit="Mbit/s",
         definition="payload at the receiver, by time; see [limitations](limitations.md#what-the-numbers-mean) for when "
@@ -46,6 +47,7 @@ METRICS = (
     ),
     _entry(
         name="sent_mbps",
+        higher_is_better=True,
         noun="sent",
         unit="Mbit/s",
         definition="of `flow`: payload at the sender, [below](#at-the-sender)",

@@ -52,6 +52,7 @@ METRICS = (
     ),
     _entry(
         name="mos",
+        higher_is_better=True,
         noun="MOS",
         unit="",
         definition="1 to 4.41: quality of a call by the E-model",
@@ -60,6 +61,7 @@ METRICS = (
     ),
     _entry(
         name="r_factor",
+        higher_is_better=True,
         noun="R",
         unit="",
         definition="0 to 93.2: the E-model's rating, from which MOS follows",

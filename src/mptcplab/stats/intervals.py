@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Statistics of results. Pure functions of numbers: the same values give the same result; the bootstrap's resampling
-has a fixed seed.
-
-SciPy is imported late, and ``scipy.stats`` only where nothing else has it: importing it takes longer than most
-commands.
-"""
+"""Means, medians and their intervals. The bootstrap's resampling has a fixed seed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,14 +49,10 @@ _STUDENT_T = (
     2.045229642132703,
     2.0422724563012378,
 )
-#: The probability with which a test shows a detectable effect.
-POWER = 0.8
 _RESAMPLES = 2000
 #: Maximum size of a batch of resamples, in numbers: bounds the memory for many values.
 _BATCH_NUMBERS = 1_000_000
 _BOOTSTRAP_SEED = 1
-#: Relative error of a noncentrality parameter.
-_EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -118,25 +109,6 @@ class QuantileInterval:
     n: int
 
 
-@dataclass(frozen=True)
-class Difference:
-    """The amount by which the second of two sets of values is larger, in the values' unit.
-
-    ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` the probability of at least this
-    difference if the sets do not differ; both are None if a set is too small. ``n`` has the sizes of the sets.
-    ``standard_error`` is that of the difference, and ``freedom`` has the degrees of freedom of the test's t
-    distribution; both are None without a test, or if the values do not vary.
-    """
-
-    mean: float
-    half_width: float | None
-    p: float | None
-    test: Literal["paired t", "Welch's t"]
-    n: tuple[int, int]
-    standard_error: float | None = None
-    freedom: float | None = None
-
-
 def mean_interval(values: Sequence[float]) -> Interval:
     """Return mean and 95 % confidence interval of ``values``. :raises ValueError: for no values."""
     n = len(values)
@@ -148,7 +120,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
         # Computed separately, since rounding would give identical values a spread.
         return Interval(values[0], 0.0, n)
     mean = math.fsum(values) / n
-    return Interval(mean, _student_t(n - 1) * math.sqrt(_variance(values, mean) / n), n)
+    return Interval(mean, _student_t(n - 1) * math.sqrt(variance(values, mean) / n), n)
 
 
 def _student_t(freedom: int) -> float:
@@ -160,7 +132,8 @@ def _student_t(freedom: int) -> float:
     return float(stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
-def _variance(values: Sequence[float], mean: float) -> float:
+def variance(values: Sequence[float], mean: float) -> float:
+    """Return the sample variance of ``values`` around their ``mean``."""
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
@@ -213,87 +186,6 @@ def _between_ranks(ranked: FloatArray, quantile: float) -> float:
     rank = math.floor(place)
     share = place - rank
     return float((1 - share) * ranked[rank - 1] + share * ranked[rank])
-
-
-def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """Return ``second`` minus ``first``, value by value, for runs on shared seeds, by Student's t on the differences.
-
-    If all differences are equal and not zero, p is 0. :raises ValueError: for no values or unequal numbers of values.
-    """
-    if len(first) != len(second):
-        raise ValueError("values without a partner")
-    differences = [b - a for a, b in zip(first, second, strict=True)]
-    found, n = mean_interval(differences), len(differences)
-    if found.half_width is None:
-        return Difference(found.mean, None, None, "paired t", (n, n))
-    from scipy.special import stdtr
-
-    error = math.sqrt(_variance(differences, found.mean) / n)
-    if not error:
-        return Difference(found.mean, found.half_width, 1.0 if found.mean == 0 else 0.0, "paired t", (n, n))
-    p = 2 * float(stdtr(n - 1, -abs(found.mean) / error))
-    return Difference(found.mean, found.half_width, p, "paired t", (n, n), error, n - 1)
-
-
-def welch_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
-    """Return ``second`` minus ``first``, means of independent sets whose variances may differ, by Welch's t.
-
-    If neither set varies, p is 0 or 1. :raises ValueError: for no values.
-    """
-    if not first or not second:
-        raise ValueError("no values")
-    n = (len(first), len(second))
-    means = [math.fsum(values) / len(values) for values in (first, second)]
-    difference = means[1] - means[0]
-    if min(n) < 2:
-        return Difference(difference, None, None, "Welch's t", n)
-    error = math.sqrt(sum(_variance(part, mean) / len(part) for part, mean in zip((first, second), means, strict=True)))
-    if not error:
-        return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n)
-    from scipy.stats import ttest_ind
-
-    found = ttest_ind(second, first, equal_var=False)
-    ends = found.confidence_interval(CONFIDENCE)
-    half_width, p, freedom = float(ends.high - ends.low) / 2, float(found.pvalue), float(found.df)
-    return Difference(difference, half_width, p, "Welch's t", n, error, freedom)
-
-
-def detectable(difference: Difference, significance: float, *, power: float = POWER) -> float | None:
-    """Return the smallest true difference that a test like this one detects with the probability ``power``.
-
-    It is for p below ``significance``, and the same number and spread of values. In the values' unit; None if the
-    values do not vary or are too few.
-    """
-    if difference.standard_error is None or difference.freedom is None:
-        return None
-    return _noncentrality(difference.freedom, significance, power) * difference.standard_error
-
-
-def _noncentrality(freedom: float, significance: float, power: float) -> float:
-    """Return the noncentrality at which a two-sided t test has this power; its far tail is ignored.
-
-    The test statistic follows the noncentral t distribution (Cohen, Statistical Power Analysis, 1988, chapter 2).
-    """
-    from scipy.special import nctdtr, stdtrit
-
-    critical = float(stdtrit(freedom, 1 - significance / 2))
-    low, high = 0.0, 2 * critical
-    while nctdtr(freedom, high, critical) > 1 - power:
-        high *= 2
-    while high - low > _EXACT * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - power else (low, middle)
-    return high
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return ``p_values`` adjusted by Holm's step-down method, which bounds the family-wise error rate, in order."""
-    adjusted = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda number: p_values[number])):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = highest
-    return adjusted
 
 
 def jain_index(values: Sequence[float]) -> float:

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Paired differences inside one sweep: every swept value against the first of its key, on shared seeds.
+
+A seed determines random losses, jitter and the hosts' random numbers. Runs of two settings with the same seed have
+these in common, so their difference varies less than either value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.stats import Difference, paired_difference
+
+_PROTOCOL = "transport.protocol"
+#: Fewer shared seeds make no pairs.
+MIN_SHARED = 2
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Goodput with the value ``second`` of a swept key minus that with ``first``, on shared seeds, in Mbit/s."""
+
+    key: str
+    first: str
+    second: str
+    settings: dict[str, str]
+    workload: str
+    difference: Difference
+    base: float
+
+    @property
+    def percent(self) -> float | None:
+        """The difference in percent of the first mean."""
+        return 100 * self.difference.mean / self.base if self.base else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data with units in the names."""
+        return {
+            "key": self.key,
+            "first": self.first,
+            "second": self.second,
+            "settings": self.settings,
+            "workload": self.workload,
+            "goodput_mbps": difference_json(self.difference),
+            "percent": self.percent,
+        }
+
+
+def difference_json(difference: Difference) -> dict[str, Any]:
+    """Return JSON data; values are in the unit of the metric."""
+    return {
+        "difference": difference.mean,
+        "ci95_half_width": difference.half_width,
+        "p": difference.p,
+        "test": difference.test,
+        "n": list(difference.n),
+    }
+
+
+def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
+    """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared."""
+    found = []
+    for key in rows[0].settings if rows else ():
+        lines: dict[tuple[Any, ...], dict[str, ResultRow]] = {}
+        for row in rows:
+            others = tuple((name, value) for name, value in row.settings.items() if name != key)
+            lines.setdefault((others, row.workload), {})[row.settings[key]] = row
+        for (others, _), line in lines.items():
+            first = "tcp" if key == _PROTOCOL and "tcp" in line else next(iter(line))
+            found += [_paired(key, line[first], line[second], dict(others)) for second in line if second != first]
+    return [one for one in found if one is not None]
+
+
+def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> PairedDifference | None:
+    sides = [dict(zip(row.seeds, row.samples.get("goodput_mbps", ()), strict=False)) for row in (first, second)]
+    shared = [seed for seed in sides[0] if seed in sides[1]]
+    if len(shared) < MIN_SHARED:
+        return None
+    values = [[side[seed] for seed in shared] for side in sides]
+    base = sum(values[0]) / len(shared)
+    difference = paired_difference(*values)
+    return PairedDifference(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Columns and order of a printed table: those that the user chooses, and those that a terminal has room for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mptcplab.errors import InputError
+from mptcplab.report.table import Table
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+_PARTS = re.compile(r"(\d+(?:\.\d+)?)")
+
+
+def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
+    """Return the table with the named columns, in the order of the column ``sort``; ``-NAME`` is descending.
+
+    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON.
+    :raises InputError: for a name of no column.
+    """
+    if sort is not None:
+        table = table.with_rows(_order(table, _place(table, sort.removeprefix("-")), descending=sort.startswith("-")))
+    return table.with_columns([_place(table, name) for name in columns]) if columns else table
+
+
+def _place(table: Table, name: str) -> int:
+    names = table.names or ((),) * len(table.columns)
+    for place, (head, others) in enumerate(zip(table.columns, names, strict=True)):
+        if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
+            return place
+    heads = ", ".join(
+        dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
+    )
+    raise InputError(f"the table has no column '{name}'", hint=f"use one of {heads}")
+
+
+def _order(table: Table, place: int, *, descending: bool) -> list[int]:
+    """Return the rows' numbers in the order of a column, by number if it is numeric; rows without a value last."""
+    cells = [row[place] for row in table.rows]
+    filled = [number for number, cell in enumerate(cells) if cell]
+    numbers = [_NUMBER.match(cell) for cell in cells]
+    if all(numbers[number] for number in filled) and table.columns[place] in table.numeric:
+        filled.sort(key=lambda number: float(_NUMBER.match(cells[number])[0]), reverse=descending)  # type: ignore[index]
+    else:
+        filled.sort(key=lambda number: _natural(cells[number]), reverse=descending)
+    return [*filled, *(number for number, cell in enumerate(cells) if not cell)]
+
+
+def _natural(text: str) -> list[tuple[float, str]]:
+    """Return a key that orders the numbers inside texts by their size."""
+    return [(float(part), "") if number % 2 else (math.inf, part) for number, part in enumerate(_PARTS.split(text))]
+
+
+def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:
+    """Return the table as parts that fit into ``width`` without breaking a word, and what moved into notes.
+
+    Columns with the same cell in all rows become notes. If that does not suffice, other columns continue in further
+    parts, each with the columns that tell the rows apart.
+    """
+    if table.fits(width):
+        return [table], []
+    table, notes = _without_constants(table)
+    if table.fits(width, wrapped=True):
+        return [table], notes
+    keys, others = list(range(table.keys)), list(range(table.keys, len(table.columns)))
+    parts: list[list[int]] = []
+    for place in others:
+        if parts and table.with_columns([*keys, *parts[-1], place]).fits(width, wrapped=True):
+            parts[-1].append(place)
+        else:
+            parts.append([place])
+    return [_part(table.with_columns([*keys, *part]), number) for number, part in enumerate(parts)], notes
+
+
+def _part(table: Table, number: int) -> Table:
+    return replace(table, title="") if number else table
+
+
+def _without_constants(table: Table) -> tuple[Table, list[str]]:
+    """Return the table without columns that have the same cell in all of several rows, and these as a note."""
+    same = [place for place in range(len(table.columns)) if len({row[place] for row in table.rows}) == 1]
+    if len(table.rows) < 2 or not same:
+        return table, []
+    texts = [f"{table.columns[place]} {table.rows[0][place]}" for place in same if table.rows[0][place]]
+    kept = [place for place in range(len(table.columns)) if place not in same]
+    note = [f"The same in all rows: {'; '.join(texts)}."] if texts else []
+    return table.with_columns(kept), note

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""The table of an experiment: a line per point and workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.table import Table, short_names
+from mptcplab.report.values import IDENTICAL, Unit, suited
+from mptcplab.scenario.document import nearest
+
+#: More columns of metrics than this are merged into one.
+_MAX_METRIC_COLUMNS = 7
+_ALL_METRICS = "metrics"
+#: The heads of columns about what was found on sockets, with the names by which users choose them.
+_OF_SOCKETS = {
+    "MPTCP in use": ("mptcp",),
+    "share by path": ("shares", "share"),
+    "CC on sockets": ("congestion_control", "cc"),
+    "scheduler": (),
+}
+#: The note of a table with such a cell.
+IDENTICAL_NOTE = (
+    "(identical): every seed gave exactly this value. Nothing random affected it, so n runs show no more than one, and "
+    "there is no interval."
+)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One column: its head, the names by which users choose it, and a cell per row."""
+
+    head: str
+    cells: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    is_numeric: bool = False
+
+
+def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = (), *, every: bool = False) -> Table:
+    """Return the table of an experiment, with warnings and the changes by the command line as notes.
+
+    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise.
+    """
+    keys = [*_settings(rows), *_workloads(rows)]
+    warnings = {warning: None for row in rows for warning in row.warnings}
+    marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
+    found = [*keys, *_metrics(rows, every=every), *_found_on_sockets(rows), _runs(rows, marks)]
+    cells = tuple(zip(*(column.cells for column in found), strict=True))
+    changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
+    return Table(
+        title,
+        tuple(column.head for column in found),
+        cells,
+        frozenset(column.head for column in found if column.is_numeric),
+        (*_notes(rows, cells, marks), *changed),
+        keys=len(keys),
+        names=tuple(column.names for column in found),
+    )
+
+
+def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
+    """Refuse names of columns that the table of no result with these swept keys has, before anything runs.
+
+    :raises InputError: for such a name.
+    """
+    names = [name for key, short in short_names(list(settings)).items() for name in (short, key)]
+    names += ["workload", *METRICS, *_OF_SOCKETS, *(metric.noun for metric in METRICS.values()), "gateway", "n"]
+    names += [name for others in _OF_SOCKETS.values() for name in others]
+    names += [metric.heading for metric in METRICS.values()]
+    known = {name.casefold() for name in names}
+    for name in (*columns, *([sort.removeprefix("-")] if sort else [])):
+        if name.casefold() not in known:
+            near = nearest(name, names)
+            hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
+            raise InputError(f"no table has a column '{name}'", hint=hint)
+
+
+def _settings(rows: Sequence[ResultRow]) -> list[_Column]:
+    names = short_names(list(rows[0].settings)) if rows else {}
+    return [_Column(name, tuple(row.settings[key] for row in rows), (key,)) for key, name in names.items()]
+
+
+def _workloads(rows: Sequence[ResultRow]) -> list[_Column]:
+    several = len({row.workload for row in rows}) > 1
+    return [_Column("workload", tuple(row.workload for row in rows))] if several else []
+
+
+def _metrics(rows: Sequence[ResultRow], *, every: bool) -> list[_Column]:
+    shown = columns((row.metrics for row in rows), hidden=every)
+    basic = [_metric(name, rows) for name in BASIC]
+    if every or _are_alike(rows, shown):
+        return [*basic, *(_metric(name, rows) for name in shown)]
+    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, shown) for row in rows))]
+
+
+def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
+    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few."""
+    kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
+    return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
+
+
+def _metric(name: str, rows: Sequence[ResultRow]) -> _Column:
+    metric = METRICS[name]
+    unit = suited(metric.unit, (row.metrics[name].mean for row in rows if name in row.metrics), digits=metric.digits)
+    cells = tuple(_metric_text(row, name, unit) for row in rows)
+    return _Column(metric.heading_in(unit.name), cells, (name, metric.noun), is_numeric=True)
+
+
+def _all_metrics(row: ResultRow, shown: Sequence[str]) -> str:
+    """Return all metrics in one cell, each with its own unit."""
+    texts = []
+    for name in shown:
+        if name in row.metrics:
+            metric = METRICS[name]
+            unit = suited(metric.unit, [row.metrics[name].mean], digits=metric.digits)
+            texts.append(f"{metric.noun} {_metric_text(row, name, unit)} {unit.name}".rstrip())
+    return ", ".join(texts)
+
+
+def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
+    """Return the metric's value, with the number of runs that have it if some do not; empty without a value."""
+    metric, interval = METRICS[name], row.metrics.get(name)
+    if interval is None:
+        return ""
+    text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
+    return text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
+
+
+def _found_on_sockets(rows: Sequence[ResultRow]) -> list[_Column]:
+    with_gateways = any(row.gateways for row in rows)
+    gateways = [_Column("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
+    cells = (
+        tuple(row.mptcp for row in rows),
+        tuple(_shares(row.shares) for row in rows),
+        tuple(row.congestion for row in rows),
+        tuple(row.scheduler for row in rows),
+    )
+    found = [_Column(head, some, names) for (head, names), some in zip(_OF_SOCKETS.items(), cells, strict=True)]
+    return [found[0], *gateways, *found[1:]]
+
+
+def _shares(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+
+
+def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
+    cells = tuple(f"{row.n}{''.join(f' {marks[warning]}' for warning in row.warnings)}" for row in rows)
+    return _Column("n", cells, ("n",))
+
+
+def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Mapping[str, str]) -> list[str]:
+    notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
+    if any(row.goodput_mbps.half_width is not None for row in rows):
+        notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
+    else:
+        notes.append("One run each: no confidence interval. Use --repeats for one.")
+    # Not every metric of a row has a column.
+    if any(IDENTICAL in cell for line in cells for cell in line):
+        notes.append(IDENTICAL_NOTE)
+    kernels = sorted({row.kernel_name for row in rows})
+    notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
+    return notes

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Results as CSV for other programs: one number per cell, in the unit of its metric, never rounded."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.rows import ResultRow
+
+_Cell = str | int | float | None
+
+
+def wide_csv(rows: Sequence[ResultRow]) -> str:
+    """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
+
+    An empty cell is a value that does not exist.
+    """
+    keys, names = _keys(rows), _names(rows)
+    paths = sorted({path for row in rows for path in row.shares})
+    parts = [(name, f"{name}_ci95_half_width", f"{name}_n") for name in names]
+    head = [*keys, "workload", "runs", *(column for part in parts for column in part)]
+    head += ["mptcp", "congestion_control", "scheduler", *(f"share {path}" for path in paths), "warnings"]
+    lines = (
+        [
+            *(row.settings.get(key) for key in keys),
+            row.workload,
+            row.n,
+            *(cell for name in names for cell in _interval(row, name)),
+            row.mptcp,
+            row.congestion,
+            row.scheduler,
+            *(row.shares.get(path) for path in paths),
+            "; ".join(row.warnings),
+        ]
+        for row in rows
+    )
+    return _text(head, lines)
+
+
+def long_csv(rows: Sequence[ResultRow]) -> str:
+    """Return a line per point, workload and metric."""
+    keys = _keys(rows)
+    head = [*keys, "workload", "metric", "unit", "mean", "ci95_half_width", "n"]
+    lines = (
+        [*(row.settings.get(key) for key in keys), row.workload, name, METRICS[name].unit, *_interval(row, name)]
+        for row in rows
+        for name in _names(rows)
+        if name in row.metrics
+    )
+    return _text(head, lines)
+
+
+def _keys(rows: Sequence[ResultRow]) -> list[str]:
+    return list(dict.fromkeys(key for row in rows for key in row.settings))
+
+
+def _names(rows: Sequence[ResultRow]) -> list[str]:
+    return [*BASIC, *columns((row.metrics for row in rows), hidden=True)]
+
+
+def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
+    found = row.metrics.get(name)
+    return (None, None, None) if found is None else (found.mean, found.half_width, found.n)
+
+
+def _text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(lines)
+    return text.getvalue()

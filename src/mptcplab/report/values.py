@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Measured values as text: in a unit that suits, with three significant digits, or more where the interval needs them.
+
+A column has one unit, so that its cells can be compared at a glance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mptcplab.stats import Interval
+
+IDENTICAL = "(identical)"
+_SIGNIFICANT = 3
+#: Digits of a half width, and how many decimals more than three significant digits of the mean they may take.
+_OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
+_MAX_DECIMALS = 12
+#: Units of one quantity, each with its size, largest first.
+_FAMILIES = (
+    {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0},
+    {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    {"GB": 1e9, "MB": 1e6, "kB": 1e3, "B": 1.0},
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a column. Values are in the metric's unit, and are multiplied by ``factor``.
+
+    ``digits`` is the number of decimals if that is fixed.
+    """
+
+    name: str
+    factor: float = 1.0
+    digits: int | None = None
+
+    def text(self, value: float) -> str:
+        """Return the value with three significant digits, without its unit."""
+        scaled = value * self.factor
+        return f"{scaled:.{self._decimals(abs(scaled), None)}f}"
+
+    def interval(self, interval: Interval) -> str:
+        """Return ``87.3 ± 1.2``, only the value of a single run, or the value and ``(identical)``."""
+        return self.with_spread(interval.mean, interval.half_width)
+
+    def with_spread(self, value: float, half_width: float | None, *, sign: bool = False) -> str:
+        """Return a value with its half width: the mean of several, or a difference, which has a ``sign``."""
+        scaled = value * self.factor
+        plus = "+" if sign and scaled > 0 else ""
+        if not half_width:
+            text = f"{plus}{scaled:.{self._decimals(abs(scaled), None)}f}"
+            return text if half_width is None else f"{text} {IDENTICAL}"
+        width = half_width * self.factor
+        decimals = self._decimals(max(abs(scaled), width), width)
+        shown = f"{width:.{decimals}f}"
+        if float(shown) == 0:
+            shown = f"<{10.0**-decimals:.{decimals}f}"
+        return f"{plus}{scaled:.{decimals}f} ± {shown}"
+
+    def _decimals(self, size: float, half_width: float | None) -> int:
+        if self.digits is not None:
+            return self.digits
+        lowest = _bounded(_SIGNIFICANT - 1 - _magnitude(size))
+        if half_width is None:
+            return lowest
+        wanted = _OF_HALF_WIDTH - 1 - _magnitude(half_width)
+        return min(max(wanted, lowest), lowest + _MORE_DECIMALS)
+
+
+def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
+    """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
+
+    ``unit`` is that of the values. A unit of no known quantity is kept.
+    """
+    family = next((family for family in _FAMILIES if unit in family), None)
+    largest = max(map(abs, values), default=0.0)
+    if family is None or digits is not None or not largest:
+        return Unit(unit, digits=digits)
+    factors = {name: family[unit] / size for name, size in family.items()}
+    name = next((name for name, factor in factors.items() if largest * factor >= 1), list(factors)[-1])
+    return Unit(name, factors[name])
+
+
+def percent(value: float, half_width: float | None = None) -> str:
+    """Return a change in percent, with its sign."""
+    return Unit("%").with_spread(value, half_width or None, sign=True)
+
+
+def _magnitude(size: float) -> int:
+    """Return the power of ten of a number's first digit; that of 1 for zero."""
+    return math.floor(math.log10(size)) if size > 0 else 0
+
+
+def _bounded(decimals: int) -> int:
+    return min(max(decimals, 0), _MAX_DECIMALS)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Axes of a sweep from the command line: ``--set`` with a list sweeps a key, or replaces or narrows its axis.
+
+A list is an axis unless the key itself takes a list; then a list of lists is one. Positions of a zip are chosen by the
+values of one of its keys, or by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, get_origin
+
+from mptcplab.errors import Mistake
+from mptcplab.scenario.document import Document, ScenarioError, Table, is_wildcard, lookup, name_hint, split_key
+from mptcplab.scenario.keys import known_fields, leaves_of
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.sweep import NAME, Setting, name_of_axis
+
+
+def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
+    """Apply those of ``settings`` that change the sweep of ``document``, and return the others.
+
+    :raises ScenarioError: if positions of a zip are chosen that it does not have.
+    """
+    fixed: list[Setting] = []
+    for setting in settings:
+        zips = _zips_of(document, setting)
+        if zips and (isinstance(setting.value, list) or zips[1] == NAME):
+            _narrow(document, setting, *zips)
+        elif _is_axis(document, setting):
+            fixed = [other for other in fixed if not setting.covers(other)]
+            _replace(document, setting)
+        else:
+            fixed.append(setting)
+    return fixed
+
+
+def _is_axis(document: Document, setting: Setting) -> bool:
+    if not isinstance(setting.value, list):
+        return False
+    return not takes_list(document.tables, setting.pattern) or (
+        bool(setting.value) and all(isinstance(value, list) for value in setting.value)
+    )
+
+
+def takes_list(tables: Any, pattern: KeyPath) -> bool:
+    """Return whether the value of a key may be a list."""
+    # Wildcards and numbers of list members are names that no table has; their models are looked up all the same.
+    path: KeyPath = tuple(int(part) if str(part).isdigit() else part for part in pattern)
+    field = known_fields(tables, path[:-1]).get(str(path[-1]))
+    leaves = [] if field is None else leaves_of(field.annotation)
+    return any((get_origin(leaf) or leaf) in (list, tuple) for leaf in leaves)
+
+
+def _replace(document: Document, setting: Setting) -> None:
+    """Make a list the axis of its key, in the place of the axis that the file has for it."""
+    table = document.tables.setdefault("sweep", {})
+    if not isinstance(table, dict):
+        return  # reported where the sweep is read
+    same = [key for key in table if key != "zip" and split_key(key) == setting.pattern]
+    for key in [key for key in table if key not in ("zip", *same) and _covers(setting, key)]:
+        del table[key]
+    document.put(("sweep", same[0] if same else setting.name), setting.value, setting.place)
+
+
+def _covers(setting: Setting, key: str) -> bool:
+    pattern = split_key(key)
+    return pattern is not None and setting.covers(Setting(pattern, None, setting.place))
+
+
+def _tables(document: Document) -> Iterator[tuple[int, Table]]:
+    """Yield the zips that are tables, with their numbers; others are reported where the sweep is read."""
+    zips = lookup(document.tables, ("sweep", "zip"))
+    yield from ((number, table) for number, table in enumerate(zips or ()) if isinstance(table, dict))
+
+
+def _zips_of(document: Document, setting: Setting) -> tuple[int, str] | None:
+    """Return the zip that a setting is about, and the key of the column with its values."""
+    named = 0
+    for number, table in _tables(document):
+        named += NAME in table
+        if NAME in table and setting.pattern == (name_of_axis(named),):
+            return number, NAME
+        for key in table:
+            if key != NAME and split_key(key) == setting.pattern and not any(map(is_wildcard, setting.pattern)):
+                return number, key
+    return None
+
+
+def _narrow(document: Document, setting: Setting, number: int, column: str) -> None:
+    """Keep the positions of a zip that have one of the values in the column."""
+    path: KeyPath = ("sweep", "zip", number)
+    table = lookup(document.tables, path)
+    have = table[column]
+    wanted = setting.value if isinstance(setting.value, list) else [setting.value]
+    if not isinstance(have, list) or not all(isinstance(values, list) for values in table.values()):
+        return  # reported where the sweep is read
+    for value in wanted:
+        if value not in have:
+            others = " and ".join(f'"{key}"' for key in table if key not in (column, NAME))
+            message = (
+                f"has no {value!r}" if column == NAME else f"has no {value!r}, and is swept together with {others}"
+            )
+            known = [str(one) for one in have]
+            hint = name_hint(str(value), known) if column == NAME else f"use one of {', '.join(known)}"
+            raise ScenarioError(Mistake.REFERENCE, setting.place, message, hint=hint, key=setting.name)
+    kept = [have.index(value) for value in wanted]
+    if len(set(kept)) < len(kept):
+        raise ScenarioError(Mistake.IDLE, setting.place, "has a value twice", hint="name each once", key=setting.name)
+    if any(len(values) != len(have) for values in table.values()):
+        return  # reported where the sweep is read
+    for key, values in table.items():
+        document.put((*path, key), [values[index] for index in kept], document.place((*path, key)))

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Tables for readers and for programs: units and digits, chosen columns, what fits a terminal, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tests.unit.made_results import make_results
+
+from mptcplab.errors import InputError
+from mptcplab.report.choosing import choose, fitted
+from mptcplab.report.result_table import check_columns, result_table
+from mptcplab.report.table import Table
+from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.report.values import percent, suited
+from mptcplab.results import Results, open_results
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "half_width", "name", "text"),
+    [
+        ("s", 0.0873, 0.0012, "ms", "87.3 ± 1.2"),
+        ("s", 0.00009, None, "us", "90.0"),
+        ("Mbit/s", 95.154, 0.123, "Mbit/s", "95.15 ± 0.12"),
+        ("Mbit/s", 24.43, 11.32, "Mbit/s", "24.4 ± 11.3"),
+        ("Mbit/s", 185.1, 0.0003, "Mbit/s", "185.10 ± <0.01"),
+        ("Mbit/s", 1234.5, 8.0, "Gbit/s", "1.2345 ± 0.0080"),
+        ("Mbit/s", 15.303698, 0.0, "Mbit/s", "15.3 (identical)"),
+        ("Mbit/s", 0.0, 0.0, "Mbit/s", "0.00 (identical)"),
+        ("", 1.59, 0.14, "", "1.59 ± 0.14"),
+        ("%", 44.1, 6.79, "%", "44.1 ± 6.8"),
+    ],
+)
+def test_three_significant_digits_in_a_unit_that_suits(
+    unit: str, value: float, half_width: float | None, name: str, text: str
+) -> None:
+    found = suited(unit, [value])
+    assert (found.name, found.with_spread(value, half_width)) == (name, text)
+
+
+def test_a_column_has_one_unit() -> None:
+    found = suited("s", [0.0873, 2.31])
+    assert [found.name, found.with_spread(0.0873, 0.0012), found.text(2.31)] == ["s", "0.0873 ± 0.0012", "2.31"]
+
+
+def test_a_change_has_its_sign() -> None:
+    assert percent(16.81, 11.38) == "+16.8 ± 11.4"
+    assert percent(-0.0000015) == "-0.00000150"
+
+
+_SAME = "10 Mbit/s over two links"
+WIDE = Table(
+    "Wide",
+    ("scheduler", "goodput Mbit/s", "note", "link", "completion ms"),
+    tuple(
+        (name, f"{value} ± 1.25", "quite some words about it", _SAME, f"{1000 - value}")
+        for name, value in (("default", 95), ("blest", 101), ("ecf", 9))
+    ),
+    numeric=frozenset({"goodput Mbit/s", "completion ms"}),
+    keys=1,
+    names=((), ("goodput_mbps", "goodput"), (), (), ("completion_p95_s",)),
+)
+
+
+def _printed(tables: list[Table], width: int) -> str:
+    out = Console(width=width, file=io.StringIO())
+    for table in tables:
+        out.print(table.to_rich(width))
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60, 40])
+def test_no_cell_breaks_inside_a_word(width: int) -> None:
+    parts, notes = fitted(WIDE, width)
+    text = _printed(parts, width)
+    assert max(map(len, text.splitlines())) <= width
+    whole = {word for cell in (*WIDE.columns, *(cell for row in WIDE.rows for cell in row)) for word in cell.split()}
+    shown = {word for line in text.splitlines() if "──" not in line for word in line.split()} - {"Wide"}
+    assert shown <= whole, "no part of a word"
+    assert (notes == []) == (width >= 120), "a constant column is in the table as long as there is room"
+    if notes:
+        assert notes == [f"The same in all rows: note quite some words about it; link {_SAME}."]
+    assert text.count("default") == len(parts), "each part says which rows it is about"
+    for value in ("95 ± 1.25", "905"):
+        assert value in text
+
+
+def test_columns_and_order_are_chosen() -> None:
+    chosen = choose(WIDE, ["completion_p95_s", "scheduler"], "-goodput")
+    assert chosen.columns == ("completion ms", "scheduler")
+    assert [row[1] for row in chosen.rows] == ["blest", "default", "ecf"]
+    assert [row[0] for row in choose(WIDE, [], "Goodput Mbit/s").rows] == ["ecf", "default", "blest"]
+    delays = Table("", ("delay",), (("10 ms",), ("9 ms",), ("",), ("100 ms",)))
+    assert [row[0] for row in choose(delays, [], "delay").rows] == ["9 ms", "10 ms", "100 ms", ""]
+    with pytest.raises(InputError, match="no column 'goodputs'") as caught:
+        choose(WIDE, ["goodputs"], None)
+    assert caught.value.hint == "use one of scheduler, goodput_mbps, note, link, completion_p95_s"
+
+
+def test_a_misspelled_column_is_refused_before_anything_runs() -> None:
+    settings = ["transport.protocol"]
+    check_columns(["protocol", "goodput", "response_p99_ms", "MPTCP in use", "n"], "-mos", settings)
+    with pytest.raises(InputError) as caught:
+        check_columns(["gooput"], None, settings)
+    assert caught.value.hint == "did you mean `goodput`?"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("made") / "two"
+    make_results(folder)
+    return open_results(folder)
+
+
+def test_any_metric_can_be_a_column(results: Results) -> None:
+    rows = [replace(row, metrics={**row.metrics, "sent_mbps": row.goodput_mbps}) for row in results.rows]
+    usual, every = result_table("t", rows), result_table("t", rows, every=True)
+    assert "sent Mbit/s" not in usual.columns, "it is only in JSON"
+    assert choose(every, ["sent_mbps", "goodput"], None).columns == ("sent Mbit/s", "goodput Mbit/s")
+
+
+def _lines(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("make", [wide_csv, long_csv])
+def test_csv_has_numbers(results: Results, make: Callable[[list[object]], str]) -> None:
+    """Mean, half width and n are numbers of their own, unrounded; an absent value is an empty cell."""
+    lines = _lines(make(list(results.rows)))
+    numbers = [name for name in lines[0] if name.endswith(("mean", "half_width", "_n", "_mbps", "_s", "_ms"))]
+    assert len(numbers) >= 2
+    for line in lines:
+        assert set(line) == set(lines[0]), "as many cells as heads"
+        for name in numbers:
+            assert line[name] == "" or float(line[name]) is not None
+    assert {line["links.link2.delay"] for line in lines} == {"10 ms", "30 ms", "100 ms"}
+
+
+def test_wide_csv_has_a_line_per_point_and_workload(results: Results) -> None:
+    lines = _lines(wide_csv(results.rows))
+    assert len(lines) == len(results.rows)
+    for line, row in zip(lines, results.rows, strict=True):
+        assert float(line["goodput_mbps"]) == row.goodput_mbps.mean
+        assert line["goodput_mbps_n"] == line["runs"] == "3"
+
+
+def test_long_csv_has_a_line_per_metric(results: Results) -> None:
+    lines = _lines(long_csv(results.rows))
+    assert len(lines) == sum(len(row.metrics) for row in results.rows)
+    (line,) = [one for one in lines if one["metric"] == "goodput_mbps"
+               and (one["transport.protocol"], one["links.link2.delay"]) == ("tcp", "30 ms")]  # fmt: skip
+    assert (line["workload"], line["unit"], line["n"]) == ("bulk", "Mbit/s", "3")
+
+
+def test_nothing_wraps_in_a_pipe(tmp_path: Path) -> None:
+    """Each row is one line, however wide: other programs read lines."""
+    code = (
+        "from mptcplab.cli.common import print_table\nfrom mptcplab.report.table import Table\n"
+        "row = tuple(f'{n} some words' for n in range(40))\n"
+        "print_table(Table('t', tuple(f'column {n}' for n in range(40)), (row,) * 3, notes=('a long note ' * 40,)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    assert len(lines) == 1 + 2 + 3 + 1, "title, head with its rule, rows, note"
+    assert all(line.count("some words") == 40 for line in lines[3:6])
