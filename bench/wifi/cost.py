@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the medium costs: wall time of a run per frame in the air, boot and association included."""
+"""What the medium costs: CPU time of a run per frame in the air, boot and association included."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
 
 @dataclass(frozen=True)
 class CostRow:
-    """Wall time of one run, and frames with their attempts."""
+    """CPU time of one run, and attempts to send a frame."""
 
     network: str
     virtual_s: float
-    wall_s: float
+    cpu_s: float
     attempts: int
     us_per_attempt: float
 
@@ -52,4 +52,4 @@ def measured(name: str, run: Measure) -> CostRow:
     network = replace(NETWORKS[name](), warm_s=0.0, measured_s=_SECONDS)
     result = run(network, f"cost-{list(NETWORKS).index(name)}")
     attempts = sum(int(counters["attempts"]) for counters in result.radios.values())
-    return CostRow(name, _SECONDS, result.wall_s, attempts, 1e6 * result.wall_s / attempts)
+    return CostRow(name, _SECONDS, result.cpu_s, attempts, 1e6 * result.cpu_s / attempts)

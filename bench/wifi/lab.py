@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,7 +95,8 @@ class Measured:
     after: Mapping[str, Mapping[str, Any]]
     queues: Mapping[str, Mapping[str, str]]
     stations: Mapping[str, str]
-    wall_s: float
+    cpu_s: float
+    """CPU time of all processes of the run, boot and association included."""
 
     def collision_probability(self, names: Sequence[str]) -> float:
         """Return collisions over attempts of some radios."""
@@ -114,7 +115,7 @@ def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
     command = [sys.executable, "-m", "mptcplab", "exec", "--kernel", KERNEL, "--seed", str(seed), "--no-stdin"]
     command += ["--out", str(folder)]
     guest = [PYTHON, str(GUEST), "/run/out/specification.json", "/run/out/result.json"]
-    started = time.monotonic()
+    before_s = _cpu_s()
     done = subprocess.run([*command, "--", *guest], capture_output=True, text=True, timeout=_TIMEOUT_S)
     if done.returncode:
         raise RuntimeError(done.stderr or done.stdout)
@@ -126,8 +127,14 @@ def measure(network: Network, folder: Path, *, seed: int = 1) -> Measured:
         after=after,
         queues=result["queues"],
         stations=result["stations"],
-        wall_s=time.monotonic() - started,
+        cpu_s=_cpu_s() - before_s,
     )
+
+
+def _cpu_s() -> float:
+    """Return the CPU time of all processes that have ended and were started from this one."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -76,10 +76,10 @@ def cost_table(file: Path = FILE) -> str:
         [
             row["network"],
             f"{row['virtual_s']:.0f}",
-            f"{row['wall_s']:.1f}",
+            f"{row['cpu_s']:.1f}",
             str(row["attempts"]),
             f"{row['us_per_attempt']:.0f}",
         ]
         for row in _read(file)["cost"]
     ]
-    return _table("| network | virtual time, s | wall time, s | frames in the air | wall time per frame, us |", rows)
+    return _table("| network | virtual time, s | CPU time, s | frames in the air | CPU time per frame, us |", rows)

@@ -14,7 +14,7 @@
 #define CW_MIN 15
 #define CW_MAX 1023
 #define DIFS_SLOTS 2
-/* Frames of one queue; the lab's kernel gives two, any other 200 and all beacons. */
+/* Frames of one queue: the kernel gives two, besides beacons and frames to groups. */
 #define QUEUE_FRAMES 256
 
 static int64_t expiry_ns(const struct contender *contender)

@@ -87,7 +87,7 @@ static void send(struct radio *radio, enum kind kind)
 	}
 	if (kind == CTS) {
 		radio->stats.cts_to_self++;
-		/* To itself, for those who do not know OFDM: at a rate that they know (10.27.2). */
+		/* To itself, for those who do not know OFDM: at a rate that they know (10.26.2). */
 		rate = response_rate(rate_number(DSSS_RATES - 1), basic);
 		to = radio;
 	}

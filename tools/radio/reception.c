@@ -12,6 +12,17 @@
 #define OFDM_HEADER_BITS 24
 #define BITS_PER_BYTE 8
 
+/* Of two that begin at one instant, neither much stronger, chance decides which one it follows. */
+static bool prefers(struct radio *radio, const struct transmission *later, const struct transmission *first)
+{
+	double ratio = later->at[radio->number].mw / first->at[radio->number].mw;
+	double capture = radio->medium->capture_ratio;
+
+	if (ratio >= capture)
+		return true;
+	return later->start_ns == first->start_ns && ratio * capture > 1 && random_uniform(&radio->reception_draws) < 0.5;
+}
+
 void reception_begin(struct radio *radio, struct transmission *transmission)
 {
 	struct transmission *first = radio->receiving;
@@ -23,8 +34,7 @@ void reception_begin(struct radio *radio, struct transmission *transmission)
 		return;
 	if (!first) {
 		radio->receiving = transmission;
-	} else if (transmission->start_ns < first->header_ns &&
-		   mw >= first->at[radio->number].mw * radio->medium->capture_ratio) {
+	} else if (transmission->start_ns < first->header_ns && prefers(radio, transmission, first)) {
 		radio->stats.errors++;
 		radio->receiving = transmission;
 	}

@@ -59,7 +59,7 @@ int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int byte
  */
 const struct rate *response_rate(const struct rate *rate, unsigned int basic);
 
-/* The mandatory rate that an ACK has at least, which EIFS supposes, for a frame at @rate (10.3.2.3.7, 10.3.8). */
+/* The mandatory rate that an ACK has at least, which EIFS supposes, for a frame at @rate (10.3.2.3.7). */
 const struct rate *slowest_response(const struct rate *rate);
 
 #endif
