@@ -100,7 +100,7 @@ def run(
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)
-    check_failures(done, partial(repeat_command, file, overrides), folder)
+    check_failures(done, partial(repeat_command, file, overrides, out), folder)
 
 
 @dataclass(frozen=True)
