@@ -78,7 +78,10 @@ def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
         return
     from mptcplab.campaign.cluster import connected
 
-    with connected(running.cluster) as (executor, workers):
+    def notice(text: str) -> None:
+        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
+
+    with connected(running.cluster, notice) as (executor, workers):
         yield executor, running.jobs or workers
 
 
