@@ -34,7 +34,8 @@ def _check(noun: str, name: str) -> None:
 
 
 def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    for one in (*scenario.transports.values(), *scenario.workloads.values()):
-        for noun, name in (("congestion control", one.congestion_control), ("MPTCP scheduler", one.scheduler)):
-            if name is not None:
-                yield noun, name
+    found = [(one.congestion_control, one.scheduler) for one in scenario.transports.values()]
+    found += [(one.congestion_control, one.scheduler) for one in scenario.workloads.values()]
+    for control, scheduler in found:
+        yield from [("congestion control", control)] if control is not None else []
+        yield from [("MPTCP scheduler", scheduler)] if scheduler is not None else []
