@@ -95,7 +95,9 @@ def main() -> NoReturn:
         sys.exit(Exit.BAD_INPUT)
     except (KeyboardInterrupt, click.Abort) as error:
         # A command that can go on says what it has kept.
-        kept = f": {error}" if str(error) else ""
+        # click turns an interrupt into its own error.
+        said = str(error.__cause__ or error)
+        kept = f": {said}" if said else ""
         hint = f"to go on: {shlex.join(['mptcplab', *sys.argv[1:]])}" if kept else None
         report_error(LabError(f"interrupted{kept}", hint=hint))
         sys.exit(Exit.INTERRUPTED)
