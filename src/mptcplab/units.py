@@ -20,6 +20,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
 
 _NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"
+_COMMA = re.compile(r"\s*([+-]?[0-9]+),([0-9]+\s*[^\s,]*(?:\s*[^\s,]+)?)\s*")
 _QUANTITY = re.compile(rf"([+-]?{_NUMBER})\s*([^0-9\s].*)?")
 _MAX_TEXT = 64
 _MAX_VALUE = 2**63 - 1
@@ -58,6 +59,7 @@ class Quantity(int):
             return text
         if isinstance(text, (int, float)) and not isinstance(text, bool):
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(str(text)))
+        _refuse_comma(text)
         split = _split(text)
         if split is None:
             raise UnitError(f"is not a {cls.noun}", hint=f'write a number and a unit, like "{cls.example}"')
@@ -133,6 +135,13 @@ def as_pydantic(parse: Any, text: object) -> Any:
     except UnitError as error:
         context = {"text": str(error), "hint": error.hint}
         raise PydanticCustomError("unit", "{text}", context) from error
+
+
+def _refuse_comma(text: object) -> None:
+    """Refuse a number with a decimal comma, as several languages write it."""
+    found = _COMMA.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
+    if found is not None:
+        raise UnitError("has a decimal comma", hint=f'write a decimal point: "{found[1]}.{found[2]}"')
 
 
 def _split(text: object) -> tuple[str, str | None] | None:

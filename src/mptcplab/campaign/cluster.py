@@ -14,7 +14,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 15
 _POLL_SECONDS = 0.25
+_WATCH_SECONDS = 2.0
 #: Number of workers that may die with a run before the run itself is suspected.
 _MAX_DEATHS = 3
 _LOCAL = "local"
@@ -46,9 +47,10 @@ class WorkerReply:
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[tuple[Executor, int]]:
+def connected(address: str, notice: Callable[[str], None] = lambda _: None) -> Iterator[tuple[Executor, int]]:
     """Yield an executor for the cluster at ``address``, and the number of runs to submit at a time.
 
+    ``notice`` receives a sentence when a worker is lost.
     ``local`` and ``local:N`` start workers on this machine, which end with the block.
     :raises MissingError: without dask.distributed. :raises InputError: if there is no cluster.
     """
@@ -74,7 +76,34 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
         if not threads:
             raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
         # More than can run at once, so that a worker that becomes free finds the next run waiting.
+        stack.enter_context(_watching(client, notice))
         yield ClusterExecutor(client), threads + max(1, threads // 4)
+
+
+@contextlib.contextmanager
+def _watching(client: Client, notice: Callable[[str], None]) -> Iterator[None]:
+    """Report every worker that leaves the cluster before the block ends."""
+    done = threading.Event()
+
+    def watch() -> None:
+        known: set[str] = set(client.nthreads())
+        while not done.wait(_WATCH_SECONDS):
+            try:
+                there = set(client.nthreads())
+            except Exception:  # A lost scheduler has no common error; the runs themselves report it.
+                return
+            for address in sorted(known - there):
+                others = f"{len(there)} left" if there else "none is left: the command waits for one"
+                notice(f"worker {address} is lost, its runs move to other workers ({others})")
+            known = there
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
 
 
 @contextlib.contextmanager

@@ -126,11 +126,12 @@ def check_failures(
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
 
 
-def repeat_command(file: Path, changes: Iterable[str], failed: Run) -> str:
-    """Return the command that repeats one run alone. ``changes`` are arguments of ``--set``."""
+def repeat_command(file: Path, changes: Iterable[str], out: Path | None, failed: Run) -> str:
+    """Return the command that repeats one run alone: ``changes`` are for ``--set``, and ``out`` for ``--out``."""
     words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
     for change in (*changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
         words += ["--set", change]
+    words += ["--out", str(out)] if out is not None else []
     return shlex.join(words)
 
 

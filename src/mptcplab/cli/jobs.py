@@ -40,7 +40,7 @@ class TableJob:
 
     def repeat_command(self, failed: Run) -> str:
         """Return the command that repeats one run alone."""
-        return repeat_command(self.selected.scenario, self.changes, failed)
+        return repeat_command(self.selected.scenario, self.changes, None, failed)
 
 
 def table_job(selected: SelectedTable, overrides: Sequence[str], *, quick: bool) -> TableJob:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 from typing import NoReturn
 
@@ -92,8 +93,13 @@ def main() -> NoReturn:
         else:
             report_error(explain_usage(error))
         sys.exit(Exit.BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
-        report_error(LabError("interrupted"))
+    except (KeyboardInterrupt, click.Abort) as error:
+        # A command that can go on says what it has kept.
+        # click turns an interrupt into its own error.
+        said = str(error.__cause__ or error)
+        kept = f": {said}" if said else ""
+        hint = f"to go on: {shlex.join(['mptcplab', *sys.argv[1:]])}" if kept else None
+        report_error(LabError(f"interrupted{kept}", hint=hint))
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has closed the pipe: nobody would read a message.

@@ -16,6 +16,7 @@ import click
 from mptcplab.cache import locked
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
+from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import (
     RunOptions,
     check_failures,
@@ -94,6 +95,7 @@ def run(
     partial.md holds the results so far.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    check_algorithms(experiment)
     check_columns(listed(columns), sort, experiment.points[0].settings)
     folder = out or Path("results") / experiment.name
     sweep = _Sweep(experiment, folder, _Shown(as_json, links, listed(columns), sort))
@@ -101,7 +103,7 @@ def run(
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)
-    check_failures(done, partial(repeat_command, file, overrides), folder)
+    check_failures(done, partial(repeat_command, file, overrides, out), folder)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from mptcplab.cli import complete
+from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.export import export
 from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
@@ -36,6 +37,7 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     The first point is printed as a scenario with presets, sweep values and bases resolved. Defaults are left out.
     """
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    check_algorithms(experiment)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
     seconds /= min(default_jobs(), len(experiment.runs))
     if as_json:

@@ -64,7 +64,8 @@ def execute(
                 done = lab.execute(first, jobs=jobs, progress=show, more=next_round)
         except RunInterruptedError as error:
             partial(rounds.ordered(so_far))
-            raise KeyboardInterrupt from error
+            kept = sum(one.error is None for one in so_far)
+            raise KeyboardInterrupt(f"{kept} runs are recorded in {out} and are not executed again") from error
     _summary(done, time.monotonic() - started)
     return rounds.ordered(done)
 
@@ -77,7 +78,10 @@ def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
         return
     from mptcplab.campaign.cluster import connected
 
-    with connected(running.cluster) as (executor, workers):
+    def notice(text: str) -> None:
+        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
+
+    with connected(running.cluster, notice) as (executor, workers):
         yield executor, running.jobs or workers
 
 

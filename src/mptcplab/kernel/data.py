@@ -24,6 +24,8 @@ from mptcplab.errors import InputError, LabError
 from mptcplab.shipped import shipped_folder
 
 DEFAULT_VERSION = "7.2"
+#: The versions that the tests of this project build and run; our patches may not apply to others.
+TESTED_VERSIONS = (DEFAULT_VERSION, "6.12")
 
 # Part of every key. Increase it when the make flags, the environment or the stripping of the build change, so that a
 # kernel built the old way is not mistaken for a new one.

@@ -17,6 +17,7 @@ from typing import TextIO
 from mptcplab.cache import locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.cache import source_record
+from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.kernel.process import CommandError, capture, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, file_sha256
@@ -94,7 +95,8 @@ def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO)
                         progress.stage(f"downloading {package} {package_version} (about 160 MB)")
                         if _download(apt, package, package_version, work=work, log=log):
                             return _keep(version, package, package_version, work=work, cache=cache)
-        raise MissingError(f"this machine's Debian mirror has no package {package}", hint=ALTERNATIVE)
+        tested = "" if version in TESTED_VERSIONS else f"; tested are {' and '.join(TESTED_VERSIONS)}"
+        raise MissingError(f"this machine's Debian mirror has no package {package}{tested}", hint=ALTERNATIVE)
 
 
 def parse_targets(output: str) -> list[str]:

@@ -43,6 +43,9 @@ _KEY_PART = re.compile(
     r"""\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[A-Za-z0-9_*?-]+))\s*(?P<end>\.|\Z)"""
 )
 
+#: A name that is a key or a part of a table's header, not in quotes, with a letter that these cannot have.
+_NOT_ASCII = re.compile(r"(?:(?<=^)|(?<=[\[.]))[A-Za-z0-9_-]*[^\W\x00-\x7f][\w-]*(?=[^\"'#]*(?:\]|=))")
+
 #: Messages of ``tomllib``, reworded for readers who do not know the grammar of TOML, each with a hint.
 _SYNTAX = {
     "Cannot overwrite a value": ("the key is already set above", "remove one of the two lines"),
@@ -356,6 +359,11 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
     line = "".join(filter(str.isdigit, where.split(",")[0])) or str(max(1, len(text.splitlines())))
     words = f"{reason[:1].lower()}{reason[1:]}"
     hint = 'put text in quotes ("20 ms") and tables in brackets ([links.link1])'
+    written = next(iter(text.splitlines()[int(line) - 1 : int(line)]), "")
+    if bare := _NOT_ASCII.search(written):
+        words = f"'{bare[0]}' has a letter outside ASCII"
+        hint = "use the letters a to z, digits, '-' and '_' in names of links, hosts and keys"
+        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):
             words, hint = plain, advice

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""Checks the names of schedulers and congestion controls before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.errors import InputError
+from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, schedulers
+from mptcplab.scenario.document import name_hint
+from mptcplab.scenario.load import Experiment
+from mptcplab.scenario.schema import Scenario
+
+
+def check_algorithms(experiment: Experiment) -> None:
+    """Refuse names that the lab's kernels do not have. A kernel with a user's patches is asked when it runs.
+
+    :raises InputError: for the first such name.
+    """
+    checked: set[tuple[str, str]] = set()
+    for point in experiment.points:
+        if not has_known_algorithms(point.scenario.kernel):
+            continue
+        for noun, name in _named(point.scenario):
+            if (noun, name) not in checked:
+                checked.add((noun, name))
+                _check(noun, name)
+
+
+def _check(noun: str, name: str) -> None:
+    known = congestion_controls() if noun == "congestion control" else schedulers()
+    if name not in known:
+        raise InputError(f"the lab kernel has no {noun} '{name}'", hint=name_hint(name, sorted(known)))
+
+
+def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    found = [(one.congestion_control, one.scheduler) for one in scenario.transports.values()]
+    found += [(one.congestion_control, one.scheduler) for one in scenario.workloads.values()]
+    for control, scheduler in found:
+        yield from [("congestion control", control)] if control is not None else []
+        yield from [("MPTCP scheduler", scheduler)] if scheduler is not None else []
