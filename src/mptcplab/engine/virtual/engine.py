@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
+from mptcplab.engine.process import Console
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, DiskFullError, Outcome
 from mptcplab.engine.tools import find_programs
-from mptcplab.engine.virtual.machine import Boot, Console, Machine, check_folder
-from mptcplab.engine.virtual.watchdog import Watchdog, watch
+from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
+from mptcplab.engine.watchdog import Watchdog, watch
 from mptcplab.errors import LabError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan

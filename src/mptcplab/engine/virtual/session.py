@@ -19,7 +19,7 @@ from mptcplab.engine.virtual.engine import PLAN_HINT, exposed_folders, package_f
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import StreamPump, Watchdog, watch
+from mptcplab.engine.watchdog import StreamPump, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
