@@ -19,12 +19,13 @@ from mptcplab.errors import MissingError
 from mptcplab.kernel.stock import StockKernel
 from mptcplab.plan.model import Plan
 
-#: Modules of words in commands whose names differ: kinds of `tc` and `ip link`, and words of `nft`.
-_OTHER_NAMES = {
-    "clsact": ("sch_ingress",),
-    "drop": ("act_gact",),
-    "vlan": ("8021q",),
-    "nft": ("nf_tables", "nft_ct", "nft_limit"),
+#: Modules of words of `tc` and `ip link` whose names differ.
+_OTHER_NAMES = {"clsact": ("sch_ingress",), "drop": ("act_gact",), "vlan": ("8021q",)}
+#: Modules of words of `nft`.
+_OF_NFT = {
+    "nft": ("nf_tables",),
+    "ct": ("nft_ct",),
+    "limit": ("nft_limit",),
     "masquerade": ("nft_chain_nat", "nft_masq"),
     "redirect": ("nft_chain_nat", "nft_redir"),
     "dnat": ("nft_chain_nat", "nft_nat"),
@@ -39,6 +40,8 @@ _OF_PROGRAMS = {
 #: The recorder reads sockets by these, and captures need the last.
 _ALWAYS = ("inet_diag", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet")
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
+#: Modules that it finds by an algorithm's name.
+_SOFT = re.compile(rb"\0softdep=pre: ([^\0]*)\0")
 
 
 class ModuleTree:
@@ -79,6 +82,7 @@ class ModuleTree:
         done: dict[str, bytes] = {}
 
         def add(name: str) -> None:
+            name = name if name in self._files else f"{name}_generic"
             if name in done or name not in self._files:
                 return
             content = _content(self._files[name])
@@ -92,9 +96,12 @@ class ModuleTree:
 
 
 def depends(module: bytes) -> list[str]:
-    """Return the names of the modules that the module with this content depends on."""
-    found = _DEPENDS.search(module)
-    return [_module_name(name) for name in found[1].decode().split(",") if name] if found else []
+    """Return the names of the modules that the module with this content depends on.
+
+    Among them can be an algorithm's (``crc32c``), whose module has the same name or one with ``_generic``.
+    """
+    lists = [found[1].decode().replace(",", " ").split() for one in (_SOFT, _DEPENDS) if (found := one.search(module))]
+    return [_module_name(name) for names in lists for name in names]
 
 
 def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
@@ -106,25 +113,27 @@ def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
     for feature in plan.features:
         _require(feature, tree, f"'{feature}', which a link or router uses")
     for command in plan.commands:
-        words = command.argv if command.argv[0] in ("ip", "tc") else re.findall(r"\w+", " ".join(command.argv))
         if command.argv[:3] == ("ip", "link", "add"):
             kind = command.argv[command.argv.index("type") + 1]
             _require(kind, tree, f"links of type '{kind}'")
             needed |= {name for name in _OTHER_NAMES.get(kind, (kind,)) if tree.has(name)}
-        if command.argv[0] in ("tc", "nft"):
-            needed |= {name for word in words for name in _candidates(word) if tree.has(name)}
+        if command.argv[0] == "tc":
+            needed |= {name for word in command.argv for name in _of_tc(word) if tree.has(name)}
+        if "nft" in command.uses:
+            words = re.findall(r"\w+", " ".join(command.argv))
+            needed |= {name for word in ("nft", *words) for name in _OF_NFT.get(word, ()) if tree.has(name)}
     needed |= {name for program in plan.uses for name in _OF_PROGRAMS.get(program, ()) if tree.has(name)}
     needed |= {f"tcp_{name}" for name in plan.needs.congestion_controls}
     return sorted(needed)
 
 
 def _require(word: str, tree: ModuleTree, subject: str) -> None:
-    if tree.is_known and not any(tree.has(name) for name in (word, *_candidates(word))):
+    if tree.is_known and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ()))):
         hint = "use another kernel (--engine stock:VERSION), or --engine virtual"
         raise MissingError(f"the stock kernel has no module for {subject}", hint=hint)
 
 
-def _candidates(word: str) -> Iterator[str]:
+def _of_tc(word: str) -> Iterator[str]:
     yield from _OTHER_NAMES.get(word, ())
     yield from (f"{prefix}_{word}" for prefix in ("sch", "cls", "act"))
 
