@@ -15,7 +15,7 @@ import os
 import struct
 import sys
 
-from mptcplab.guest import init, system
+from mptcplab.guest import init, instants, system
 
 #: Modules in the order in which they are loaded, and the folder with them.
 MODULES, ORDER = "/modules", "/modules/order"
@@ -24,6 +24,7 @@ _PREFIX = "mptcplab: "
 _FINIT_MODULE = 313  # arch/x86/entry/syscalls/syscall_64.tbl
 _RNDADDENTROPY = 0x40085203  # include/uapi/linux/random.h
 _READ_BYTES = 1 << 20
+_SECOND = 10**9
 #: Before each file of the results: lengths of its name and its content.
 HEAD = struct.Struct("=HQ")
 _SCRIPT_FOLDERS = ("/tmp", "/var/tmp", "/root")
@@ -31,10 +32,14 @@ _SCRIPT_FOLDERS = ("/tmp", "/var/tmp", "/root")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def main(seed: int) -> None:
-    """Execute the plan in the folder of the lab with this seed, then power off; never returns."""
+def main(seed: int, limit_s: int) -> None:
+    """Execute the plan in the folder of the lab with this seed, then power off; never returns.
+
+    After ``limit_s`` seconds since boot the run is ended without results.
+    """
     try:
         _mounts()
+        _limit(limit_s)
         _load_modules()
         _seed_random_numbers(seed)
     except OSError as error:
@@ -67,6 +72,18 @@ def _mounts() -> None:
         os.makedirs(folder, exist_ok=True)
     os.chmod("/tmp", 0o1777)
     os.makedirs(system.NAMESPACES)
+
+
+def _limit(limit_s: int) -> None:
+    """Start a process that ends the run at a time, however busy this one is."""
+    if os.fork():
+        return
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(os.sched_get_priority_max(os.SCHED_FIFO)))
+    instants.sleep_until(limit_s * _SECOND)
+    text = f"the guest was still running at {limit_s} s of virtual time, long after the plan's end"
+    print(f"{_PREFIX}{text}", file=sys.stderr, flush=True)
+    system.write("/proc/sysrq-trigger", b"b")
+    os._exit(1)
 
 
 def _load_modules() -> None:
