@@ -72,7 +72,7 @@ def _death(machine: GuestProcess) -> str:
         if "Kernel mode signal 7" in line:  # SIGBUS
             return "there was no space left for the lab's memory, which is in /dev/shm or TMPDIR"
         if "Kernel panic" in line:
-            return f"the lab kernel panicked: {line.partition('not syncing: ')[2] or line}"
+            return f"the kernel panicked: {line.partition('not syncing: ')[2] or line}"
         if "out of memory" in line.lower():
             return "the lab ran out of memory"
     status = machine.status

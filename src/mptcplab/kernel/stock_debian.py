@@ -31,8 +31,17 @@ STOCK_SUITES = ("bookworm", *SUITES)
 TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
 #: The parts of a release in separate packages, see above.
 _PARTS = ("image", "binary", "modules", "base")
-#: The folders of modules that are kept, below `kernel/`; of `drivers/net` only the virtual devices directly in it.
-_KEPT = ("net", "lib", "crypto", "arch/x86/crypto", "drivers/net")
+#: The modules that are kept, below `kernel/`: networks, and the port for results. Of `drivers/net`, only the virtual
+#: devices directly in it.
+_KEPT = (
+    "net/",
+    "lib/",
+    "crypto/",
+    "arch/x86/crypto/",
+    "drivers/net/",
+    "drivers/virtio/",
+    "drivers/char/virtio_console",
+)
 _NOT_KEPT = re.compile(r"drivers/net/[^/]+/.*|net/(?:bluetooth|wireless|mac80211|ceph|rds|tipc|sunrpc|nfc|can|atm)/.*")
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _XZ = b"\xfd7zXZ\0"
@@ -128,7 +137,7 @@ def place_of(name: str, release: str) -> PurePosixPath | None:
     if str(inside) == "modules.builtin":
         return PurePosixPath("modules", inside)
     below = str(inside).removeprefix("kernel/")
-    is_kept = ".ko" in inside.name and below.startswith(tuple(f"{folder}/" for folder in _KEPT))
+    is_kept = ".ko" in inside.name and below.startswith(_KEPT)
     return PurePosixPath("modules", inside) if is_kept and not _NOT_KEPT.fullmatch(below) else None
 
 

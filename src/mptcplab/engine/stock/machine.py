@@ -24,7 +24,7 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.stock import StockKernel
 
 QEMU = "qemu-system-x86_64"
-_PACKAGE = "qemu-system-x86"
+PACKAGE = "qemu-system-x86"
 MEMORY = "1G"
 #: 2025-01-01 00:00:00 UTC: the clock at boot, as in the lab kernel.
 _CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
@@ -118,7 +118,7 @@ def qemu() -> Path:
     """Return the path of QEMU. :raises MissingError: without it."""
     found = shutil.which(QEMU)
     if found is None:
-        raise MissingError(f"this machine has no '{QEMU}'", hint=f"sudo apt-get install {_PACKAGE}")
+        raise MissingError(f"this machine has no '{QEMU}'", hint=f"sudo apt-get install {PACKAGE}")
     return Path(found)
 
 

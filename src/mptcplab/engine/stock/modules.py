@@ -37,8 +37,8 @@ _OF_PROGRAMS = {
     "openvpn": ("tun",),
     "iptables": ("nft_compat", "nft_chain_nat", "xt_REDIRECT", "xt_tcpudp"),
 }
-#: The recorder reads sockets by these, and captures need the last.
-_ALWAYS = ("inet_diag", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet")
+#: The recorder reads sockets by the first four, captures need `af_packet`, and results leave by the last two.
+_ALWAYS = ("inet_diag", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet", "virtio_pci", "virtio_console")
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 #: Modules that it finds by an algorithm's name.
 _SOFT = re.compile(rb"\0softdep=pre: ([^\0]*)\0")
