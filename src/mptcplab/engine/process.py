@@ -113,10 +113,6 @@ class GuestProcess:
         """The exit status of the process, negative for a signal; None while it runs."""
         return self._process.returncode
 
-    def is_running(self) -> bool:
-        """Return whether the process has not ended."""
-        return self._process.poll() is None
-
     @property
     def pid(self) -> int:
         """The process id."""

@@ -31,6 +31,7 @@ STOCK_SUITES = ("bookworm", *SUITES)
 TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
 #: The parts of a release in separate packages, see above.
 _PARTS = ("image", "binary", "modules", "base")
+_PORT = "drivers/char/virtio_console"
 #: The modules that are kept, below `kernel/`: networks, and the port for results. Of `drivers/net`, only the virtual
 #: devices directly in it.
 _KEPT = (

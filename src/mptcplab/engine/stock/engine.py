@@ -20,6 +20,7 @@ from mptcplab.engine.stock import start
 from mptcplab.engine.stock.machine import COMMAND, OPTIONS, Boot, Machine, qemu, unpack_results
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, contents, program_files, python
+from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
 from mptcplab.engine.watchdog import ALLOWANCE_NS, watch
 from mptcplab.errors import InputError
@@ -106,7 +107,7 @@ class StockEngine:
 @cache
 def _machine_digest(emulator: Path) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
-    own = hashlib.sha256(Path(start.__file__).read_bytes()).hexdigest()
+    own = hashlib.sha256(Path(start.__file__).read_bytes() + SOURCE.read_bytes()).hexdigest()
     return f"{fingerprint(emulator)} {own} {' '.join((*COMMAND, *OPTIONS))}"
 
 

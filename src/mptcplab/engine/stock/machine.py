@@ -3,8 +3,8 @@
 
 ``-icount shift=0`` makes an instruction last one nanosecond, and ``sleep=off`` skips idle time. Nothing that the guest
 can read depends on this machine's clock: its disk is an archive in its memory, its console is a file, and its results
-leave by a port (virtio-serial) that answers at once (``ioeventfd=off``). Nothing asks QEMU for the clock either: with
-questions to its monitor, two runs differed. Instead the guest itself ends a run that is too long, see `start`.
+leave by a port (virtio-serial) that answers at once (``ioeventfd=off``). QEMU's threads take turns, see `turns.c`. The
+guest itself ends a run that is too long, see `start`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from types import TracebackType
 
 from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.stock.start import HEAD
+from mptcplab.engine.stock.turns import turns_library
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.stock import StockKernel
 
@@ -49,8 +49,6 @@ OPTIONS = (
     # A kernel that hangs panics.
     *("softlockup_panic=1", "nmi_watchdog=0"),
 )
-#: The name of the CPU's thread, and wall time to wait for it.
-_CPU_THREAD, _START_SECONDS, _START_STEP_SECONDS = "CPU 0/", 10.0, 0.005
 _CONSOLE, _RESULTS, _ROOT = "console", "results", "root.cpio"
 
 
@@ -77,7 +75,6 @@ class Machine(GuestProcess):
                     shutil.copyfileobj(file, root)
         environment = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
         super().__init__(_command(boot), cpu=boot.cpu, folder=boot.work, environment=environment)
-        self._let_the_cpu_go_first()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -86,26 +83,10 @@ class Machine(GuestProcess):
         with contextlib.suppress(OSError):
             self.console.add((self._work / _CONSOLE).read_bytes())
 
-    def _let_the_cpu_go_first(self) -> None:
-        """Let QEMU's main thread run only when the thread of its CPU waits.
-
-        The main thread skips idle time. It sees that the CPU halts a moment before the CPU's last instructions are
-        counted (QEMU 7.2, icount_start_warp_timer() and icount_process_data()), and then skips too much. Both threads
-        are on one CPU, so with this order it never runs in that moment.
-        """
-        until = time.monotonic() + _START_SECONDS
-        while time.monotonic() < until and self.is_running():
-            for task in Path(f"/proc/{self.pid}/task").iterdir():
-                with contextlib.suppress(OSError):
-                    if (task / "comm").read_text().startswith(_CPU_THREAD):
-                        os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
-                        return
-            time.sleep(_START_STEP_SECONDS)
-
 
 def _command(boot: Boot) -> list[str]:
     return [
-        *(str(qemu()), *COMMAND, "-seed", str(boot.seed % 2**32)),
+        *("env", f"LD_PRELOAD={turns_library()}", str(qemu()), *COMMAND, "-seed", str(boot.seed % 2**32)),
         *("-monitor", "none"),
         *("-serial", f"file:{_CONSOLE}"),
         *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=results,path={_RESULTS}"),
