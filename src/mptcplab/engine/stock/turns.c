@@ -58,10 +58,13 @@ static int this_is_cpu(void)
 	return is_cpu > 0;
 }
 
-/* Sleep until the CPU waits; return -1 if it has not for a second: the main thread must still be able to end QEMU. */
+/*
+ * Sleep until the CPU waits; return -1 if it has not for a minute, as in a program that never sleeps.
+ * On a busy machine a second was too short, and runs differed.
+ */
 static int nap(void)
 {
-	const struct timespec limit = { .tv_sec = 1 };
+	const struct timespec limit = { .tv_sec = 60 };
 	int status;
 
 	atomic_store(&main_is_queued, 1);
