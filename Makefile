@@ -5,6 +5,7 @@
 # make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
 #              recordings of an earlier session
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
+# make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
@@ -26,8 +27,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests bench docs gateways fuzz smp packages test-packages test-proxies smp-packages \
-	venv kernel kernel-lts kernel-cpu clean
+.PHONY: demo quick test check unit lab cpu-tests stock-tests bench docs gateways fuzz smp packages test-packages test-proxies smp-packages stock-packages \
+	venv stock-kernel kernel kernel-lts kernel-cpu clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -52,6 +53,9 @@ lab: kernel kernel-lts test-packages test-proxies
 
 cpu-tests: kernel-cpu test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu
+
+stock-tests: kernel-lts stock-kernel
+	$(BIN)/pytest -q tests/stock
 
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
@@ -83,6 +87,12 @@ test-proxies: venv
 
 smp-packages:
 	@scripts/install-packages --smp
+
+stock-packages:
+	@scripts/install-packages --stock
+
+stock-kernel: venv stock-packages
+	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12
 
 venv: packages $(STAMP)
 
