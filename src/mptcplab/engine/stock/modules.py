@@ -39,6 +39,8 @@ _OF_PROGRAMS = {
 }
 #: The recorder reads sockets by the first four, captures need `af_packet`, and results leave by the last two.
 _ALWAYS = ("inet_diag", "tcp_diag", "udp_diag", "mptcp_diag", "af_packet", "virtio_pci", "virtio_console")
+#: Other modules whose names begin with `tcp_`.
+_NOT_CONTROLS = {"diag", "sigpool"}
 _DEPENDS = re.compile(rb"\0depends=([^\0]*)\0")
 #: Modules that it finds by an algorithm's name.
 _SOFT = re.compile(rb"\0softdep=pre: ([^\0]*)\0")
@@ -75,7 +77,7 @@ class ModuleTree:
     def congestion_controls(self) -> list[str]:
         """The names of all congestion controls, sorted."""
         names = {name.removeprefix("tcp_") for name in (*self._files, *self._built_in) if name.startswith("tcp_")}
-        return sorted(name for name in names | {"reno"} if name != "diag")
+        return sorted((names | {"reno"}) - _NOT_CONTROLS)
 
     def in_order(self, names: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return names and contents of the modules ``names`` that are files, each after those that it depends on."""
