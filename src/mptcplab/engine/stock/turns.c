@@ -59,8 +59,8 @@ static int this_is_cpu(void)
 }
 
 /*
- * Sleep until the CPU waits; return -1 if it has not for a minute, as in a program that never sleeps.
- * On a busy machine a second was too short, and runs differed.
+ * Sleep until the CPU waits; return -1 if it has not for a minute, as with a program that never sleeps: the main thread
+ * must still be able to end QEMU.
  */
 static int nap(void)
 {
