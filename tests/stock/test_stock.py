@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from tests.stock.conftest import Measure
 
+from mptcplab.engine.stock.machine import Machine
 from mptcplab.kernel.stock import find_stock
 
+#: In the command line of every machine.
+_MARK = "-name mptcplab,debug-threads=on"
+_START_SECONDS = 20.0
 SHORT = ("workloads.bulk.duration=3 s",)
 
 
@@ -85,11 +89,15 @@ def test_an_interrupted_run_leaves_nothing(measure: Measure, monkeypatch: pytest
     """The same for a killed one: the host's kernel kills QEMU with its parent."""
     from mptcplab.engine.stock import engine
 
-    def interrupt(*_: object) -> None:
-        assert _processes("-name mptcplab,debug-threads=on")
+    def interrupt(machine: Machine, *_: object) -> None:
+        # The programs that start QEMU replace each other first.
+        until = time.monotonic() + _START_SECONDS
+        while not _processes(_MARK) and time.monotonic() < until:
+            machine.wait(0.05)
+        assert _processes(_MARK)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(engine, "watch", interrupt)
     with pytest.raises(KeyboardInterrupt):
         measure("stock", *SHORT)
-    assert not _processes("-name mptcplab,debug-threads=on")
+    assert not _processes(_MARK)

@@ -76,7 +76,7 @@ def find_stock(name: str = "", cache: Path | None = None) -> StockKernel:
     """
     name = name or DEFAULT_STOCK
     if "/" in name:
-        return kernel_at(Path(name).expanduser().resolve())
+        return kernel_at(Path(name).expanduser().absolute())
     found = [kernel for kernel in list_stock(cache) if name in (kernel.version, kernel.release)]
     if found:
         return found[-1]
