@@ -6,6 +6,7 @@
 #              recordings of an earlier session
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
 # make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
+# make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
@@ -27,8 +28,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests bench docs gateways fuzz smp packages test-packages test-proxies wifi-packages smp-packages \
-	venv kernel kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bench docs gateways fuzz smp packages test-packages \
+	test-proxies wifi-packages smp-packages stock-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -56,6 +57,9 @@ cpu-tests: kernel-cpu test-packages
 
 wifi-tests: kernel-wifi test-packages wifi-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/wifi
+
+stock-tests: kernel-lts stock-kernel
+	$(BIN)/pytest -q tests/stock
 
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
@@ -90,6 +94,12 @@ wifi-packages:
 
 smp-packages:
 	@scripts/install-packages --smp
+
+stock-packages:
+	@scripts/install-packages --stock
+
+stock-kernel: venv stock-packages
+	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12
 
 venv: packages $(STAMP)
 

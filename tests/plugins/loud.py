@@ -28,6 +28,9 @@ class _Loud:
     def kernel_facts(self) -> Mapping[str, Any]:
         return self._engine.kernel_facts
 
+    def check(self, plan: Plan) -> None:
+        self._engine.check(plan)
+
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         outcome = self._engine.execute(plan, seed=seed, folder=folder, cpu=cpu, stop=stop)
         (folder / "loud.txt").write_text("here\n")

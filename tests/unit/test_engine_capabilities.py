@@ -43,5 +43,5 @@ def test_an_engine_without_shaping_refuses_shaped_links() -> None:
 def test_an_engine_with_a_fixed_kernel_refuses_a_chosen_one() -> None:
     plan = replace(_plan("two-paths"), setup=())
     REAL.check(plan, kernel=None, name="real")
-    with pytest.raises(InputError, match=r"runs the machine's kernel, and the scenario requires 6\.12"):
+    with pytest.raises(InputError, match=r"does not run lab kernels, and the scenario requires 6\.12"):
         REAL.check(plan, kernel="6.12", name="real")

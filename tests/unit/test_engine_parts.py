@@ -15,10 +15,12 @@ from mptcplab.campaign.identity import identify
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
 from mptcplab.engine import tools
+from mptcplab.engine.process import Console
 from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.report import PLAN_HINT, read_report
 from mptcplab.engine.virtual import machine
-from mptcplab.engine.virtual.engine import PLAN_HINT, VirtualEngine, read_report
-from mptcplab.engine.virtual.machine import Boot, Console, check_folder, virtual_clock_address
+from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.virtual.machine import Boot, check_folder, virtual_clock_address
 from mptcplab.engine.virtual.session import Session, find
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild

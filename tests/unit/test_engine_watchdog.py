@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from mptcplab.engine.virtual.watchdog import ALLOWANCE_NS, Watchdog, watch
+from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
 
 SECOND = 10**9
 

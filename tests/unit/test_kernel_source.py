@@ -86,8 +86,8 @@ def test_a_version_that_the_mirror_lacks_is_skipped(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(debian, "require_tools", lambda _tools: None)
     monkeypatch.setattr(debian, "capture", lambda command: MADISON if "madison" in command else TARGETS)
-    monkeypatch.setattr(debian, "_update", lambda _apt, _log: None)
-    monkeypatch.setattr(debian, "_download", download)
+    monkeypatch.setattr(debian, "update", lambda _apt, _log: None)
+    monkeypatch.setattr(debian, "download", download)
     monkeypatch.setattr(debian, "extract_member", lambda _deb, _member, target: target.write_bytes(b"tar"))
     source = debian_source("7.2", tmp_path, progress=SilentProgress(), log=output)
     assert tried == ["7.2.13-1", "7.2.12-1"]

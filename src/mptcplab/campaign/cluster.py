@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.campaign.record import Executor, Job, LocalExecutor, RunDuration, prepare_engines, prepare_job
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.protocol import RunInterruptedError, WithImages
+from mptcplab.engine.registry import engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.scenario.load import Run
@@ -177,7 +178,7 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
 
     worker = get_worker()
     try:
-        engines = prepare_engines([run], name=str(facts["engine"]))
+        engines = prepare_engines([run], name=_engine_of(facts))
         job = prepare_job(run, engines)
         if job.identity.facts != facts:
             raise _difference(job.identity.facts, facts, worker.address)
@@ -198,6 +199,12 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
     except OSError as error:
         text = reason(error)
         return WorkerReply(error=LabError(f"worker {worker.address} failed: {text}", hint="see `df` there"))
+
+
+def _engine_of(facts: dict[str, Any]) -> str:
+    """Return the engine of a run as a user would write it, with the release of its kernel image if it has one."""
+    name = str(facts["engine"])
+    return f"{name}:{facts['kernel']['release']}" if isinstance(engine_kinds()[name], WithImages) else name
 
 
 def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> LabError:

@@ -14,7 +14,7 @@ from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
-from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program
 from mptcplab.node.cpu import own_argv
@@ -73,22 +73,26 @@ class Engines:
 def prepare_engines(
     runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
 ) -> Engines:
-    """Return an engine for every kernel version of ``runs``.
+    """Return an engine for every kernel version of ``runs``. ``name`` can include an image: ``stock:6.12``.
 
-    :raises InputError: if a run needs something that engines of this kind cannot do.
-    :raises MissingError: if a kernel is not built.
+    :raises InputError: if a run needs something that engines of this kind, or their kernels, cannot do.
+    :raises MissingError: if a kernel is not built or not obtained.
     """
     runs = list(runs)
-    kind = engine_kinds()[name]
+    name, kind = engine_kind(name)
+    points = list({id(run.point): run for run in runs}.values())
     if kind.capabilities.has_limits:
-        for run in {id(run.point): run for run in runs}.values():
+        for run in points:
             scenario = run.point.scenario
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = {FLOW: flow_program()}
-    found = {version: kind.prepare(version, tools, stall_seconds=stall_seconds) for version in versions}
-    return Engines(name, found)
+    engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
+    if kind.capabilities.has_limits:
+        for run in points:
+            engines.of(run).check(compile_plan(run.point.scenario, seed=run.seed))
+    return engines
 
 
 def prepare_job(run: Run, engines: Engines) -> Job:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.cli.options import json_option
-from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
+from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
 from mptcplab.errors import LabError, reason
 from mptcplab.files import write_text
 from mptcplab.report.choosing import fitted
@@ -41,16 +41,26 @@ class RunOptions:
     engine: str = DEFAULT_ENGINE
 
 
+class _EngineName(click.Choice[str]):
+    """The name of an engine, and for some a colon and the name of a kernel image."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        name, colon, image = value.partition(":")
+        text = f"{super().convert(name, param, ctx)}{colon}{image}"
+        engine_kind(text)
+        return text
+
+
 def running_options(command: _Command) -> _Command:
     """Add the options of every command that runs labs."""
     options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU."),
         click.option(
             "--engine",
-            type=click.Choice(list(engine_kinds())),
+            type=_EngineName(list(engine_kinds())),
             default=DEFAULT_ENGINE,
             show_default=True,
-            help="Engine that executes the runs.",
+            help="Engine that executes the runs. stock:VERSION or stock:PATH names its kernel image.",
         ),
         click.option(
             "--cluster",

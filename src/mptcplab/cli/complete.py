@@ -156,6 +156,14 @@ def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 
 @_completing
+def stock_kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return versions of stock kernels: the default one, and those that were obtained."""
+    from mptcplab.kernel.stock import DEFAULT_STOCK, list_stock
+
+    return dict.fromkeys([DEFAULT_STOCK, *(kernel.version for kernel in list_stock())])
+
+
+@_completing
 def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return versions of lab kernels: the default one, and those that are built."""
     from mptcplab.kernel.cache import list_kernels

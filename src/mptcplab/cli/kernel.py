@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from mptcplab.cache import cache_root
 from mptcplab.cli import complete
 from mptcplab.cli.options import json_option, patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
+from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
+from mptcplab.kernel.stock_debian import obtain_stock
 
 
 @click.group()
@@ -112,9 +116,57 @@ def list_(as_json: bool) -> None:
         return
     rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree")]
     rows += [_row(item, default=item.path == default) for item in kernels]
+    _print_columns(rows)
+
+
+def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@kernel.command()
+@click.argument("version", required=False, shell_complete=complete.stock_kernels)
+@json_option
+def stock(version: str | None, as_json: bool) -> None:
+    """Obtain Debian's own kernel VERSION (such as 6.12) for `--engine stock`. Without VERSION, list the obtained ones.
+
+    It is downloaded from Debian's packages (about 100 MB), without root and without changes to this machine's apt.
+    """
+    if version is not None:
+        _obtain(version)
+    kernels = list_stock()
+    if as_json:
+        click.echo(json.dumps([_stock_as_dict(item) for item in kernels]))
+    elif not kernels:
+        click.echo(f"No stock kernel is there yet. Obtain one with `mptcplab kernel stock {DEFAULT_STOCK}`.", err=True)
+    else:
+        rows = [("version", "release", "HZ", "package"), *map(_stock_row, kernels)]
+        _print_columns(rows)
+
+
+def _obtain(version: str) -> None:
+    from mptcplab.kernel.console import StderrReporter
+
+    cache = cache_root()
+    (cache / "logs").mkdir(parents=True, exist_ok=True)
+    with StderrReporter() as progress, (cache / "logs" / "stock.log").open("w") as log:
+        obtain_stock(version, cache, progress=progress, log=log)
+
+
+def _stock_row(item: StockKernel) -> tuple[str, ...]:
+    return (item.version, item.release, "?" if item.hz is None else str(item.hz), item.package_version)
+
+
+def _stock_as_dict(item: StockKernel) -> dict[str, object]:
+    return {
+        "version": item.version,
+        "release": item.release,
+        "hz": item.hz,
+        "package_version": item.package_version,
+        "sha256": item.sha256,
+        "image": str(item.image),
+    }
 
 
 @kernel.command()

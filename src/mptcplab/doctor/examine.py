@@ -14,6 +14,7 @@ from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.doctor.programs import check_build, check_programs
 from mptcplab.doctor.proxies import check_proxies
 from mptcplab.doctor.python import check_python
+from mptcplab.doctor.stock import check_stock
 
 
 def examine(system: Distribution | None = None) -> Report:
@@ -26,6 +27,7 @@ def examine(system: Distribution | None = None) -> Report:
         check_proxies(system),
         check_host(),
         check_kernels(),
+        check_stock(system),
     )
     findings = merge_installs(tuple(itertools.chain.from_iterable(checks)), system)
     host = f"mptcplab {mptcplab.__version__} on {system.name}, Linux {platform.release()}, {platform.machine()}"

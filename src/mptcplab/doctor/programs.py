@@ -13,8 +13,8 @@ from typing import Any
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import Distribution
+from mptcplab.engine.process import LAUNCHERS
 from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
-from mptcplab.engine.virtual import machine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.kernel.build import TOOLS, compiler_version
@@ -162,7 +162,7 @@ def lacking(programs: Iterable[str]) -> list[str]:
 
 def _launchers(system: Distribution) -> Iterator[Finding]:
     """Check the programs that start the lab kernel; the words between them are their options and values."""
-    names = [word for word in machine._LAUNCHERS if re.fullmatch("[a-z]+", word)]
+    names = [word for word in LAUNCHERS if re.fullmatch("[a-z]+", word)]
     missing = [name for name in names if shutil.which(name) is None]
     for name in missing:
         yield _missing(name, "util-linux", _EVERY_RUN, system)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mptcplab.errors import InputError, LabError
 from mptcplab.plan.model import Plan
@@ -48,7 +48,7 @@ class Capabilities:
     one_kernel: bool
     """All nodes share one kernel, its memory and its routing cache."""
     chooses_kernel: bool
-    """It runs the kernel that a scenario names, not that of the machine."""
+    """It runs the lab kernel that a scenario names."""
     features: frozenset[str] | None
     """The effects on packets that it supports, see :class:`mptcplab.steps.Command`; None: all that a kernel has."""
 
@@ -67,7 +67,7 @@ class Capabilities:
             message = f"the engine '{name}' does not support what the scenario does to packets: {', '.join(missing)}"
             raise InputError(message, hint="use another --engine, or remove this from the links and routers")
         if kernel is not None and not self.chooses_kernel:
-            message = f"the engine '{name}' runs the machine's kernel, and the scenario requires {kernel}"
+            message = f"the engine '{name}' does not run lab kernels, and the scenario requires {kernel}"
             raise InputError(message, hint="use another --engine, or remove `kernel` from the scenario")
 
 
@@ -81,6 +81,12 @@ class Engine(Protocol):
     @property
     def kernel_facts(self) -> Mapping[str, Any]:
         """The facts of its kernel in a run's identity: at least ``release``, ``key``, ``config_sha256``, ``hz``."""
+
+    def check(self, plan: Plan) -> None:
+        """Check that its kernel can execute ``plan``, before anything runs. Only engines with limits are asked.
+
+        :raises InputError: naming what the plan needs and the kernel lacks. :raises MissingError: if a file is missing.
+        """
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """Execute ``plan`` and write its files to ``folder``, which is empty.
@@ -104,3 +110,11 @@ class EngineKind(Protocol):
 
     def check_folder(self, folder: Path) -> None:
         """Check that the engine can use ``folder`` for its files. :raises InputError: if it cannot."""
+
+
+@runtime_checkable
+class WithImages(Protocol):
+    """A kind of engine whose name can be followed by a colon and the kernel image to run: ``stock:6.12``."""
+
+    def chosen(self, image: str) -> EngineKind:
+        """Return this kind with the image that the user chose."""

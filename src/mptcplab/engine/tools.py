@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -80,14 +80,25 @@ _LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": 
 
 
 @cache
-def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
-    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
+def libraries_of(paths: tuple[Path, ...]) -> frozenset[Path]:
+    """Return all shared libraries of the programs at ``paths``, with those that they load by name."""
     done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
-    libraries = {word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
-    libraries -= set(map(str, paths))
-    loaded = {str(file) for path in paths if path.name in _LOADED for file in path.parent.glob(_LOADED[path.name])}
-    return {Path(library).name: fingerprint(Path(library)) for library in sorted(libraries | loaded)}
+    libraries = {Path(word) for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
+    libraries -= set(paths)
+    return frozenset(libraries | set(_loaded(paths)))
+
+
+def _loaded(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.name in _LOADED:
+            yield from path.parent.glob(_LOADED[path.name])
+
+
+@cache
+def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
+    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
+    return {library.name: fingerprint(library) for library in sorted(libraries_of(paths))}
 
 
 def flow_program() -> Path:

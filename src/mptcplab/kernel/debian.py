@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -60,15 +61,15 @@ class Apt:
         pairs = (("-o", f"{name}={value}") for name, value in settings.items())
         return ["-c", str(self.directory / "apt.conf"), *(word for pair in pairs for word in pair)]
 
-    def configure(self, mirror: str) -> None:
-        """Write the configuration: `mirror` (a URI of this machine's apt) with our suites."""
+    def configure(self, mirror: str, suites: Sequence[str] = SUITES) -> None:
+        """Write the configuration: `mirror` (a URI of this machine's apt) with these suites."""
         for name in ("lists/partial", "cache/archives/partial"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "status").touch()
         (self.directory / "apt.conf").write_text(_APT_CONF)
         keys = f" signed-by={KEYRING}" if KEYRING.exists() else ""
         # Only the package lists: no translations, no application metadata.
-        lines = [f"deb [target=Packages lang=none{keys}] {mirror} {suite} main\n" for suite in SUITES]
+        lines = [f"deb [target=Packages lang=none{keys}] {mirror} {suite} main\n" for suite in suites]
         (self.directory / "sources.list").write_text("".join(lines))
 
 
@@ -85,15 +86,15 @@ def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO)
         package = f"linux-source-{version}"
         apt = Apt(cache / "apt")
         with locked("apt", cache):
-            for mirror in _mirrors():
+            for mirror in mirrors():
                 progress.stage(f"looking for {package} in Debian's suites")
                 apt.configure(mirror)
-                _update(apt, log)
+                update(apt, log)
                 listed = parse_madison(capture(["apt-cache", *apt.options, "madison", package]), package)
                 with work_dir("download", cache) as work:
                     for package_version in listed:
                         progress.stage(f"downloading {package} {package_version} (about 160 MB)")
-                        if _download(apt, package, package_version, work=work, log=log):
+                        if download(apt, package, package_version, work=work, log=log):
                             return _keep(version, package, package_version, work=work, cache=cache)
         tested = "" if version in TESTED_VERSIONS else f"; tested are {' and '.join(TESTED_VERSIONS)}"
         raise MissingError(f"this machine's Debian mirror has no package {package}{tested}", hint=ALTERNATIVE)
@@ -119,21 +120,23 @@ def parse_madison(output: str, package: str) -> list[str]:
     return versions
 
 
-def _mirrors() -> list[str]:
+def mirrors() -> list[str]:
+    """Return the URIs of this machine's Debian mirrors. :raises MissingError: if apt knows none."""
     command = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)"]
     try:
-        mirrors = parse_targets(capture(command))
+        found = parse_targets(capture(command))
     except CommandError:
-        mirrors = []
-    if not mirrors:
+        found = []
+    if not found:
         raise MissingError(
             "apt knows no Debian mirror on this machine",
             hint=f"run `sudo apt-get update` on Debian, or {ALTERNATIVE}",
         )
-    return mirrors
+    return found
 
 
-def _update(apt: Apt, log: TextIO) -> None:
+def update(apt: Apt, log: TextIO) -> None:
+    """Read the package lists of all suites that the mirror has."""
     try:
         run_logged(["apt-get", *apt.options, "--quiet", "update"], log=log)
     except CommandError:
@@ -142,7 +145,8 @@ def _update(apt: Apt, log: TextIO) -> None:
         log.write("some suites could not be read\n")
 
 
-def _download(apt: Apt, package: str, package_version: str, *, work: Path, log: TextIO) -> bool:
+def download(apt: Apt, package: str, package_version: str, *, work: Path, log: TextIO) -> bool:
+    """Download one version of a package to `work`; return False if the mirror no longer has it."""
     try:
         run_logged(
             ["apt-get", *apt.options, "--quiet", "download", f"{package}={package_version}"],

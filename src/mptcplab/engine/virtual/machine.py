@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The lab kernel as a process of this machine: its command line, its virtual clock, its exit.
 
-The kernel runs pinned to one CPU (its processes take turns, and every turn is several times slower if they move between
-CPUs), in its own session and without core dumps. The host kernel kills it if this process dies.
+The kernel runs pinned to one CPU: its processes take turns, and every turn is several times slower if they move between
+CPUs.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import select
-import signal
 import struct
-import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
+from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.virtual.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
@@ -27,16 +23,10 @@ from mptcplab.kernel import KernelBuild
 #: 2025-01-01 00:00:00 UTC: the wall clock of every lab at boot.
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
 _MEMORY = "1G"
-_MAX_CONSOLE_BYTES = 1 << 20
 #: hostfs accepts names of up to 4096 bytes, which include the names of files in the recording.
 _MAX_FOLDER_BYTES = 3000
 #: A script's first line is limited, see BINPRM_BUF_SIZE.
 _MAX_PYTHON_BYTES = 240
-#: The placeholder for our process id in _LAUNCHERS.
-_PARENT = "PARENT"
-#: A process gets the signal at our death only after it has asked for it. The shell checks that we were alive then.
-_GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', _PARENT)
-_LAUNCHERS = (*_GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
 
 
 @dataclass(frozen=True)
@@ -57,124 +47,29 @@ class Boot:
     terminal: int | None = None
 
 
-@dataclass
-class Console:
-    """The guest's console output. If it is very long, only the beginning and the end are kept."""
-
-    _kept: bytearray = field(default_factory=bytearray)
-
-    def add(self, data: bytes) -> None:
-        """Append output, and drop the middle if there is too much."""
-        self._kept += data
-        if len(self._kept) > 2 * _MAX_CONSOLE_BYTES:
-            del self._kept[_MAX_CONSOLE_BYTES // 2 : -_MAX_CONSOLE_BYTES // 2]
-
-    @property
-    def text(self) -> str:
-        """The output that was kept, with plain line ends."""
-        return self._kept.decode("utf-8", errors="replace").replace("\r\n", "\n")
-
-    def tail(self, lines: int) -> str:
-        """Return the last lines that are not blank."""
-        return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
-
-
-class Machine:
+class Machine(GuestProcess):
     """A running lab kernel. Use it as a context manager, which kills the kernel at its end."""
 
     def __init__(self, boot: Boot) -> None:
-        self.console = Console()
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
-        try:
-            with fixed_addresses():
-                self._process = subprocess.Popen(
-                    [*_launchers(), str(boot.cpu), str(boot.kernel.executable), *_arguments(boot)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    cwd=boot.folder,
-                    env=_environment(),
-                    start_new_session=True,
-                    pass_fds=() if boot.terminal is None else (boot.terminal,),
-                )
-        except FileNotFoundError as error:
-            hint = "sudo apt-get install util-linux"
-            raise MissingError(f"this machine has no '{error.filename}'", hint=hint) from error
-        assert self._process.stdout is not None
-        self._output = self._process.stdout.fileno()
-        self._pidfd = os.pidfd_open(self._process.pid)
-
-    def __enter__(self) -> Machine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.kill()
-        assert self._process.stdout is not None
-        self._process.stdout.close()
-        os.close(self._pidfd)
-
-    def wait(self, seconds: float, *, stop: int | None = None, also: Sequence[int] = ()) -> bool:
-        """Wait until the machine is off; return False after ``seconds``, or if ``stop`` or ``also`` is readable."""
-        watched = [self._pidfd, self._output, *([stop] if stop is not None else []), *also]
-        ready, _, _ = select.select(watched, [], [], seconds)
-        if self._pidfd in ready:  # first, because the pipe of an exited process stays readable
-            self._process.wait()
-            self._drain()
-            return True
-        if self._output in ready:
-            self.console.add(os.read(self._output, 1 << 16))
-        return False
-
-    @property
-    def status(self) -> int | None:
-        """The exit status of the process, negative for a signal; None while it runs."""
-        return self._process.returncode
+        with fixed_addresses():
+            super().__init__(
+                [str(boot.kernel.executable), *_arguments(boot)],
+                cpu=boot.cpu,
+                folder=boot.folder,
+                environment=_environment(),
+                passed=() if boot.terminal is None else (boot.terminal,),
+            )
 
     def virtual_ns(self) -> int | None:
         """Return the virtual clock, read from the kernel's memory without help of the guest; None after its exit."""
         try:
-            with open(f"/proc/{self._process.pid}/mem", "rb", buffering=0) as memory:
+            with open(f"/proc/{self.pid}/mem", "rb", buffering=0) as memory:
                 memory.seek(self._clock_address)
                 return int(struct.unpack("=Q", memory.read(8))[0])
         except (OSError, struct.error):
             return None
-
-    def is_stopped(self) -> bool:
-        """Return whether SIGSTOP or a debugger has stopped the process, which also stops its virtual time."""
-        try:
-            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
-        except OSError:
-            return False
-        return stat.rpartition(")")[2].split()[0] in ("T", "t")
-
-    def pause(self) -> None:
-        """Stop the process. The guest does not notice, since its clock is virtual."""
-        self._process.send_signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        """Continue the process after `pause`."""
-        self._process.send_signal(signal.SIGCONT)
-
-    def kill(self) -> None:
-        """Kill every process of the machine."""
-        if self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-        self._drain()
-
-    def _drain(self) -> None:
-        os.set_blocking(self._output, False)
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._output, 1 << 16):
-                self.console.add(data)
-
-
-def _launchers() -> list[str]:
-    return [str(os.getpid()) if word is _PARENT else word for word in _LAUNCHERS]
 
 
 def _environment() -> dict[str, str]:

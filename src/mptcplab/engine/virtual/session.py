@@ -14,12 +14,12 @@ from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
+from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.tools import find_program, find_programs
-from mptcplab.engine.virtual.engine import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
-from mptcplab.engine.virtual.watchdog import StreamPump, Watchdog, watch
+from mptcplab.engine.watchdog import StreamPump, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild

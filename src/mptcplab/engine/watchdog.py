@@ -12,8 +12,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
-from mptcplab.engine.virtual.machine import Machine
 
 #: A longer interval between two checks counts only this much: the watching process and the lab may have been stopped.
 MAX_CHECK_SECONDS = 1.0
@@ -65,7 +65,7 @@ class StreamPump(Protocol):
 
 
 def watch(
-    machine: Machine,
+    machine: GuestProcess,
     watchdog: Watchdog | None,
     poll_seconds: float,
     stop: int | None,

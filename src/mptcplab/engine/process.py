@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""A guest as a process of this machine: its start on one CPU, its console, its exit.
+
+It runs in its own session and without core dumps. The host kernel kills it if this process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mptcplab.errors import MissingError
+
+_MAX_CONSOLE_BYTES = 1 << 20
+#: The placeholder for our process id in LAUNCHERS.
+_PARENT = "PARENT"
+#: A process gets the signal at our death only after it has asked for it. The shell checks that we were alive then.
+_GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', _PARENT)
+#: The words that start a guest, before the number of its CPU and its command line.
+LAUNCHERS = (*_GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
+
+
+@dataclass
+class Console:
+    """The guest's console output. If it is very long, only the beginning and the end are kept."""
+
+    _kept: bytearray = field(default_factory=bytearray)
+
+    def add(self, data: bytes) -> None:
+        """Append output, and drop the middle if there is too much."""
+        self._kept += data
+        if len(self._kept) > 2 * _MAX_CONSOLE_BYTES:
+            del self._kept[_MAX_CONSOLE_BYTES // 2 : -_MAX_CONSOLE_BYTES // 2]
+
+    @property
+    def text(self) -> str:
+        """The output that was kept, with plain line ends."""
+        return self._kept.decode("utf-8", errors="replace").replace("\r\n", "\n")
+
+    def tail(self, lines: int) -> str:
+        """Return the last lines that are not blank."""
+        return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
+
+
+class GuestProcess:
+    """A running guest. Use it as a context manager, which kills the guest at its end."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cpu: int,
+        folder: Path,
+        environment: Mapping[str, str],
+        passed: Sequence[int] = (),
+    ) -> None:
+        """Start ``command`` on ``cpu`` in ``folder``, with the open descriptors ``passed``.
+
+        :raises MissingError: if this machine lacks a program that starts it.
+        """
+        self.console = Console()
+        try:
+            self._process = subprocess.Popen(
+                [*(str(os.getpid()) if word is _PARENT else word for word in LAUNCHERS), str(cpu), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment,
+                start_new_session=True,
+                pass_fds=passed,
+            )
+        except FileNotFoundError as error:
+            hint = "sudo apt-get install util-linux"
+            raise MissingError(f"this machine has no '{error.filename}'", hint=hint) from error
+        assert self._process.stdout is not None
+        self._output = self._process.stdout.fileno()
+        self._pidfd = os.pidfd_open(self._process.pid)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        os.close(self._pidfd)
+
+    def wait(self, seconds: float, *, stop: int | None = None, also: Sequence[int] = ()) -> bool:
+        """Wait until the machine is off; return False after ``seconds``, or if ``stop`` or ``also`` is readable."""
+        watched = [self._pidfd, self._output, *([stop] if stop is not None else []), *also]
+        ready, _, _ = select.select(watched, [], [], seconds)
+        if self._pidfd in ready:  # first, because the pipe of an exited process stays readable
+            self._process.wait()
+            self._drain()
+            return True
+        if self._output in ready:
+            self.console.add(os.read(self._output, 1 << 16))
+        return False
+
+    @property
+    def status(self) -> int | None:
+        """The exit status of the process, negative for a signal; None while it runs."""
+        return self._process.returncode
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def virtual_ns(self) -> int | None:
+        """Return the guest's clock, read without its help; None if that is not possible."""
+        return None
+
+    def is_stopped(self) -> bool:
+        """Return whether SIGSTOP or a debugger has stopped the process, which also stops its virtual time."""
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return False
+        return stat.rpartition(")")[2].split()[0] in ("T", "t")
+
+    def pause(self) -> None:
+        """Stop the process. The guest does not notice, since its clock is virtual."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Continue the process after `pause`."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """Kill every process of the machine."""
+        if self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._drain()
+
+    def _drain(self) -> None:
+        os.set_blocking(self._output, False)
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._output, 1 << 16):
+                self.console.add(data)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""The report of a guest, and the reason if there is none."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import mptcplab
+from mptcplab.engine.process import Console, GuestProcess
+from mptcplab.engine.protocol import DiskFullError
+from mptcplab.errors import LabError
+
+_SHOWN_LINES = 12
+_DISK_FULL = "no space left on device"
+_DISK_FULL_HINT = "see `df`: results need more space; the same command continues and keeps the recorded runs"
+#: For an error in a run, or while its network is set up.
+PLAN_HINT = "see the plan: `mptcplab plan FILE`"
+#: The prefix of a message on the console by the guest's first process, if it cannot write a report.
+_GUEST_PREFIX = "mptcplab: "
+_PRIVATE = {Path("/tmp"), Path("/run")}
+
+
+def package_folder() -> Path:
+    """Return the folder that contains our package, where the guest finds its program."""
+    return Path(mptcplab.__file__).resolve().parent.parent
+
+
+def exposed_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
+    """Return our own folders and those of ``needed`` that the guest's private /tmp and /run would hide."""
+    folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
+    return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
+
+
+def read_report(folder: Path, machine: GuestProcess, verdict: str | None, *, hint: str | None) -> dict[str, Any]:
+    """Return the guest's report. :raises LabError: if there is none, or if it reports an error.
+
+    ``hint`` is for errors that have no hint of their own.
+    """
+    if verdict is None:
+        try:
+            report: dict[str, Any] = json.loads((folder / "guest.json").read_text())
+        except (OSError, ValueError):
+            verdict = _death(machine)
+        else:
+            if "error" not in report:
+                return report
+            raise _reported_error(report, hint)
+    if _DISK_FULL in verdict:
+        raise DiskFullError(verdict, hint=_DISK_FULL_HINT)
+    raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
+
+
+def _reported_error(report: dict[str, Any], hint: str | None) -> LabError:
+    message = str(report["error"])
+    if "traceback" in report:
+        return LabError(message, hint=f"report this with the lines below\n{report['traceback']}")
+    if _DISK_FULL in message.lower():
+        return DiskFullError(message, hint=_DISK_FULL_HINT)
+    return LabError(message, hint=report.get("hint") or hint)
+
+
+def _death(machine: GuestProcess) -> str:
+    """Return why the lab ended without a report."""
+    for line in machine.console.text.splitlines():
+        if line.startswith(_GUEST_PREFIX):
+            return line.removeprefix(_GUEST_PREFIX)
+        if "Kernel mode signal 7" in line:  # SIGBUS
+            return "there was no space left for the lab's memory, which is in /dev/shm or TMPDIR"
+        if "Kernel panic" in line:
+            return f"the kernel panicked: {line.partition('not syncing: ')[2] or line}"
+        if "out of memory" in line.lower():
+            return "the lab ran out of memory"
+    status = machine.status
+    if status is None:
+        return "the lab kernel ended without a result (its exit status is unknown)"
+    if status == -signal.SIGKILL:
+        return "the lab kernel was killed (SIGKILL), by a user or because this machine ran out of memory"
+    cause = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+    return f"the lab kernel ended without a result ({cause})"
+
+
+def _indented(console: Console) -> str:
+    return "\n".join(f"  {line}" for line in console.tail(_SHOWN_LINES).splitlines()) or "  (nothing)"

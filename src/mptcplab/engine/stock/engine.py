@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""The engine ``stock``: one plan on an ordinary kernel in QEMU, in virtual time with a CPU of limited speed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mptcplab.cache import cache_root, work_dir
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
+from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
+from mptcplab.engine.stock import start
+from mptcplab.engine.stock.machine import COMMAND, OPTIONS, Boot, Machine, qemu, unpack_results
+from mptcplab.engine.stock.modules import ModuleTree, modules_of
+from mptcplab.engine.stock.root import archive, base_archive, contents, program_files, python
+from mptcplab.engine.stock.turns import SOURCE
+from mptcplab.engine.tools import find_programs, fingerprint
+from mptcplab.engine.watchdog import ALLOWANCE_NS, watch
+from mptcplab.errors import InputError
+from mptcplab.guest.system import LAB
+from mptcplab.kernel.stock import StockKernel, find_stock, numbers
+from mptcplab.plan.model import Plan
+
+_POLL_SECONDS = 0.25
+#: The plan's time zero on the clock since boot, at the latest: the network of a large plan takes some seconds.
+_LATEST_ZERO_NS = 30 * 10**9
+#: Linux 6.6 has the setting that chooses a scheduler.
+_FIRST_SCHEDULERS = [6, 6]
+_HINT = "use --engine virtual, whose kernel has it"
+
+
+@dataclass(frozen=True)
+class StockEngine:
+    """Executes plans on the kernel ``kernel``. ``tools`` maps names of our programs to their paths."""
+
+    kernel: StockKernel
+    tools: Mapping[str, Path]
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+
+    @property
+    def kernel_facts(self) -> dict[str, Any]:
+        """See :class:`mptcplab.engine.protocol.Engine`. The emulated machine is a part of the kernel's key."""
+        machine = _machine_digest(qemu())
+        return {
+            "release": self.kernel.release,
+            "key": hashlib.sha256(f"{self.kernel.sha256} {machine}".encode()).hexdigest(),
+            "config_sha256": self.kernel.config_sha256,
+            "hz": self.kernel.hz,
+        }
+
+    def check(self, plan: Plan) -> None:
+        """See :class:`mptcplab.engine.protocol.Engine`.
+
+        :raises MissingError: if the kernel has no module for something.
+        """
+        tree = ModuleTree(self.kernel)
+        _check_algorithms(plan, self.kernel, tree)
+        modules_of(plan, tree)
+
+    def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
+        """See :class:`mptcplab.engine.protocol.Engine`. ``folder`` has the files of the lab kernel's engine."""
+        programs = find_programs(plan.uses, self.tools)
+        started = time.monotonic()
+        with work_dir("stock", cache_root()) as work:
+            own = work / "own.cpio"
+            own.write_bytes(archive(self._files(plan, programs, seed)))
+            base = base_archive(package_folder(), whole_library="python3" in plan.uses)
+            with Machine(Boot(self.kernel, seed, cpu, work, (base, own))) as machine:
+                verdict = watch(machine, None, _POLL_SECONDS, stop)
+            unpack_results(work, folder)
+        (folder / "console.txt").write_text(machine.console.text)
+        report = read_report(folder, machine, verdict, hint=PLAN_HINT)
+        return Outcome(
+            programs=report["programs"],
+            zero_ns=report["zero_ns"],
+            virtual_ns=report["virtual_ns"],
+            wall_seconds=time.monotonic() - started,
+        )
+
+    def _files(self, plan: Plan, programs: Mapping[str, Path], seed: int) -> dict[str, tuple[bytes, bool]]:
+        """Return the files of one run, beside Python and the guest."""
+        tree = ModuleTree(self.kernel)
+        modules = tree.in_order(modules_of(plan, tree))
+        work = {"plan": asdict(plan), "programs": {name: str(path) for name, path in programs.items()}}
+        limit_s = (_LATEST_ZERO_NS + plan.deadline_ns + ALLOWANCE_NS) // 10**9
+        script = (
+            f"#!{python()} -PSs",
+            f"import sys; sys.path.insert(0, {str(package_folder())!r})",
+            f"from mptcplab.engine.stock.start import main; main({seed}, {limit_s})",
+        )
+        return {
+            **contents(program_files(programs)),
+            **{f"{start.MODULES}/{name}": (content, False) for name, content in modules},
+            start.ORDER: ("\n".join(name for name, _ in modules).encode(), False),
+            f"{LAB}/plan.json": (json.dumps(work, sort_keys=True, indent=1).encode(), False),
+            "/init": ("\n".join(script).encode() + b"\n", True),
+        }
+
+
+@cache
+def _machine_digest(emulator: Path) -> str:
+    """Return the hash of everything that makes the machine, but the kernel and the plan."""
+    own = hashlib.sha256(Path(start.__file__).read_bytes() + SOURCE.read_bytes()).hexdigest()
+    return f"{fingerprint(emulator)} {own} {' '.join((*COMMAND, *OPTIONS))}"
+
+
+def _check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
+    """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
+    needs = plan.needs
+    for name in needs.congestion_controls if tree.is_known else ():
+        if name not in tree.congestion_controls:
+            known = ", ".join(tree.congestion_controls)
+            message = f"the stock kernel {kernel.release} has no congestion control '{name}'"
+            raise InputError(message, hint=f"{_HINT}, or one of {known}")
+    has_schedulers = numbers(kernel.release)[:2] >= _FIRST_SCHEDULERS
+    for name in needs.schedulers:
+        if name != "default" or not has_schedulers:
+            message = f"the stock kernel {kernel.release} cannot be given the MPTCP scheduler '{name}'"
+            raise InputError(message, hint=_HINT)
+    for needed, subject in (
+        (needs.scheduler_per_socket, "choice of the scheduler for single sockets"),
+        (needs.weights, "weights of paths"),
+        (any(re.match(r"net\.lab\.", word) for step in plan.setup for word in step.argv), "CPU time of nodes"),
+    ):
+        if needed:
+            raise InputError(f"the stock kernel {kernel.release} has no {subject}", hint=_HINT)
+
+
+class Stock:
+    """The kind of engine that runs stock kernels in QEMU."""
+
+    capabilities = Capabilities(
+        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=False, features=None
+    )
+
+    def __init__(self, image: str = "") -> None:
+        """Use the stock kernel ``image``: a version, a release or a path; empty: the default one."""
+        self._image = image
+
+    def chosen(self, image: str) -> Stock:
+        """See :class:`mptcplab.engine.protocol.WithImages`."""
+        return Stock(image)
+
+    def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> StockEngine:
+        """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used."""
+        del version
+        qemu()
+        return StockEngine(find_stock(self._image), tools, stall_seconds)
+
+    def check_folder(self, folder: Path) -> None:
+        """See :class:`mptcplab.engine.protocol.EngineKind`: the machine does not see this folder."""

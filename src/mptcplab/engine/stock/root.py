@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The guest's files: an archive in the machine's memory, which the kernel unpacks before it starts process 1.
+
+It has the programs that the plan uses at the paths that they have on this machine, their libraries, Python with the
+modules that the guest imports, and the kernel's modules. A file system of this machine would answer at its own pace, so
+two runs would differ.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import marshal
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.engine.tools import libraries_of
+from mptcplab.errors import LabError
+
+#: Files that programs read without being linked to them: of all programs, and patterns by program.
+_OF_ALL = (
+    *("/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/hosts", "/etc/services", "/etc/protocols"),
+    *("/etc/ld.so.cache", "/etc/host.conf", "/etc/gai.conf"),
+)
+_OF_PROGRAMS = {
+    "ip": ("/etc/iproute2/*", "/usr/share/iproute2/*", "/usr/lib/tc/*"),
+    "lighttpd": ("/usr/lib/lighttpd/*.so", "/etc/mime.types"),
+    "vsftpd": ("/etc/pam.d/*", "/etc/security/*", "/lib/*-linux-gnu/security/pam_*.so", "/etc/shells", "/etc/shadow"),
+    "openvpn": ("/usr/lib/*-linux-gnu/openvpn/plugins/*", "/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf"),
+    "openssl": ("/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf", "/usr/lib/*-linux-gnu/ossl-modules/*"),
+}
+_FOLDERS = ("/dev", "/etc", "/proc", "/run", "/sys", "/tmp", "/var")
+_MAX_BASES = 4
+#: All that the guest imports, early or late, and what Python imports by name.
+_IMPORTS = """
+import sys; sys.path.insert(0, sys.argv[1])
+import importlib, pkgutil, mptcplab.guest, mptcplab.engine.stock.start
+for module in pkgutil.iter_modules(mptcplab.guest.__path__): importlib.import_module(f"mptcplab.guest.{module.name}")
+import encodings.ascii, encodings.latin_1, encodings.idna, linecache, os, site, socket, stat, traceback
+print(*(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)), os.__file__, sep="\\n")
+"""
+#: Parts of the standard library that no program in a lab needs, and that are large.
+_NOT_IN_LABS = frozenset({"test", "tests", "idlelib", "tkinter", "lib2to3", "ensurepip", "turtledemo", "dist-packages"})
+
+
+def python() -> Path:
+    """Return the interpreter that the guest uses: this one, outside of its virtual environment."""
+    return Path(sys.executable).resolve()
+
+
+def program_files(programs: Mapping[str, Path]) -> set[Path]:
+    """Return the files of ``programs``: themselves, their libraries, the files that they read, and interpreters."""
+    paths = set(programs.values())
+    paths |= {interpreter for path in paths if (interpreter := _interpreter(path)) is not None}
+    data = {file for name in programs for pattern in _OF_PROGRAMS.get(name, ()) for file in _glob(pattern)}
+    binaries = tuple(sorted(paths | {file for file in data if ".so" in file.name}))
+    return paths | data | libraries_of(binaries) | {Path(file) for file in _OF_ALL if Path(file).is_file()}
+
+
+def _glob(pattern: str) -> Iterator[Path]:
+    return (file for file in Path("/").glob(pattern.lstrip("/")) if file.is_file())
+
+
+def _interpreter(path: Path) -> Path | None:
+    """Return the interpreter of a script; None for other programs."""
+    with path.open("rb") as file:
+        line = file.readline(256)
+    return Path(line[2:].split()[0].decode()) if line.startswith(b"#!") else None
+
+
+def archive(files: Mapping[str, tuple[bytes, bool]], folders: Iterable[str] = ()) -> bytes:
+    """Return an archive of ``files`` with their folders: contents by absolute path, and whether they are programs.
+
+    ``folders`` are further ones, which are empty.
+
+    The format is cpio's "newc" (Documentation/driver-api/early-userspace/buffer-format.rst of the kernel).
+    """
+    found = {*folders, *(str(parent) for name in files for parent in Path(name).parents)} - {"/"}
+    parts = [part for number, name in enumerate(sorted(found)) for part in _entry(number, name, None, True)]
+    for number, (name, (content, executable)) in enumerate(sorted(files.items()), start=len(found)):
+        parts += _entry(number, name, content, executable)
+    parts += _entry(0, "TRAILER!!!", b"", False)
+    return b"".join(parts)
+
+
+def _entry(number: int, name: str, content: bytes | None, executable: bool) -> Iterator[bytes]:
+    """Yield an entry; without ``content`` it is a folder."""
+    mode = (stat.S_IFDIR if content is None else stat.S_IFREG) | (0o755 if executable else 0o644)
+    stored = name.lstrip("/").encode() + b"\0"
+    # inode, mode, uid, gid, links, mtime, size, device and special device (two numbers each), name, checksum
+    fields = (number, mode, 0, 0, 1, 0, len(content or b""), 0, 0, 0, 0, len(stored), 0)
+    yield _padded(b"070701" + b"".join(b"%08X" % field for field in fields) + stored)
+    yield _padded(content or b"")
+
+
+def _padded(data: bytes) -> bytes:
+    return data + bytes(-len(data) % 4)
+
+
+def contents(paths: Iterable[Path]) -> dict[str, tuple[bytes, bool]]:
+    """Return ``paths`` with their contents, for :func:`archive`. Links become files."""
+    return {str(path): (path.read_bytes(), os.access(path, os.X_OK)) for path in paths}
+
+
+def base_archive(source: Path, *, whole_library: bool) -> Path:
+    """Return the archive of Python and the guest in the folder ``source``; built again only if one of them changed.
+
+    With ``whole_library`` it has all of the standard library, for programs in Python.
+    """
+    files = _python_files(source, python(), whole_library)
+    digest = hashlib.sha256(b"stock base 1")
+    for path in files:
+        digest.update(f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}\0".encode())
+    root = cache_root()
+    target = root / "stock-base" / f"{digest.hexdigest()[:KEY_CHARS]}.cpio"
+    with locked("stock-base", root):
+        if target.is_file():
+            target.touch()
+            return target
+        with work_dir("stock-base", root) as work:
+            (work / "base").write_bytes(archive(dict(_stored(files)), _FOLDERS))
+            target.parent.mkdir(exist_ok=True)
+            os.rename(work / "base", target)
+        for old in sorted(target.parent.iterdir(), key=lambda file: file.stat().st_mtime)[:-_MAX_BASES]:
+            old.unlink()
+    return target
+
+
+def _stored(files: Iterable[Path]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
+    """Yield files with their contents. Python's sources are compiled: that takes long in the machine."""
+    for path in files:
+        if path.suffix == ".py":
+            yield str(path.with_suffix(".pyc")), (_bytecode(path), False)
+        else:
+            yield str(path), (path.read_bytes(), os.access(path, os.X_OK))
+
+
+def _bytecode(source: Path) -> bytes:
+    """Return a module compiled, in the form that Python loads without its source (PEP 552, unchecked hash)."""
+    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True, optimize=0)
+    return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
+
+
+@cache
+def _python_files(source: Path, interpreter: Path, whole_library: bool) -> tuple[Path, ...]:
+    """Return the interpreter, the modules that the guest imports, and all their libraries."""
+    done = subprocess.run([interpreter, "-IS", "-c", _IMPORTS, source], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"Python at {interpreter} cannot import the guest", hint=done.stderr.strip())
+    modules = {Path(line).resolve() for line in done.stdout.split()}
+    if whole_library:
+        library = Path(os.__file__).resolve().parent
+        found = (file for pattern in ("*.py", "*.so") for file in library.rglob(pattern))
+        modules |= {file for file in found if not _NOT_IN_LABS & set(file.relative_to(library).parts)}
+    binaries = (interpreter, *(file for file in modules if ".so" in file.name))
+    return tuple(sorted({interpreter, *modules, *libraries_of(tuple(sorted(binaries)))}))

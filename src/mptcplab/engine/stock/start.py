@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""Process 1 of a stock machine: mounts, modules, random numbers; then it is the lab kernel's guest.
+
+It runs inside the machine with only the standard library. The guest (:mod:`mptcplab.guest.init`) meets its machine in
+two places, which are replaced here: its mounts, because there is no file system of the host, and its end, because the
+results have to leave the machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import hashlib
+import os
+import struct
+import sys
+
+from mptcplab.guest import init, instants, system
+
+#: Modules in the order in which they are loaded, and the folder with them.
+MODULES, ORDER = "/modules", "/modules/order"
+#: The prefix of a message on the console by process 1, as in the lab kernel.
+_PREFIX = "mptcplab: "
+_FINIT_MODULE = 313  # arch/x86/entry/syscalls/syscall_64.tbl
+_RNDADDENTROPY = 0x40085203  # include/uapi/linux/random.h
+_READ_BYTES = 1 << 20
+_SECOND = 10**9
+#: Before each file of the results: lengths of its name and its content.
+HEAD = struct.Struct("=HQ")
+_SCRIPT_FOLDERS = ("/tmp", "/var/tmp", "/root")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(seed: int, limit_s: int) -> None:
+    """Execute the plan in the folder of the lab with this seed, then power off; never returns.
+
+    After ``limit_s`` seconds since boot the run is ended without results.
+    """
+    try:
+        _mounts()
+        _limit(limit_s)
+        _load_modules()
+        _seed_random_numbers(seed)
+    except OSError as error:
+        print(f"{_PREFIX}the machine cannot be set up: {error}", file=sys.stderr, flush=True)
+        system.power_off()
+    power_off = system.power_off
+
+    def end() -> None:
+        _send_results()
+        power_off()
+
+    system.set_up_mounts = _already_mounted
+    system.power_off = end
+    init.main(system.LAB, [])
+
+
+def _already_mounted(results: str, exposed: list[str]) -> None:
+    """Do nothing: the archive has all files at their places."""
+    del results, exposed
+
+
+def _mounts() -> None:
+    for kind, target in (("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("devpts", "/dev/pts")):
+        system.mount(kind, target, kind)
+    system.mount("tmpfs", "/dev/shm", "tmpfs")
+    for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
+        if not os.path.islink(f"/dev/{name}"):
+            os.symlink(f"/proc/self/{target}", f"/dev/{name}")
+    for folder in _SCRIPT_FOLDERS:
+        os.makedirs(folder, exist_ok=True)
+    os.chmod("/tmp", 0o1777)
+    os.makedirs(system.NAMESPACES)
+
+
+def _limit(limit_s: int) -> None:
+    """Start a process that ends the run at a time, however busy this one is."""
+    if os.fork():
+        return
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(os.sched_get_priority_max(os.SCHED_FIFO)))
+    instants.sleep_until(limit_s * _SECOND)
+    text = f"the guest was still running at {limit_s} s of virtual time, long after the plan's end"
+    print(f"{_PREFIX}{text}", file=sys.stderr, flush=True)
+    system.write("/proc/sysrq-trigger", b"b")
+    os._exit(1)
+
+
+def _load_modules() -> None:
+    for name in system.read(ORDER).split():
+        file = os.open(f"{MODULES}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        failed = _libc.syscall(_FINIT_MODULE, file, b"", 0)
+        os.close(file)
+        if failed:
+            number = ctypes.get_errno()
+            raise OSError(number, f"module {name}: {os.strerror(number)}")
+
+
+def _seed_random_numbers(seed: int) -> None:
+    """Give the kernel all its randomness at once: the machine has no other source of it."""
+    secret = hashlib.sha512(b"mptcplab %d" % seed).digest()
+    device = os.open("/dev/urandom", os.O_RDWR | os.O_CLOEXEC)
+    fcntl.ioctl(device, _RNDADDENTROPY, struct.pack(f"=ii{len(secret)}s", 8 * len(secret), len(secret), secret))
+    os.close(device)
+
+
+def _send_results() -> None:
+    """Send all files of the lab's folder through the machine's port. An error is on the console."""
+    try:
+        port = next(name for name in os.listdir("/dev") if name.startswith("vport"))
+        out = os.open(f"/dev/{port}", os.O_WRONLY | os.O_CLOEXEC)
+        for folder, _, names in sorted(os.walk(system.LAB)):
+            for name in sorted(names):
+                _send(out, os.path.join(folder, name))
+        _write(out, HEAD.pack(0, 0))
+        os.close(out)
+    except (OSError, StopIteration) as error:
+        print(f"{_PREFIX}the results cannot be sent: {error}", file=sys.stderr, flush=True)
+
+
+def _send(out: int, file: str) -> None:
+    name = os.fsencode(os.path.relpath(file, system.LAB))
+    content = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    left = os.fstat(content).st_size
+    _write(out, HEAD.pack(len(name), left) + name)
+    while left:
+        # A program that still writes may have made the file longer since.
+        part = os.read(content, min(left, _READ_BYTES))
+        _write(out, part)
+        left -= len(part)
+    os.close(content)
+
+
+def _write(out: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(out, data) :]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""A stock kernel executes the plans of the lab kernel, and every run repeats."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.stock.conftest import Measure
+
+from mptcplab.engine.stock.machine import Machine
+from mptcplab.kernel.stock import find_stock
+
+#: In the command line of every machine.
+_MARK = "-name mptcplab,debug-threads=on"
+_START_SECONDS = 20.0
+SHORT = ("workloads.bulk.duration=3 s",)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def _processes(word: str) -> list[str]:
+    """The processes of this machine whose command line has a word."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in command:
+            found.append(command)
+    return found
+
+
+def test_goodput_is_near_that_of_the_lab_kernel(measure: Measure) -> None:
+    """With a burst of 15 kB: with the smallest, a CPU that takes time loses about 2 % of the rate.
+
+    The reason for the bound is the issue's: within 2 % of the lab kernel. See docs/engine-stock.md.
+    """
+    burst = ("links.link1.burst=15 kB", "links.link2.burst=15 kB")
+    found = {}
+    for engine, kernel in (("stock", ()), ("virtual", ("kernel=6.12",))):
+        done = measure(engine, *burst, *kernel, name=engine)
+        assert done.result is not None
+        (workload,) = done.result.measured
+        found[engine] = workload.metrics["goodput_mbps"]
+    ratio = found["stock"] / found["virtual"]
+    print(f"goodput: {found['stock']:.1f} and {found['virtual']:.1f} Mbit/s, ratio {ratio:.4f}")
+    assert 0.98 < ratio < 1.02
+
+
+def test_two_runs_are_equal_to_the_byte(measure: Measure) -> None:
+    first, second = (measure("stock", *SHORT, name=name) for name in ("first", "second"))
+    assert first.folder is not None
+    assert second.folder is not None
+    assert first.folder.name == second.folder.name
+    assert _files(first.folder) == _files(second.folder)
+
+
+def test_ten_seconds_take_less_than_a_minute(measure: Measure) -> None:
+    """What is wanted of the engine, on one CPU that has nothing else to do: here with 100 % for other work."""
+    started = os.times()
+    began = time.monotonic()
+    measure("stock")
+    ended = os.times()
+    cpu = ended.children_user + ended.children_system - started.children_user - started.children_system
+    print(f"{cpu:.1f} s of CPU, {time.monotonic() - began:.1f} s")
+    assert cpu < 60
+
+
+def test_an_image_with_a_path_is_as_good_as_a_version(measure: Measure, tmp_path: Path) -> None:
+    kernel = find_stock("6.12")
+    image = tmp_path / "boot" / "vmlinuz"
+    image.parent.mkdir()
+    image.symlink_to(kernel.image.with_name("vmlinuz"))
+    assert kernel.modules is not None
+    (tmp_path / "lib/modules").mkdir(parents=True)
+    (tmp_path / "lib/modules" / kernel.release).symlink_to(kernel.modules)
+    done = measure(f"stock:{image}", *SHORT)
+    assert done.result is not None
+    assert done.result.kernel == kernel.release
+
+
+def test_an_interrupted_run_leaves_nothing(measure: Measure, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a killed one: the host's kernel kills QEMU with its parent."""
+    from mptcplab.engine.stock import engine
+
+    def interrupt(machine: Machine, *_: object) -> None:
+        # The programs that start QEMU replace each other first.
+        until = time.monotonic() + _START_SECONDS
+        while not _processes(_MARK) and time.monotonic() < until:
+            machine.wait(0.05)
+        assert _processes(_MARK)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "watch", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        measure("stock", *SHORT)
+    assert not _processes(_MARK)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""The parts of the engine for stock kernels that need neither QEMU nor an image."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import struct
+import subprocess
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from mptcplab.engine.registry import engine_kind
+from mptcplab.engine.stock import machine, turns
+from mptcplab.engine.stock.engine import Stock, StockEngine
+from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
+from mptcplab.engine.stock.root import archive
+from mptcplab.engine.stock.start import HEAD
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel.stock import StockKernel, find_stock, kernel_at, read_release
+from mptcplab.kernel.stock_debian import place_of, releases
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import load
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+RELEASE = "6.12.95+deb12-amd64"
+MODULES = {
+    "drivers/net/veth": (),
+    "drivers/net/ifb": (),
+    "net/sched/sch_netem": (),
+    "net/sched/sch_tbf": (),
+    "net/sched/sch_ingress": (),
+    "net/sched/cls_matchall": (),
+    "net/sched/act_mirred": (),
+    "net/ipv4/tcp_bbr": (),
+    "net/ipv4/inet_diag": (),
+    "net/mptcp/mptcp_diag": ("inet_diag",),
+}
+
+
+def _module(needed: tuple[str, ...]) -> bytes:
+    return b"ELF\0license=GPL\0depends=" + ",".join(needed).encode() + b"\0name=some\0"
+
+
+def _kernel(folder: Path, *, without: str = "") -> StockKernel:
+    for name, needed in MODULES.items():
+        if name.rpartition("/")[2] != without:
+            file = folder / "kernel" / f"{name}.ko.gz"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(gzip.compress(_module(needed)))
+    (folder / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
+    return StockKernel(RELEASE, folder / "vmlinux", "00", folder)
+
+
+def _plan(name: str = "two-paths", *overrides: str) -> Plan:
+    return compile_plan(load(EXAMPLES / f"{name}.toml", overrides=overrides).points[-1].scenario, seed=1)
+
+
+def _check(plan: Plan, kernel: StockKernel) -> None:
+    StockEngine(kernel, {}).check(plan)
+
+
+def test_modules_follow_those_that_they_depend_on(tmp_path: Path) -> None:
+    tree = ModuleTree(_kernel(tmp_path))
+    assert [name for name, _ in tree.in_order(["mptcp_diag", "inet_diag", "veth", "tcp_cubic"])] == [
+        "inet_diag",
+        "mptcp_diag",
+        "veth",
+    ]
+    assert depends(_module(("nf-nat", "x"))) == ["nf_nat", "x"]
+    assert depends(b"\0softdep=pre: crc32c\0depends=\0") == ["crc32c"]
+
+
+def test_a_plan_needs_the_modules_that_its_commands_name(tmp_path: Path) -> None:
+    needed = modules_of(_plan(), ModuleTree(_kernel(tmp_path)))
+    assert {"veth", "ifb", "sch_netem", "sch_tbf", "sch_ingress", "cls_matchall", "act_mirred"} <= set(needed)
+    assert "tcp_bbr" not in needed
+    assert "tcp_bbr" in modules_of(
+        _plan("two-paths", "transport.congestion_control=bbr"), ModuleTree(_kernel(tmp_path))
+    )
+
+
+@pytest.mark.parametrize("missing", ["sch_netem", "ifb"])
+def test_a_kernel_without_a_module_is_refused(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(MissingError, match=f"has no module for .*'{missing.removeprefix('sch_')}'"):
+        _check(_plan(), _kernel(tmp_path, without=missing))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("transport.congestion_control=lia", "has no congestion control 'lia'"),
+        ("transport.scheduler=roundrobin", "cannot be given the MPTCP scheduler 'roundrobin'"),
+        ("workloads.bulk.scheduler=default", "has no choice of the scheduler for single sockets"),
+    ],
+)
+def test_our_own_algorithms_are_refused(tmp_path: Path, override: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        _check(_plan("two-paths", override), _kernel(tmp_path))
+    assert "--engine virtual" in (caught.value.hint or "")
+
+
+def test_the_name_of_the_engine_can_have_an_image() -> None:
+    assert isinstance(engine_kind("stock:6.1")[1], Stock)
+    assert engine_kind("stock")[0] == "stock"
+    for text, message in (("virtual:6.12", "has no kernel image '6.12'"), ("stock:", "''"), ("real", "no engine")):
+        with pytest.raises(InputError, match=message):
+            engine_kind(text)
+
+
+def test_a_missing_kernel_names_the_command_that_obtains_it(tmp_path: Path) -> None:
+    with pytest.raises(MissingError) as caught:
+        find_stock("6.12", tmp_path)
+    assert caught.value.hint == "mptcplab kernel stock 6.12"
+    with pytest.raises(InputError, match="neither the version nor the path"):
+        find_stock("latest", tmp_path)
+
+
+def test_without_qemu_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    with pytest.raises(MissingError) as caught:
+        machine.qemu()
+    assert caught.value.hint == "sudo apt-get install qemu-system-x86"
+
+
+def _bz_image(path: Path, release: str) -> Path:
+    head = bytearray(0x400)
+    head[0x202:0x206] = b"HdrS"
+    struct.pack_into("<H", head, 0x20E, 0x100)
+    text = f"{release} (someone@somewhere) #1\0".encode()
+    head[0x300 : 0x300 + len(text)] = text
+    path.write_bytes(head)
+    return path
+
+
+def test_an_image_tells_its_release_and_finds_its_modules(tmp_path: Path) -> None:
+    image = _bz_image(tmp_path / "bzImage", RELEASE)
+    assert read_release(image) == RELEASE
+    assert kernel_at(image).modules is None
+    (tmp_path / "lib/modules" / RELEASE).mkdir(parents=True)
+    (tmp_path / "config").write_text("CONFIG_HZ=250\n")
+    found = kernel_at(image)
+    assert (found.modules, found.hz) == (tmp_path / "lib/modules" / RELEASE, 250)
+
+
+def test_other_files_are_not_images(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no kernel")
+    with pytest.raises(InputError, match="is not an x86 kernel image"):
+        kernel_at(tmp_path / "text")
+    with pytest.raises(InputError, match="cannot be read: no such file"):
+        kernel_at(tmp_path / "nothing")
+
+
+def test_the_newest_release_comes_first_and_flavours_are_left_out() -> None:
+    names = [f"linux-image-{release}-amd64" for release in ("6.12.9+deb12", "6.12.95+deb12", "6.12.95+deb12-cloud")]
+    names += ["linux-image-6.1.0-50-amd64", "linux-image-6.12.95+deb12-rt-amd64", "linux-image-amd64"]
+    assert releases(names, "6.12") == [RELEASE, "6.12.9+deb12-amd64"]
+    assert releases(names, "6.1") == ["6.1.0-50-amd64"]
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        (f"./boot/vmlinuz-{RELEASE}", "vmlinuz"),
+        (f"./usr/lib/modules/{RELEASE}/config", "config"),
+        (f"./lib/modules/{RELEASE}/kernel/net/sched/sch_netem.ko.xz", "modules/kernel/net/sched/sch_netem.ko.xz"),
+        (f"./lib/modules/{RELEASE}/kernel/drivers/net/veth.ko", "modules/kernel/drivers/net/veth.ko"),
+        (f"./lib/modules/{RELEASE}/kernel/drivers/net/wireless/ath/ath9k.ko", None),
+        (f"./lib/modules/{RELEASE}/kernel/drivers/gpu/drm/drm.ko", None),
+        ("./usr/share/doc/linux-image/copyright", None),
+    ],
+)
+def test_only_what_networks_need_is_kept(name: str, place: str | None) -> None:
+    assert place_of(name, RELEASE) == (PurePosixPath(place) if place else None)
+
+
+def test_the_archive_is_what_cpio_calls_newc() -> None:
+    data = archive({"/bin/true": (b"\x7fELF", True), "/etc/hosts": (b"", False)}, ("/proc",))
+    assert (data[:6], len(data) % 4, data.count(b"070701")) == (b"070701", 0, 6)
+    assert b"TRAILER!!!" in data
+    assert data == archive({"/etc/hosts": (b"", False), "/bin/true": (b"\x7fELF", True)}, ("/proc",))
+
+
+def test_results_are_unpacked_below_their_folder(tmp_path: Path) -> None:
+    sent = HEAD.pack(7, 3) + b"out/one" + b"abc" + HEAD.pack(3, 0) + b"two" + HEAD.pack(0, 0)
+    (tmp_path / "results").write_bytes(sent)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert machine.unpack_results(tmp_path, folder)
+    assert ((folder / "out/one").read_bytes(), (folder / "two").read_bytes()) == (b"abc", b"")
+    (tmp_path / "results").write_bytes(sent[:12])
+    assert not machine.unpack_results(tmp_path, folder)
+    (tmp_path / "results").write_bytes(HEAD.pack(6, 0) + b"../out")
+    with pytest.raises(LabError, match="outside of its folder"):
+        machine.unpack_results(tmp_path, folder)
+
+
+def test_the_library_of_turns_has_both_functions() -> None:
+    names = subprocess.run(["nm", "-D", turns.turns_library()], capture_output=True, text=True, check=True).stdout
+    assert {" T pthread_mutex_lock", " T pthread_cond_wait"} <= {line[16:] for line in names.splitlines()}
