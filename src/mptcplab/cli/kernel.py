@@ -125,7 +125,7 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-@kernel.command()
+@kernel.command(epilog="\b\nExamples:\n  mptcplab kernel stock\n  mptcplab kernel stock 6.12\n")
 @click.argument("version", required=False, shell_complete=complete.stock_kernels)
 @json_option
 def stock(version: str | None, as_json: bool) -> None:

@@ -92,7 +92,8 @@ def kernel_at(path: Path) -> StockKernel:
         release = read_release(path)
         sha256 = file_sha256(path)
     except OSError as error:
-        raise InputError(f"the kernel image '{path}' cannot be read: {reason(error)}") from error
+        hint = "name a readable file, such as /boot/vmlinuz-6.12"
+        raise InputError(f"the kernel image '{path}' cannot be read: {reason(error)}", hint=hint) from error
     configs = (path.with_name(f"config-{release}"), path.with_name("config"))
     folders = (path.parent / "lib/modules", path.parent.parent / "lib/modules", Path("/lib/modules"))
     return StockKernel(

@@ -106,7 +106,7 @@ def _keep(version: str, release: str, package_version: str, *, work: Path, cache
         _unpack(package, entry, lambda name: place_of(name, release))
     image = entry / "vmlinuz"
     if not image.is_file():
-        raise LabError(f"the packages of Linux {release} have no image")
+        raise LabError(f"the packages of Linux {release} have no image", hint="name another version")
     kernel = _uncompressed(image)
     if kernel is not None:
         (entry / "vmlinux").write_bytes(kernel)

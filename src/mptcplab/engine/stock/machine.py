@@ -117,7 +117,9 @@ def unpack_results(work: Path, folder: Path) -> bool:
                 return True
             target = folder / os.fsdecode(sent.read(name_bytes))
             if not target.resolve().is_relative_to(folder.resolve()):
-                raise LabError(f"the machine sent a result outside of its folder: {target.name}")
+                raise LabError(
+                    f"the machine sent a result outside of its folder: {target.name}", hint="do not trust its programs"
+                )
             target.parent.mkdir(parents=True, exist_ok=True)
             if not _copy(sent.fileno(), sent.tell(), size, target):
                 return False

@@ -29,7 +29,9 @@ def turns_library() -> Path:
                 command = [str(compiler), *_FLAGS, "-o", str(work / "turns.so"), str(SOURCE)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise LabError(f"{SOURCE.name} does not compile", hint=done.stderr.strip())
+                    raise LabError(
+                        f"the source `{SOURCE.name}` does not compile", hint=f"to see why: {' '.join(command)}"
+                    )
                 library.parent.mkdir(parents=True, exist_ok=True)
                 os.rename(work / "turns.so", library)
     return library
