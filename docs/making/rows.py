@@ -3,13 +3,14 @@
 
 A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
-a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets.
+a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets. ``sum: ``, ``min: `` and ``max: `` are
+over the workloads of each run, and ``Jain's index`` is that of their goodputs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from docs.making.pages import cells_of, table_of
 
 from mptcplab.metrics.registry import METRICS
 from mptcplab.report.table import interval_text, number, short_names
-from mptcplab.stats import Interval
+from mptcplab.stats import Interval, jain_index, mean_interval
 
 _TITLES = {metric.heading: name for name, metric in METRICS.items()}
 #: Columns of text, as the sockets showed it, and their names in results.json.
 _SEEN = {"MPTCP in use": "mptcp", "gateway": "gateways"}
+_OVER_WORKLOADS: Mapping[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max}
+_FAIRNESS = "Jain's index"
 Row = Mapping[str, Any]
 
 
@@ -52,6 +55,11 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     if column in names:
         return str(rows[0]["settings"][names[column]])
     workload, _, title = column.rpartition(": ")
+    if title == _FAIRNESS or workload in _OVER_WORKLOADS:
+        reduced = jain_index if title == _FAIRNESS else _OVER_WORKLOADS[workload]
+        name = "goodput_mbps" if title == _FAIRNESS else _name_of(title)
+        of_workloads = [_measured(row, name)["values"] for row in rows]
+        return _text(mean_interval([reduced(of_run) for of_run in zip(*of_workloads, strict=True)]))
     wanted = [row for row in rows if not workload or row["workload"] == workload]
     if len(wanted) != 1:
         raise ValueError(f"{column!r}: {len(wanted)} workloads, of {len(rows)}")
@@ -63,14 +71,20 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
         return (
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
+    found = _measured(row, _name_of(title))
+    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]))
+
+
+def _name_of(title: str) -> str:
+    """Return the metric with this heading. :raises ValueError: if there is none."""
     if title not in _TITLES:
-        raise ValueError(f"{column!r} is not a column of a table")
-    name = _TITLES[title]
-    found = row.get(name) or row["metrics"].get(name)
-    return "" if found is None else _value(found)
+        raise ValueError(f"{title!r} is not a column of a table")
+    return _TITLES[title]
 
 
-def _value(found: Row) -> str:
-    half = found["ci95_half_width"]
-    interval = Interval(found["mean"], half, found["n"])
-    return number(interval.mean) if half is None else interval_text(interval)
+def _measured(row: Row, name: str) -> Any:
+    return row.get(name) or row["metrics"].get(name)
+
+
+def _text(interval: Interval) -> str:
+    return number(interval.mean) if interval.half_width is None else interval_text(interval)

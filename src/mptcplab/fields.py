@@ -124,7 +124,7 @@ Flag = Literal["signal", "subflow", "backup", "fullmesh"]
 class Part(BaseModel):
     """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     def is_set(self, key: str) -> bool:
         """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from mptcplab.files import write_text
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.damage import reporting_damage
-from mptcplab.report.files import write_text
 from mptcplab.report.html import to_html
 from mptcplab.report.html_build import experiment
 from mptcplab.report.html_model import Report

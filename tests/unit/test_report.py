@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from mptcplab.files import write_text
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.files import write_json, write_text
+from mptcplab.report.files import write_json
 from mptcplab.report.result_table import IDENTICAL_NOTE, result_table
 from mptcplab.report.table import (
     Table,

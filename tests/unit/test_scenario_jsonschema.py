@@ -34,6 +34,9 @@ VALIDATOR = Draft7Validator(SCHEMA)
 SCENARIOS = sorted([*(ROOT / "examples").glob("*.toml"), *(ROOT / "src/mptcplab/studies").glob("*/*.toml")])
 #: Mistakes that no schema can detect, by the knowledge that this would need.
 BEYOND = {
+    "copies, whose contents are checked where they are made": (
+        "copies-no-number copies-nothing copies-same-name copies-wrong-value"
+    ),
     "arithmetic of quantities": (
         "aqm-red-never aqm-target-zero burst-loss-for-ever burst-loss-no-burst extra-delay-constant "
         "extra-delay-descending extra-delay-of-minutes extra-delay-of-one mtu-tiny reorder-everything "

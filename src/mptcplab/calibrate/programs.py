@@ -156,6 +156,30 @@ def _shadowsocks_libev(cipher: str, seconds: float) -> Chain:
     )
 
 
+#: The ciphers of go-shadowsocks2, by the names that scenarios give them.
+_GO_CIPHERS = {
+    "aes-128-gcm": "AEAD_AES_128_GCM",
+    "aes-256-gcm": "AEAD_AES_256_GCM",
+    "chacha20-poly1305": "AEAD_CHACHA20_POLY1305",
+    "none": "DUMMY",
+}
+
+
+def _go_shadowsocks2(executable: str) -> Program:
+    """Return one release of go-shadowsocks2, built by ``make gateways``."""
+
+    def chain(cipher: str, seconds: float) -> Chain:
+        user = f"ss://{_GO_CIPHERS[cipher]}:{_PASSWORD}@"
+        leads_to = f"{_HOST}:{_ENTRY_PORT}={_HOST}:{SERVER_PORT}"
+        sides = (
+            Side("exit", (executable, "-s", f"{user}{_HOST}:{_EXIT_PORT}"), _EXIT_PORT),
+            Side("entry", (executable, "-c", f"{user}{_HOST}:{_EXIT_PORT}", "-tcptun", leads_to), _ENTRY_PORT),
+        )
+        return Chain(sides=sides, loads=flow_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
+
+    return Program(chain, (executable, FLOW), ciphers=tuple(_GO_CIPHERS))
+
+
 #: All programs by the names that users type.
 PROGRAMS: Mapping[str, Program] = {
     "flow": Program(_flow, (FLOW,)),
@@ -166,4 +190,6 @@ PROGRAMS: Mapping[str, Program] = {
         ("ss-server", "ss-tunnel", FLOW),
         ciphers=("aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305"),
     ),
+    "go-shadowsocks2": _go_shadowsocks2("go-shadowsocks2"),
+    "go-shadowsocks2-0.0.11": _go_shadowsocks2("go-shadowsocks2-0.0.11"),
 }

@@ -9,18 +9,23 @@ import json
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import mptcplab
+from mptcplab.cache import cache_root
 from mptcplab.engine.tools import find_programs, fingerprint, library_fingerprints
+from mptcplab.files import write_text
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT
 from mptcplab.scenario.load import Run
 
 _LENGTH = 16
+#: Digits of the hash of the sources themselves, which names what is kept of them.
+_EXACT_LENGTH = 32
 #: Keys that do not change the run: texts for readers, and the kernel's name, which is one of several names of the same
 #: build. The hash of that build is a separate fact.
 _EXCLUDED_KEYS = {"title", "question", "kernel"}
@@ -75,13 +80,31 @@ def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
 
 @cache
 def code_digest(patterns: tuple[str, ...]) -> str:
-    """Return the hash of the package's modules that match ``patterns``; comments and layout do not change it."""
-    digest = hashlib.sha256()
+    """Return the hash of the package's modules that match ``patterns``; comments and layout do not change it.
+
+    Parsing takes longer than a short run needs to boot, so the result is kept in the cache folder.
+    """
     package = Path(mptcplab.__file__).parent
-    for file in sorted(file for pattern in patterns for file in package.glob(pattern)):
+    files = sorted(file for pattern in patterns for file in package.glob(pattern))
+    sources = {str(file.relative_to(package)): file.read_text() for file in files}
+    exact = hashlib.sha256(json.dumps([sys.version, sources]).encode()).hexdigest()
+    kept = cache_root() / "code" / exact[:_EXACT_LENGTH]
+    with suppress(OSError):
+        return kept.read_text()
+    digest = _digest_of_syntax(sources)
+    with suppress(OSError):  # A result that cannot be kept is computed again.
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_text(kept, digest)
+    return digest
+
+
+def _digest_of_syntax(sources: Mapping[str, str]) -> str:
+    """Return the hash of modules, by their names."""
+    digest = hashlib.sha256()
+    for name, source in sources.items():
         with _PARSER:
-            syntax = _syntax(file.read_text())
-        digest.update(f"{file.relative_to(package)}\0{syntax}".encode())
+            syntax = _syntax(source)
+        digest.update(f"{name}\0{syntax}".encode())
     return digest.hexdigest()[:_LENGTH]
 
 

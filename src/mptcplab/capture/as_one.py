@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -23,6 +21,7 @@ from mptcplab.capture.connections import CaptureStatistics, Collector
 from mptcplab.capture.frame import Frame, FrameReader
 from mptcplab.capture.statistics import Statistics, combined
 from mptcplab.capture.tshark import EmptyError, check_files, tshark_version
+from mptcplab.files import write_text
 
 #: Connections with a smaller share of the bytes of the largest one are for control: that of FTP, for example, which is
 #: idle while the data flows.
@@ -92,6 +91,4 @@ def _key(files: Sequence[Path], identity: str) -> str:
 def _keep(file: Path, found: NodeStatistics) -> None:
     with suppress(OSError):  # A result that cannot be kept is computed again.
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as part:
-            json.dump(asdict(found), part)
-        os.replace(part.name, file)
+        write_text(file, json.dumps(asdict(found)))

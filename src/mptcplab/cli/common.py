@@ -19,8 +19,8 @@ from mptcplab.campaign.lab import CompletedRun
 from mptcplab.cli.options import json_option
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kinds
 from mptcplab.errors import LabError, reason
+from mptcplab.files import write_text
 from mptcplab.report.choosing import fitted
-from mptcplab.report.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Run
 

@@ -4,18 +4,11 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from mptcplab.files import write_text
 from mptcplab.report.table import Table
-
-
-def write_text(file: Path, text: str) -> None:
-    """Replace ``file`` atomically."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    part.write_text(text)
-    part.rename(file)
 
 
 def write_table(table: Table, folder: Path, name: str) -> None:

@@ -154,6 +154,15 @@ class Document:
         for old, place in below.items():
             self.places[path + old[len(source) :]] = replace(place, written=place.written or old)
 
+    def inherit(self, path: KeyPath, shared: Table, source: KeyPath) -> None:
+        """Copy the keys of ``shared``, written below ``source``, to the table at ``path`` unless it has its own."""
+        own = lookup(self.tables, path) or {}
+        for key, value in shared.items():
+            if key not in own:
+                self.graft((*path, key), (*source, key), value)
+            elif isinstance(own[key], dict) and isinstance(value, dict):
+                self.inherit((*path, key), value, (*source, key))
+
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
         """Return the key paths that ``pattern`` matches: ``*`` and ``?`` match existing names, numbers list members."""
         paths: list[KeyPath] = [()]

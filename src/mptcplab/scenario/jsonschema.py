@@ -218,8 +218,10 @@ def _requirements() -> Iterator[Schema]:
         "required": ["kind", "from", "to"],
         "anyOf": [{"required": [key]} for key in (*_GOALS, "count")],
     }
-    yield _when(alone, "workloads", {**named, "additionalProperties": workload})
-    without_preset: Schema = {"allOf": [alone, _unswept("topology"), {"not": {"required": ["topology"]}}]}
+    # Nodes, links and workloads may all be copies.
+    whole: Schema = {"allOf": [alone, {"not": {"required": ["copies"]}}]}
+    yield _when(whole, "workloads", {**named, "additionalProperties": workload})
+    without_preset: Schema = {"allOf": [whole, _unswept("topology"), {"not": {"required": ["topology"]}}]}
     for table in (kind.table for kind in NODE_KINDS.values() if kind.is_required):
         yield _when(without_preset, table, named)
     yield _when(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})

@@ -21,6 +21,7 @@ from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
+from mptcplab.scenario.copies import Copies
 from mptcplab.scenario.document import lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
@@ -51,6 +52,7 @@ Written = create_model(
     __base__=Scenario,
     links=(dict[LinkName, WrittenLink], Field()),
     topology=(Topology | None, Field(default=None, description="a network by name")),
+    copies=(dict[str, Copies], Field(default={}, description="parts of the network that exist several times")),
     transport=(
         Transport | None,
         Field(default=None, description="for every host, and every router that has a transport"),
@@ -108,6 +110,7 @@ _HOMES: tuple[tuple[type[BaseModel], str], ...] = (
     (Transport, f"in [transport], {_TRANSPORTS}"),
     (Limits, "in [transport.limits]"),
     (Topology, "in [topology]"),
+    (Copies, "in [copies.NAME]"),
     (Record, "in [record]"),
     (Flow, 'in [workloads.NAME] with kind = "flow"'),
     (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),

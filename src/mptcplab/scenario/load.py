@@ -17,7 +17,7 @@ from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
-from mptcplab.scenario import preset, sweep
+from mptcplab.scenario import copies, preset, sweep
 from mptcplab.scenario.axes import take_axes
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import (
@@ -45,7 +45,11 @@ from mptcplab.scenario.schema import Scenario
 _MAX_SEED = 10**18
 #: Keys of the file as a whole, not of one point, with the range of each.
 _WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
+#: Tables that are expanded to others, whose keys a sweep can then vary.
+_EXPANDED = ("copies", "topology")
 _SET = Place(Path("--set"), 0)
+#: The last part of a key; with the list, if it is a member's number.
+_LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
@@ -62,7 +66,7 @@ class Point:
     @property
     def label(self) -> str:
         """The settings in one line, with the last part of each key if that is unambiguous."""
-        short = {key: key.rsplit(".", 1)[-1] for key in self.settings}
+        short = {key: _LAST_PART.findall(key)[0] for key in self.settings}
         clear = len(set(short.values())) == len(short)
         return ", ".join(f"{short[key] if clear else key} {value}" for key, value in self.settings.items())
 
@@ -248,9 +252,10 @@ def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
     at_point = document.copy()
     settings = choice + fixed
-    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] == "topology"])
+    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] in _EXPANDED])
+    _expand_copies(at_point)
     _expand_preset(at_point)
-    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] != "topology"])
+    sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] not in _EXPANDED])
     presets = expand_presets(at_point)
     _expand_links(at_point)
     read_traces(at_point, presets)
@@ -261,6 +266,22 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
         raise first_error(at_point, error) from error
     check(at_point, scenario)
     return Point({setting.name: setting.text for setting in choice if not setting.is_hidden}, scenario)
+
+
+def _expand_copies(document: Document) -> None:
+    """Replace ``[copies]`` by what it describes."""
+    tables = document.tables.get("copies", {})
+    if not isinstance(tables, dict):
+        raise document.error(("copies",), "is not a table", hint="write [copies.NAME]", kind=Mistake.TYPE)
+    made: set[KeyPath] = set()
+    for name, table in tables.items():
+        try:
+            group = copies.Copies.model_validate(table)
+        except ValidationError as error:
+            raise first_error(document, error, below=("copies", name)) from error
+        for number in range(1, group.count + 1):
+            copies.expand(document, ("copies", name), number, made)
+    document.tables.pop("copies", None)
 
 
 def _expand_preset(document: Document) -> None:
@@ -313,7 +334,7 @@ def _expand_links(document: Document) -> None:
         for side in ("forward", "backward"):
             own = link.get(side, {})
             if isinstance(own, dict) and shared:
-                _inherit(document, ("links", name, side), shared, ("links", name))
+                document.inherit(("links", name, side), shared, ("links", name))
 
 
 def _expand_transport(document: Document) -> None:
@@ -330,13 +351,4 @@ def _expand_transport(document: Document) -> None:
             if not isinstance(node, dict) or (kind.transport_is_optional and "transport" not in node):
                 continue
             if isinstance(node.get("transport", {}), dict):
-                _inherit(document, (kind.table, name, "transport"), transport, ("transport",))
-
-
-def _inherit(document: Document, path: KeyPath, shared: Table, source: KeyPath) -> None:
-    own = lookup(document.tables, path) or {}
-    for key, value in shared.items():
-        if key not in own:
-            document.graft((*path, key), (*source, key), value)
-        elif isinstance(own[key], dict) and isinstance(value, dict):
-            _inherit(document, (*path, key), value, (*source, key))
+                document.inherit((kind.table, name, "transport"), transport, ("transport",))

@@ -27,6 +27,7 @@ from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
+from mptcplab.scenario.copies import Copies
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.explain import MAX_WORDS
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
@@ -45,7 +46,7 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 #: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
-    *("links", "workloads", "gateways", "events", "record", "topology", "transport", "sweep"),
+    *("links", "workloads", "gateways", "events", "record", "topology", "copies", "transport", "sweep"),
 )
 #: Descriptions of keys whose model has none.
 MEANINGS = {
@@ -66,6 +67,7 @@ def _sections() -> Iterator[str]:
     yield _section("At the top of the file", Written, leave_out=_TABLES)
     yield _section("`repeats` as a table", Repeats)
     yield _section("`[topology]`", Topology)
+    yield _section("`[copies.NAME]`", Copies)
     places = ["transport", *(f"{kind.table}.NAME.transport" for kind in NODE_KINDS.values() if kind.shares_transport)]
     yield _section(", ".join(f"`[{place}]`" for place in places), Transport, leave_out=("limits",))
     yield _section(", ".join(f"`[{place}.limits]`" for place in places), Limits)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from mptcplab.report.files import write_text
+from mptcplab.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.parts import Choice, OtherChoice

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
-from mptcplab.report.files import write_text
+from mptcplab.files import write_text
 from mptcplab.study.forms import Documents, digest, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
 from mptcplab.study.load import SelectedTable, select, study_names
