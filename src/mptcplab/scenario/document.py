@@ -228,19 +228,20 @@ def lookup(tables: Any, path: KeyPath) -> Any:
 
 def show(value: Any) -> str:
     """Return ``value`` as TOML, shortened if it is long."""
-    text = _toml(value)
+    text = toml(value)
     return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 3] + "..."
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """Return ``value`` as TOML; only long texts in it are shortened."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return f'"{_one_line(value, longest=_MAX_VALUE)}"'
     if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, dict):
-        pairs = ", ".join(f"{dotted((key,))} = {_toml(below)}" for key, below in value.items())
+        pairs = ", ".join(f"{dotted((key,))} = {toml(below)}" for key, below in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     return str(value)
 

@@ -31,6 +31,7 @@ from mptcplab.scenario.document import (
     read,
     show,
     split_key,
+    toml,
 )
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.link_presets import expand_presets
@@ -133,9 +134,14 @@ def load(
     _refuse_idle_weights(document, points)
     scenario = points[0].scenario
     title, question = scenario.title, scenario.question
-    changes = tuple(f"{setting.name} = {setting.text}" for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
+    changes = tuple(_change(setting) for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
     repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
     return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until)
+
+
+def _change(setting: sweep.Setting) -> str:
+    """Return a setting in one line, from which the option that made it can be written."""
+    return f"{setting.name} = {setting.value if isinstance(setting.value, str) else toml(setting.value)}"
 
 
 def _override(text: str) -> sweep.Setting:
