@@ -25,7 +25,9 @@ _TITLES = {metric.heading: name for name, metric in METRICS.items()}
 _SEEN = {"MPTCP in use": "mptcp", "gateway": "gateways"}
 _FAIRNESS = "Jain's index"
 _OVER_WORKLOADS: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "sum": sum, "min": min, "max": max,
+    "sum": sum,
+    "min": min,
+    "max": max,
     _FAIRNESS: jain_index,
 }
 Row = Mapping[str, Any]
