@@ -17,7 +17,7 @@ FCS_BYTES = 4
 
 @dataclass(frozen=True)
 class Phy:
-    """What all stations of a network use: contention window and slot, and the rates in Mbit/s."""
+    """The contention window, slot and rates (Mbit/s) that all stations of a network use."""
 
     name: str
     cw_min: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the medium costs: CPU time of a run per frame in the air, boot and association included."""
+"""The cost of the medium: CPU time of a run per frame in the air, boot and association included."""
 
 from __future__ import annotations
 

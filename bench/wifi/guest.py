@@ -93,7 +93,7 @@ def make_node(name: str, address: str) -> None:
 def start_access_point(name: str, config: str) -> None:
     """Start hostapd and wait until it sends beacons.
 
-    Stations tell an access point of 802.11b that they know the rates of 802.11g, which it would use.
+    Stations announce the rates of 802.11g to an access point of 802.11b, which would use them.
     """
     file = _FOLDER / f"{name}.hostapd"
     file.write_text(f"interface=wlan0\ndriver=nl80211\n{config}")
@@ -190,7 +190,7 @@ def queues_of(name: str) -> dict[str, str]:
 
 
 def dump_of(name: str) -> str:
-    """Return what the kernel tells about the stations that a node hears."""
+    """Return the report of the kernel about the stations that a node hears."""
     return run("ip", "netns", "exec", name, "iw", "dev", "wlan0", "station", "dump")
 
 

@@ -88,7 +88,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run measured; counters of radios are of the measured time alone."""
+    """The measurements of a run; counters of radios cover the measured time alone."""
 
     goodput_mbps: tuple[float, ...]
     radios: Mapping[str, Mapping[str, Any]]

@@ -4,82 +4,82 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from docs.making.pages import table_of
+
 FILE = Path(__file__).with_name("measured.json")
+#: The head of a column, and the format of its cells.
+_Column = tuple[str, str]
 
 
-def _read(file: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(file.read_text())
-    return document
+def rows_of(part: str) -> list[dict[str, Any]]:
+    """Return the measurements of one part of the calibration."""
+    rows: list[dict[str, Any]] = json.loads(FILE.read_text())[part]
+    return rows
 
 
-def _table(head: str, rows: list[list[str]]) -> str:
-    width = head.count("|") - 1
-    lines = [head, "|" + " --- |" * width, *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join(lines) + "\n"
+def _table(columns: Sequence[_Column], rows: Sequence[dict[str, Any]]) -> str:
+    return table_of([head for head, _ in columns], [[cell.format(**row) for _, cell in columns] for row in rows])
 
 
-def saturation_table(file: Path = FILE) -> str:
+def saturation_table() -> str:
     """Return goodput and collision probability by number of stations, beside Bianchi's model."""
-    rows = [
-        [
-            row["phy"],
-            str(row["stations"]),
-            f"{row['goodput_mbps']:.2f}",
-            f"{row['model_mbps']:.2f}",
-            f"{100 * (row['goodput_mbps'] / row['model_mbps'] - 1):+.1f} %",
-            f"{row['collision']:.3f}",
-            f"{row['model_collision']:.3f}",
-            f"{row['slots_collision']:.3f}",
-        ]
-        for row in _read(file)["saturation"]
-    ]
-    head = "| mode | stations | goodput, Mbit/s | model | difference | collision probability | model | slot by slot |"
-    return _table(head, rows)
+    columns = (
+        ("mode", "{phy}"),
+        ("stations", "{stations}"),
+        ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
+        ("model", "{model_mbps:.2f}"),
+        ("difference", "{difference:+.1f} %"),
+        ("collision probability", "{collision:.3f}"),
+        ("model", "{model_collision:.3f}"),
+        ("slot by slot", "{slots_collision:.3f}"),
+    )
+    rows = rows_of("saturation")
+    return _table(columns, [{**row, "difference": 100 * (row["goodput_mbps"] / row["model_mbps"] - 1)} for row in rows])
 
 
-def anomaly_table(file: Path = FILE) -> str:
+def anomaly_table() -> str:
     """Return the goodput of each station with and without a slow one."""
-    rows = [
-        [
-            row["phy"],
-            str(row["stations"]),
-            f"{row['fast_mbps']:.3f}",
-            f"{row['slow_mbps']:.3f}",
-            f"{row['model_mbps']:.3f}",
-            f"{row['alone_mbps']:.3f}",
-            f"{100 * row['survived']:.0f} %",
-        ]
-        for row in _read(file)["anomaly"]
-    ]
-    head = "| mode | stations | each fast one | the slow one | model | model without it | collisions that it survived |"
-    return _table(head, rows)
+    columns = (
+        ("mode", "{phy}"),
+        ("stations", "{stations}"),
+        ("each fast one", "{fast_mbps:.3f}"),
+        ("the slow one", "{slow_mbps:.3f}"),
+        ("model", "{model_mbps:.3f}"),
+        ("model without it", "{alone_mbps:.3f}"),
+        ("collisions that it survived", "{percent:.0f} %"),
+    )
+    return _table(columns, [{**row, "percent": 100 * row["survived"]} for row in rows_of("anomaly")])
 
 
-def distance_table(file: Path = FILE) -> str:
+def distance_table() -> str:
     """Return goodput, RSSI and rates by distance."""
+    columns = (
+        ("distance, m", "{metres}"),
+        ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
+        ("RSSI, dBm", "{heard}"),
+        ("path loss gives", "{model_rssi_dbm:.1f}"),
+        ("attempts by rate, Mbit/s", "{shares}"),
+    )
     rows = []
-    for row in _read(file)["distance"]:
+    for row in rows_of("distance"):
         attempts = sum(row["rates"].values())
-        rates = [f"{rate}: {100 * count / attempts:.0f} %" for rate, count in row["rates"].items() if count]
+        shares = [f"{rate}: {100 * count / attempts:.0f} %" for rate, count in row["rates"].items() if count]
         heard = "-" if row["rssi_dbm"] is None else f"{row['rssi_dbm']:.0f}"
-        goodput = f"{row['goodput_mbps']:.2f}"
-        rows.append([str(row["metres"]), goodput, heard, f"{row['model_rssi_dbm']:.1f}", ", ".join(rates) or "-"])
-    return _table("| distance, m | goodput, Mbit/s | RSSI, dBm | path loss gives | attempts by rate, Mbit/s |", rows)
+        rows.append({**row, "heard": heard, "shares": ", ".join(shares) or "-"})
+    return _table(columns, rows)
 
 
-def cost_table(file: Path = FILE) -> str:
+def cost_table() -> str:
     """Return what a frame costs this machine."""
-    rows = [
-        [
-            row["network"],
-            f"{row['virtual_s']:.0f}",
-            f"{row['cpu_s']:.1f}",
-            str(row["attempts"]),
-            f"{row['us_per_attempt']:.0f}",
-        ]
-        for row in _read(file)["cost"]
-    ]
-    return _table("| network | virtual time, s | CPU time, s | frames in the air | CPU time per frame, us |", rows)
+    columns = (
+        ("network", "{network}"),
+        ("virtual time, s", "{virtual_s:.0f}"),
+        ("CPU time, s", "{cpu_s:.1f}"),
+        ("frames in the air", "{attempts}"),
+        ("CPU time per frame, us", "{us_per_attempt:.0f}"),
+    )
+    return _table(columns, rows_of("cost"))

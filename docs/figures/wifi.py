@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,18 +20,13 @@ SATURATION = _IMAGES / "wifi-saturation.svg"
 DISTANCE = _IMAGES / "wifi-distance.svg"
 
 
-def _rows(part: str) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = json.loads(page.FILE.read_text())[part]
-    return rows
-
-
 def _curve(name: str, rows: Sequence[Mapping[str, Any]], key: str) -> Curve:
     return Curve(name, tuple((row["stations"], Interval(row[key], None, 1)) for row in rows))
 
 
 def saturation() -> str:
     """Draw goodput by stations, and return the table."""
-    rows = _rows("saturation")
+    rows = page.rows_of("saturation")
     curves = []
     for phy in dict.fromkeys(row["phy"] for row in rows):
         of_phy = [row for row in rows if row["phy"] == phy]
@@ -43,7 +37,7 @@ def saturation() -> str:
 
 def distance() -> str:
     """Draw goodput and RSSI by distance, and return the table."""
-    rows = _rows("distance")
+    rows = page.rows_of("distance")
     heard = [row for row in rows if row["rssi_dbm"] is not None]
     plt.switch_backend("Agg")
     with rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):

@@ -23,8 +23,13 @@ from mptcplab.stats import Interval, jain_index, mean_interval
 _TITLES = {metric.heading: name for name, metric in METRICS.items()}
 #: Columns of text, as the sockets showed it, and their names in results.json.
 _SEEN = {"MPTCP in use": "mptcp", "gateway": "gateways"}
-_OVER_WORKLOADS: Mapping[str, Callable[[Sequence[float]], float]] = {"sum": sum, "min": min, "max": max}
 _FAIRNESS = "Jain's index"
+_OVER_WORKLOADS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "sum": sum,
+    "min": min,
+    "max": max,
+    _FAIRNESS: jain_index,
+}
 Row = Mapping[str, Any]
 
 
@@ -54,12 +59,11 @@ def filled(block: str, folder: Path) -> str:
 def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     if column in names:
         return str(rows[0]["settings"][names[column]])
-    workload, _, title = column.rpartition(": ")
-    if title == _FAIRNESS or workload in _OVER_WORKLOADS:
-        reduced = jain_index if title == _FAIRNESS else _OVER_WORKLOADS[workload]
-        name = "goodput_mbps" if title == _FAIRNESS else _name_of(title)
-        of_workloads = [_measured(row, name)["values"] for row in rows]
-        return _text(mean_interval([reduced(of_run) for of_run in zip(*of_workloads, strict=True)]))
+    written = f"{_FAIRNESS}: goodput Mbit/s" if column == _FAIRNESS else column
+    workload, _, title = written.rpartition(": ")
+    if workload in _OVER_WORKLOADS:
+        of_workloads = [_measured(row, _name_of(title))["values"] for row in rows]
+        return _text(mean_interval([_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]))
     wanted = [row for row in rows if not workload or row["workload"] == workload]
     if len(wanted) != 1:
         raise ValueError(f"{column!r}: {len(wanted)} workloads, of {len(rows)}")

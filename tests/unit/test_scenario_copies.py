@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from mptcplab.scenario.load import Experiment, load
@@ -34,10 +35,10 @@ link = "wifi{n}"
 """
 
 
-def _load(tmp_path: Path, text: str, **options: list[str]) -> Experiment:
+def _load(tmp_path: Path, text: str, *, overrides: Sequence[str] = ()) -> Experiment:
     file = tmp_path / "scenario.toml"
     file.write_text(text)
-    return load(file, **options)  # type: ignore[arg-type]
+    return load(file, overrides=overrides)
 
 
 def test_copies_equal_the_same_tables_written_out(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* Until mac80211 tells others: aCWmin of OFDM and aCWmax (table 17-21), AIFSN as DIFS has it. */
+/* Until mac80211 reports others: aCWmin of OFDM and aCWmax (table 17-21), AIFSN as DIFS has it. */
 #define CW_MIN 15
 #define CW_MAX 1023
 #define DIFS_SLOTS 2

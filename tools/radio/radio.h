@@ -3,7 +3,7 @@
  * The medium of simulated radios. It gets each frame that mac80211_hwsim sends,
  * decides when the radio gets the channel (dcf.c), what it exchanges there
  * (exchange.c), who hears it (air.c) and with how many errors (reception.c), and
- * tells the kernel what was received and what became of each frame (hwsim.c).
+ * reports to the kernel what was received and what became of each frame (hwsim.c).
  */
 #ifndef RADIO_RADIO_H
 #define RADIO_RADIO_H

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from mptcplab.gateway import go_shadowsocks2
 from mptcplab.workload.context import FLOW
 
 _HOST = "127.0.0.1"
@@ -156,20 +157,11 @@ def _shadowsocks_libev(cipher: str, seconds: float) -> Chain:
     )
 
 
-#: The ciphers of go-shadowsocks2, by the names that scenarios give them.
-_GO_CIPHERS = {
-    "aes-128-gcm": "AEAD_AES_128_GCM",
-    "aes-256-gcm": "AEAD_AES_256_GCM",
-    "chacha20-poly1305": "AEAD_CHACHA20_POLY1305",
-    "none": "DUMMY",
-}
-
-
 def _go_shadowsocks2(executable: str) -> Program:
     """Return one release of go-shadowsocks2, built by ``make gateways``."""
 
     def chain(cipher: str, seconds: float) -> Chain:
-        user = f"ss://{_GO_CIPHERS[cipher]}:{_PASSWORD}@"
+        user = f"ss://{go_shadowsocks2.CIPHERS[cipher]}:{_PASSWORD}@"
         leads_to = f"{_HOST}:{_ENTRY_PORT}={_HOST}:{SERVER_PORT}"
         sides = (
             Side("exit", (executable, "-s", f"{user}{_HOST}:{_EXIT_PORT}"), _EXIT_PORT),
@@ -177,7 +169,7 @@ def _go_shadowsocks2(executable: str) -> Program:
         )
         return Chain(sides=sides, loads=flow_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
 
-    return Program(chain, (executable, FLOW), ciphers=tuple(_GO_CIPHERS))
+    return Program(chain, (executable, FLOW), ciphers=tuple(go_shadowsocks2.CIPHERS))
 
 
 #: All programs by the names that users type.
@@ -190,6 +182,5 @@ PROGRAMS: Mapping[str, Program] = {
         ("ss-server", "ss-tunnel", FLOW),
         ciphers=("aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305"),
     ),
-    "go-shadowsocks2": _go_shadowsocks2("go-shadowsocks2"),
-    "go-shadowsocks2-0.0.11": _go_shadowsocks2("go-shadowsocks2-0.0.11"),
+    **{executable: _go_shadowsocks2(executable) for executable in go_shadowsocks2.PROGRAMS.values()},
 }

@@ -14,8 +14,9 @@ from mptcplab.steps import Call
 
 #: Programs by version. Since 0.1.4 both sides wait for 5 s before they close a connection that only one end has closed:
 #: a client that waits for the end of its connection, as with FTP, gets it after 10 s.
-_PROGRAMS = {"0.1.5": "go-shadowsocks2", "0.0.11": "go-shadowsocks2-0.0.11"}
-_CIPHERS = {
+PROGRAMS = {"0.1.5": "go-shadowsocks2", "0.0.11": "go-shadowsocks2-0.0.11"}
+#: The names that the program has for ciphers, by ours.
+CIPHERS = {
     "aes-128-gcm": "AEAD_AES_128_GCM",
     "aes-256-gcm": "AEAD_AES_256_GCM",
     "chacha20-poly1305": "AEAD_CHACHA20_POLY1305",
@@ -40,7 +41,7 @@ class GoShadowsocks2(Proxy):
 
     def exit_call(self, context: Context) -> Call:
         """See the base class."""
-        call = Call((_PROGRAMS[self.version], "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
+        call = Call((PROGRAMS[self.version], "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
         return with_environment(call, GODEBUG=self._debug(_LISTEN))
 
     def entry_call(self, context: Context) -> Call:
@@ -50,10 +51,10 @@ class GoShadowsocks2(Proxy):
             own = ("-socks", joined("0.0.0.0", self.local_port))
         else:
             own = ("-redir6" if context.is_v6 else "-redir", joined(context.any_address, self.local_port))
-        return with_environment(Call((_PROGRAMS[self.version], "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
+        return with_environment(Call((PROGRAMS[self.version], "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
 
     def _user(self) -> str:
-        return f"{_CIPHERS[self.cipher]}:{PASSWORD}"
+        return f"{CIPHERS[self.cipher]}:{PASSWORD}"
 
     def _debug(self, with_mptcp: str) -> str:
         return f"multipathtcp={with_mptcp if self.protocol == 'mptcp' else _TCP}"

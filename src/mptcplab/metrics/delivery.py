@@ -52,6 +52,11 @@ class Delivery:
         arrived = np.interp([begin_s, end_s], self.times, self.total, left=0.0)
         return float(_BITS * (arrived[1] - arrived[0]) / (end_s - begin_s))
 
+    def rates(self, begins_s: Numbers, window_s: float) -> Numbers:
+        """Return the mean in bit/s over each of the windows that begin at these times."""
+        begin, end = (np.interp(times, self.times, self.total, left=0.0) for times in (begins_s, begins_s + window_s))
+        return np.asarray(_BITS * (end - begin) / window_s)
+
 
 def earlier_rate(delivery: Delivery, instant_s: float, *, before_s: float = BEFORE_S) -> float | None:
     """Return the mean rate in the ``before_s`` before an instant, or since the first sample; None if that is later."""
@@ -69,9 +74,7 @@ def recovery_s(
     """
     later = delivery.times[(delivery.times > instant_s) & (delivery.times + window_s <= until_s)]
     begins = np.concatenate(([instant_s], later)) if instant_s + window_s <= until_s else later
-    ends = np.interp(begins + window_s, delivery.times, delivery.total, left=0.0)
-    rates = _BITS * (ends - np.interp(begins, delivery.times, delivery.total, left=0.0)) / window_s
-    back = np.flatnonzero(rates >= level_bps)
+    back = np.flatnonzero(delivery.rates(begins, window_s) >= level_bps)
     return float(begins[back[0]] - instant_s) if len(back) else None
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from mptcplab.metrics.delivery import BACK, Delivery, Numbers, delivery
+from mptcplab.metrics.delivery import BACK, Delivery, delivery
 from mptcplab.metrics.metric import Metric, Subject
 
 #: Rates are means over this share of a workload's time.
 _SHARE = 0.1
-#: With fewer samples, windows are not longer than the time between two of them.
+#: With fewer samples, a window is not much longer than the time between two of them.
 _MIN_SAMPLES = 20
-_BITS = 8
 
 
 def rise_s(curve: Delivery) -> float | None:
@@ -27,12 +26,8 @@ def rise_s(curve: Delivery) -> float | None:
     begin, end = curve.times[grown[0]], curve.times[grown[-1]]
     window = _SHARE * (end - begin)
     begins = curve.times[(curve.times >= begin) & (curve.times + window <= end)]
-    rates = _BITS * (_at(curve, begins + window) - _at(curve, begins)) / window
+    rates = curve.rates(begins, window)
     return float(begins[np.flatnonzero(rates >= BACK * rates.max())[0]] + window - begin)
-
-
-def _at(curve: Delivery, times: Numbers) -> Numbers:
-    return np.interp(times, curve.times, curve.total, left=0.0)
 
 
 def _value(subject: Subject) -> float | None:
