@@ -143,7 +143,7 @@ def test_a_version_without_a_package_names_the_tested_ones(tmp_path: Path) -> No
     code = (
         "import sys\nfrom pathlib import Path\nfrom mptcplab.errors import MissingError\n"
         "from mptcplab.kernel import debian\nfrom mptcplab.kernel.console import StderrReporter\n"
-        "debian._mirrors = lambda: []\n"
+        "debian.mirrors = lambda: []\n"
         "try:\n    with StderrReporter() as progress:\n"
         "        debian.debian_source('5.10', Path(sys.argv[1]), progress=progress, log=sys.stderr)\n"
         "except MissingError as error:\n    print(error.message)\n"
