@@ -13,9 +13,11 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.export import export
 from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
+from mptcplab.cli.space import size_text
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.phases import phase_notes, phases_of
@@ -32,7 +34,7 @@ from mptcplab.scenario.load import Experiment, load
 @repeats_option
 @json_option
 def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
-    """Show the scenario in FILE as mptcplab reads it: its first point, its runs, and an estimate of the time.
+    """Show the scenario in FILE as mptcplab reads it: its first point, its runs, and estimates of time and disk space.
 
     The first point is printed as a scenario with presets, sweep values and bases resolved. Defaults are left out.
     """
@@ -40,8 +42,9 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     check_algorithms(experiment)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
     seconds /= min(default_jobs(), len(experiment.runs))
+    size = sum(estimate_bytes(point.scenario) for point in experiment.points) * experiment.repeats
     if as_json:
-        click.echo(json.dumps(_document(experiment, seconds)))
+        click.echo(json.dumps(_document(experiment, seconds, size)))
         return
     out = console()
     out.print(experiment.title, style="bold", markup=False)
@@ -52,6 +55,7 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     count = len(experiment.runs)
     at_most = "at most " if experiment.until else ""
     text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} with {default_jobs()} jobs"
+    text += f", about {size_text(size)} on disk"
     out.print(text, markup=False)
 
 
@@ -63,7 +67,7 @@ def _first_point(experiment: Experiment) -> str:
     return scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
 
 
-def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
+def _document(experiment: Experiment, seconds: float, size: float) -> dict[str, object]:
     return {
         "title": experiment.title,
         "question": experiment.question,
@@ -73,6 +77,7 @@ def _document(experiment: Experiment, seconds: float) -> dict[str, object]:
         "seeds": [experiment.seed + repeat for repeat in range(experiment.repeats)],
         "runs": len(experiment.runs),
         "estimate_seconds": round(seconds, 1),
+        "estimate_bytes": round(size),
         "points": [
             {"settings": point.settings, "scenario": point.scenario.model_dump(mode="json", by_alias=True)}
             for point in experiment.points

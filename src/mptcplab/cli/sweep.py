@@ -15,6 +15,7 @@ from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import RunOptions, console, default_jobs
+from mptcplab.cli.space import space_warning
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
@@ -38,6 +39,9 @@ def execute(
     """
     first = rounds.first()
     engines = prepare_engines(first, name=running.engine)
+    warning = space_warning(first, out)
+    if warning is not None:
+        _warn(warning)
     stop = Stop()
     started = time.monotonic()
     with _executor(running) as (executor, jobs):
@@ -78,11 +82,12 @@ def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
         return
     from mptcplab.campaign.cluster import connected
 
-    def notice(text: str) -> None:
-        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
-
-    with connected(running.cluster, notice) as (executor, workers):
+    with connected(running.cluster, _warn) as (executor, workers):
         yield executor, running.jobs or workers
+
+
+def _warn(text: str) -> None:
+    console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
 
 
 class _SweepProgress:

@@ -80,26 +80,26 @@ def expected_seconds(scenario: Scenario) -> float:
     """Return the virtual seconds until the last workload ends, with the same accuracy."""
     network = Network(scenario)
     workloads = scenario.workloads.values()
-    return max(one.start.seconds + one.expected_seconds(_goodput_bps(network, one)) for one in workloads)
+    return max(one.start.seconds + one.expected_seconds(goodput_bps(network, one)) for one in workloads)
 
 
 def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
-    paths = _paths_of(network, workload)
+    paths = paths_of(network, workload)
     quick = any(path.rtt_s < _QUICK_RTT_S for path in paths)
     aggregate = min((path.aggregate for path in paths), default=0.0)
     share = max(_AGGREGATED, MTU / aggregate) if aggregate else 1.0
-    return workload.cpu_seconds(_goodput_bps(network, workload)) * (_QUICK if quick else 1.0) * share
+    return workload.cpu_seconds(goodput_bps(network, workload)) * (_QUICK if quick else 1.0) * share
 
 
-def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
+def goodput_bps(network: Network, workload: WorkloadBase) -> float:
     """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
     connections = getattr(workload, "connections", 1)
     transports = network.scenario.transports
     sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
     buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
-    bulk = [_paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
+    bulk = [paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
     found = 0.0
-    for path in _paths_of(network, workload):
+    for path in paths_of(network, workload):
         # Simultaneous transfers share a bottleneck.
         beside = sum(any(path.narrowest == other.narrowest for other in others) for others in bulk)
         share = path.rate_bps / max(1, beside if workload.is_bulk else 1)
@@ -107,7 +107,7 @@ def _goodput_bps(network: Network, workload: WorkloadBase) -> float:
     return found or _UNSHAPED_BPS
 
 
-def _paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
+def paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
     """Return the paths that a workload can use, one for each bottleneck."""
     transports = network.scenario.transports
     target = network.target(workload)

@@ -13,6 +13,7 @@ from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Ti
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
+from mptcplab.workload import cost
 from mptcplab.workload.context import Context
 from mptcplab.workload.outputs import Reading
 
@@ -67,6 +68,10 @@ class WorkloadBase(Part):
     def cpu_seconds(self, capacity_bps: float) -> float:
         """Return an estimate of the workload's CPU time; its paths together carry ``capacity_bps``."""
         raise NotImplementedError
+
+    def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
+        """Return an estimate of what its programs write in ``seconds`` with so many ``samples`` of ``subflows``."""
+        return cost.LOG
 
     def expected_seconds(self, capacity_bps: float) -> float:
         """Return an estimate of the workload's duration in virtual time."""

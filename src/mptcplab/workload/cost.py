@@ -19,6 +19,12 @@ QUIET_FROM = 5
 #: Per response beside its packets, and a typical time until it arrives.
 ANSWER = 150e-6
 ROUND_TRIP_NS = 50e6
+#: A typical time for which a web flow is open.
+FLOW_NS = 500e6
+#: Bytes that programs write: at all, per sample of a connection and of a subflow, per message, and per request.
+LOG = 1000.0
+LOGGED_CONNECTION, LOGGED_SUBFLOW = 720.0, 830.0
+LOGGED_MESSAGE, LOGGED_REQUEST = 24.0, 140.0
 
 
 def bulk(
@@ -37,3 +43,8 @@ def messages(count: float) -> float:
 def answers(count: float, size: Size) -> float:
     """Return the cost of ``count`` responses."""
     return count * (ANSWER + float(size) / PAYLOAD * WAKEUP)
+
+
+def logged(samples: float, subflows: int) -> float:
+    """Return the bytes that both ends of a connection write about ``samples`` of themselves and of their subflows."""
+    return LOG + 2 * samples * (LOGGED_CONNECTION + LOGGED_SUBFLOW * subflows)

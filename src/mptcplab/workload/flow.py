@@ -76,6 +76,10 @@ class Flow(WorkloadBase):
         packet = cost.QUIET_PACKET if packets_per_read >= cost.QUIET_FROM else cost.WAKEUP
         return cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=packet)
 
+    def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
+        """See the base class."""
+        return self.connections * cost.logged(samples, subflows)
+
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Return the goodput from the first SYN to the last byte that the receiving application read."""

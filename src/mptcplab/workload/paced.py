@@ -72,6 +72,10 @@ class TimedWorkload(WorkloadBase):
         """See the base class."""
         return cost.messages(self._count())
 
+    def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
+        """See the base class."""
+        return cost.logged(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
+
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Return the received bytes over the configured duration, or longer if the last message arrived later."""

@@ -55,10 +55,17 @@ class Requests(RequestWorkload):
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""
+        return cost.answers(self._responses(), self.response)
+
+    def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
+        """See the base class."""
+        return self.connections * cost.logged(samples, subflows) + cost.LOGGED_REQUEST * self._responses()
+
+    def _responses(self) -> float:
         if self.count is not None:
-            return cost.answers(float(self.count * self.connections), self.response)
+            return float(self.count * self.connections)
         each_ns = float(self.think) + cost.ROUND_TRIP_NS
-        return cost.answers(self.connections * float(self.duration or 0) / each_ns, self.response)
+        return self.connections * float(self.duration or 0) / each_ns
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

@@ -57,6 +57,12 @@ class Web(RequestWorkload):
         """See the base class."""
         return cost.answers(float(self.duration) / float(self.interval), self.response)
 
+    def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:
+        """See the base class. A flow is sampled at its end, and in the round trips before."""
+        flows = float(self.duration) / float(self.interval)
+        open_samples = 1 + cost.FLOW_NS / 1e9 * samples / max(seconds, 1e-9)
+        return flows * (cost.LOGGED_REQUEST + cost.logged(open_samples, subflows))
+
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:
         return {"flows": float(len(times_s)), **completion_metrics(times_s)}
