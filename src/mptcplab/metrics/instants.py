@@ -48,6 +48,13 @@ def changes_rates(recording: Recording) -> bool:
     return bool(of_links.height) or any(side.get("trace") for side in sides)
 
 
+def changes_shape(recording: Recording) -> bool:
+    """Return whether a link's rate may have changed while it was up: by an event of another kind, or by a trace."""
+    sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
+    others = _events(recording).filter(~pl.col("kind").is_in([*_FAILURES, *_RESTORATIONS, DOWN, UP]))
+    return bool(others.height) or any(side.get("trace") for side in sides)
+
+
 def is_emptied(recording: Recording, link: str) -> bool:
     """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
     return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))

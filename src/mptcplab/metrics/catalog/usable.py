@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""How long a workload was without a usable network after a failure: its outage, and the waits of its requests.
+
+What is usable is measured against what could be expected: the rate before the failure, or the capacity of the best
+path that still works, if that is less. So a transfer that loses the faster of two paths is usable again on the slower.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mptcplab.metrics.catalog.aggregation import path_capacities
+from mptcplab.metrics.delivery import BEFORE_S, WINDOW_S, Delivery, Numbers, delivery, earlier_rate, recovery_s
+from mptcplab.metrics.instants import Instant, changes_shape, instants
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.workload.outputs import NS, events
+
+#: The shares of the expected rate from which the network is usable, and below which it is out.
+_USABLE, _TRICKLE = 0.5, 0.1
+#: The share of windows with a trickle before a failure above which data is said to come in pieces.
+_PIECES = 0.1
+#: A trickle is found in windows of this length, or of two samples if that is longer.
+_OUTAGE_WINDOW_S = 0.5
+
+
+@dataclass(frozen=True)
+class Episode:
+    """The time from a failure to the next failure, or to the end, and the rate that could be expected in it."""
+
+    failure: Instant
+    until_s: float
+    expected_bps: float
+
+
+def usable_s(curve: Delivery, episode: Episode) -> float | None:
+    """Return the time from the failure to the first window of 1 s with half of the expected rate; None if none had."""
+    level = _USABLE * episode.expected_bps
+    return recovery_s(curve, episode.failure.time_s, level, episode.until_s, window_s=WINDOW_S)
+
+
+def outage_s(curve: Delivery, episode: Episode) -> float | None:
+    """Return the longest time in the episode in which no window had a tenth of the expected rate, in s.
+
+    It is 0 if there is none. None if data came in pieces before the failure: if a tenth of such windows had less.
+    """
+    window = max(_OUTAGE_WINDOW_S, 2 * float(np.median(np.diff(curve.times))))
+    level = _TRICKLE * episode.expected_bps
+    begin = episode.failure.time_s
+    before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, level)
+    if len(before) and float(before.mean()) > _PIECES:
+        return None
+    return _longest_below(curve, begin - window, episode.until_s, window, level)
+
+
+def _begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:
+    """Return the begins of the windows between two times: they begin at samples."""
+    return curve.times[(curve.times >= begin_s) & (curve.times + window_s <= end_s)]
+
+
+def _low(curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float) -> NDArray[np.bool_]:
+    """Return of each window between two times whether its rate is below a level."""
+    return curve.rates(_begins(curve, begin_s, end_s, window_s), window_s) < level_bps
+
+
+def _longest_below(curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float) -> float:
+    """Return the length of the longest union of overlapping windows below a rate."""
+    low = _begins(curve, begin_s, end_s, window_s)[_low(curve, begin_s, end_s, window_s, level_bps)]
+    if not len(low):
+        return 0.0
+    # A union ends where the next low window begins after the end of the one before.
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(low) > window_s) + 1))
+    stops = np.concatenate((starts[1:] - 1, [len(low) - 1]))
+    return float((low[stops] + window_s - low[starts]).max())
+
+
+def episodes(
+    curve: Delivery, found: Sequence[Instant], capacities: Mapping[str, float], links: Mapping[str, set[str]]
+) -> Iterator[Episode]:
+    """Yield the episode of each failure while data was delivered.
+
+    ``capacities`` are those of the workload's paths, empty if they are unknown or change; ``links`` those of each path.
+    """
+    down: set[str] = set()
+    ordered = sorted(found, key=lambda instant: instant.time_s)
+    failures = [one.time_s for one in ordered if one.is_failure]
+    for instant in ordered:
+        if not instant.is_failure:
+            down.discard(instant.place)
+            continue
+        # Links that fail at the same instant begin one episode.
+        down |= {one.place for one in ordered if one.is_failure and one.time_s == instant.time_s}
+        before = earlier_rate(curve, instant.time_s) if curve.times[0] < instant.time_s < curve.end_s else None
+        if before:
+            up = [bps for path, bps in capacities.items() if not links[path] & down]
+            best = max(up or capacities.values(), default=before)
+            until = min((time for time in failures if time > instant.time_s), default=curve.end_s)
+            yield Episode(instant, min(until, curve.end_s), min(before, best))
+
+
+def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
+    """Return the capacity and the links of each path of a workload."""
+    manifest = subject.recording.manifest
+    paths = manifest["paths"].get(subject.ends.workload, {})
+    links = {path: {link for link, _ in steps} for path, steps in paths.items()}
+    if changes_shape(subject.recording):
+        return {}, links
+    known = {path: path_capacities(manifest, subject.ends.workload, [path]) for path in paths}
+    return {path: found[0] for path, found in known.items() if found}, links
+
+
+def _episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
+    found = instants(subject.recording)
+    curve = delivery(subject.recording, subject.ends) if found else None
+    return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
+
+
+def _longest(times: Sequence[float | None]) -> float | None:
+    """Return the longest time; None if there is none, or if one is unknown."""
+    known = [time for time in times if time is not None]
+    return max(known) if known and len(known) == len(times) else None
+
+
+def _usable(subject: Subject) -> float | None:
+    return _longest([usable_s(curve, one) for curve, one in subject.once(_episodes)])
+
+
+def _outage(subject: Subject) -> float | None:
+    return _longest([outage_s(curve, one) for curve, one in subject.once(_episodes)])
+
+
+def _waits(subject: Subject) -> list[tuple[float, float]]:
+    """Return when each request of a workload was made and answered, in s; none without requests or failures."""
+    if subject.ends.receiving is None or not instants(subject.recording):
+        return []
+    zero = subject.recording.manifest["zero_ns"]
+    answers = events(subject.recording, subject.ends.receiving, "request")
+    return [((one["asked_ns"] - zero) / NS, (one["t_ns"] - zero) / NS) for one in answers]
+
+
+def _longest_wait(subject: Subject) -> float | None:
+    first = min((one.time_s for one in instants(subject.recording) if one.is_failure), default=math.inf)
+    return max((end - begin for begin, end in subject.once(_waits) if end > first), default=None)
+
+
+def _answered(subject: Subject) -> float | None:
+    """Return the longest time from a failure to the first answer to a request that was made after it."""
+    waits = subject.once(_waits)
+    failures = [one.time_s for one in instants(subject.recording) if one.is_failure]
+    ends = [min((end - at for begin, end in waits if begin >= at), default=None) for at in failures]
+    return _longest(ends) if waits else None
+
+
+_entry = partial(Metric, section="failures", place=41, unit="s", of_failures=True, source="reads of the receiver")
+
+METRICS = (
+    _entry(
+        name="outage_s",
+        noun="outage",
+        definition="the longest time after a failure with less than a tenth of the rate to expect, or nothing",
+        value=_outage,
+        axis="outage",
+    ),
+    _entry(
+        name="usable_after_failure_s",
+        noun="usable",
+        definition="time from the failure until half of the rate to expect was there",
+        value=_usable,
+        axis="usable after the failure",
+    ),
+    _entry(
+        name="answered_after_failure_s",
+        noun="answered",
+        definition="`requests` and `web`: time from the failure to the first answer to a request made after it",
+        source="the client",
+        value=_answered,
+        axis="first answer after the failure",
+    ),
+    _entry(
+        name="longest_wait_s",
+        noun="longest wait",
+        definition="`requests` and `web`: the longest time from a request to its answer, of answers after a failure",
+        source="the client",
+        value=_longest_wait,
+    ),
+)

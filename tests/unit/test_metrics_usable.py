@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Outages and times until a network is usable, from curves whose answers are known by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mptcplab.metrics.catalog.usable import Episode, episodes, outage_s, usable_s
+from mptcplab.metrics.delivery import Delivery
+from mptcplab.metrics.instants import Instant
+
+_BYTE = 8
+_STEP_S, _ROUNDING_S = 0.1, 1e-9
+#: A window that is full for less than a tenth still counts as low, at both ends, and begins at a sample.
+_SLACK_S = 2 * (0.1 * 0.5 + _STEP_S)
+
+
+def _curve(pieces: Sequence[tuple[float, float]]) -> Delivery:
+    """``pieces``: how long, and how many bytes per second."""
+    times, total = [0.0], [0.0]
+    for seconds, speed in pieces:
+        for _ in range(round(seconds / _STEP_S)):
+            times.append(times[-1] + _STEP_S)
+            total.append(total[-1] + speed * _STEP_S)
+    return Delivery(np.array(times), np.array(total))
+
+
+def _episode(until_s: float, bytes_per_second: float = 1000) -> Episode:
+    return Episode(Instant(10.0, is_failure=True, place="a"), until_s, _BYTE * bytes_per_second)
+
+
+def test_a_trickle_is_an_outage() -> None:
+    """Nothing for 1 s, then 5 % of the rate for 2 s: the gap is 1 s, and the outage 3 s."""
+    curve = _curve([(10, 1000), (1, 0), (2, 50), (5, 400)])
+    found = outage_s(curve, _episode(curve.end_s))
+    assert found is not None
+    assert 3 - _ROUNDING_S <= found <= 3 + _SLACK_S, found
+
+
+def test_without_a_low_window_there_is_no_outage() -> None:
+    curve = _curve([(10, 1000), (0.3, 0), (5, 400)])
+    assert outage_s(curve, _episode(curve.end_s)) == 0
+
+
+def test_two_outages_are_not_one() -> None:
+    curve = _curve([(10, 1000), (2, 0), (2, 1000), (3, 0), (5, 1000)])
+    found = outage_s(curve, _episode(curve.end_s))
+    assert found is not None
+    assert 3 - _ROUNDING_S <= found <= 3 + _SLACK_S, found
+
+
+def test_data_in_pieces_has_no_outage() -> None:
+    """Every other second without data, before the failure as after it."""
+    curve = _curve([(1, 1000), (1, 0)] * 12)
+    assert outage_s(curve, _episode(curve.end_s)) is None
+
+
+def test_half_of_the_rate_to_expect_is_usable() -> None:
+    """400 B/s are 90 % of neither path's 1000 B/s, and half of 800 B/s."""
+    curve = _curve([(10, 1000), (3, 0), (5, 400)])
+    assert usable_s(curve, _episode(curve.end_s, 800)) == pytest.approx(3.0)
+    assert usable_s(curve, _episode(curve.end_s, 1000)) is None
+    assert usable_s(curve, _episode(13.5, 800)) is None, "not before the next failure"
+
+
+DOWN_FAST, UP_FAST = Instant(10.0, is_failure=True, place="fast"), Instant(14.0, is_failure=False, place="fast")
+CAPACITIES, LINKS = {"fast": 8000.0, "slow": 800.0}, {"fast": {"fast"}, "slow": {"slow"}}
+
+
+def test_what_can_be_expected_is_what_the_remaining_path_carries() -> None:
+    curve = _curve([(10, 1100), (4, 100), (6, 1100)])
+    (lost,) = episodes(curve, [DOWN_FAST, UP_FAST], CAPACITIES, LINKS)
+    assert lost.expected_bps == 800
+    assert lost.until_s == curve.end_s, "a restoration does not end it"
+    (call,) = episodes(_curve([(20, 50)]), [DOWN_FAST], CAPACITIES, LINKS)
+    assert call.expected_bps == pytest.approx(400), "a workload that sends less is not measured against the path"
+    (unknown,) = episodes(curve, [DOWN_FAST], {}, LINKS)
+    assert unknown.expected_bps == pytest.approx(8800)
+
+
+def test_without_any_path_the_best_one_is_expected_back() -> None:
+    curve = _curve([(10, 1100), (1, 0), (9, 1100)])
+    both = [DOWN_FAST, Instant(10.0, is_failure=True, place="slow"), UP_FAST]
+    assert {one.expected_bps for one in episodes(curve, both, CAPACITIES, LINKS)} == {8000}
+    later = [DOWN_FAST, UP_FAST, Instant(16.0, is_failure=True, place="slow")]
+    first, second = episodes(curve, later, CAPACITIES, LINKS)
+    assert (first.until_s, second.expected_bps) == (16.0, 8000)
+
+
+@given(st.integers(6, 40), st.integers(0, 9), st.integers(2, 9))
+def test_an_outage_is_as_long_as_the_trickle(tenths: int, percent: int, tens: int) -> None:
+    """Whatever the trickle carries below 10 %, and whatever above 10 % follows."""
+    seconds = tenths / 10
+    curve = _curve([(10, 1000), (seconds, 10 * percent), (5, 100 * tens)])
+    found = outage_s(curve, _episode(curve.end_s))
+    assert found is not None
+    # A window with a trickle of 9 % is low until it has 1/11 of 20 % in it.
+    assert seconds - _STEP_S <= found <= seconds + _SLACK_S + 0.5, (seconds, percent, tens, found)
