@@ -29,7 +29,7 @@
  * all act as by default.
  */
 
-#include "coupled_types.h"
+#include "coupled_num.bpf.h"
 
 /* Members of a connection; the kernel's path manager makes 9 subflows by default. */
 #define COUPLED_SLOTS		16
@@ -236,7 +236,7 @@ static __always_inline bool coupled_read(struct coupled_member *member, u64 msk,
  * This and the computations are global functions: the verifier looks at each on its
  * own. In one piece with their callers they are more than it is willing to follow.
  */
-__attribute__((noinline)) int coupled_siblings(struct coupled_paths *all, u64 msk, u64 own)
+__outline int coupled_siblings(struct coupled_paths *all, u64 msk, u64 own)
 {
 	struct coupled_key key = { .msk = msk };
 	u32 now = bpf_jiffies64();

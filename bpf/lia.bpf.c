@@ -11,7 +11,7 @@
 #include "coupled_lia.h"
 #include "coupled_ops.bpf.h"
 
-__attribute__((noinline)) s64 lia_increase(const struct coupled_paths *all)
+__outline s64 lia_increase(const struct coupled_paths *all)
 {
 	return all ? coupled_lia_increase(all->path, all->n, 0) : 0;
 }
