@@ -84,6 +84,30 @@ Examples:
   mptcplab gateways list
   mptcplab gateways list --json | jq -r '.[] | select(.folder == null).name'
 """,
+    "cc": """\b
+Examples:
+  sudo mptcplab cc load lia       let programs of this machine use LIA
+  sudo mptcplab cc list           list what can be loaded, and what is
+  sudo mptcplab cc unload lia     take it out of the kernel
+""",
+    "cc load": """\b
+Examples:
+  sudo mptcplab cc load lia
+  sudo mptcplab cc load wvegas
+""",
+    "cc unload": """\b
+Examples:
+  sudo mptcplab cc unload lia
+""",
+    "cc list": """\b
+Examples:
+  sudo mptcplab cc list
+  sudo mptcplab cc list --json | jq -r '.[] | select(.state == "loaded").name'
+""",
+    "cc status": """\b
+Examples:
+  sudo mptcplab cc status lia
+""",
     "kernel path": """\b
 Examples:
   mptcplab kernel path
