@@ -114,17 +114,19 @@ static __always_inline void coupled_init(struct sock *sk)
 	struct coupled_sock *cs = coupled_sk(sk);
 	struct coupled_member fresh = {};
 	struct coupled_key key = { .msk = coupled_msk(sk) };
+	u32 slot;
 
 	cs->key.msk = 0;
 	cs->credit = 0;
 	if (!key.msk)
 		return;
 	fresh.msk = key.msk;
-	for (key.slot = 0; key.slot < COUPLED_SLOTS; key.slot++) {
+	for (slot = 0; slot < COUPLED_SLOTS; slot++) {
+		key.slot = slot;
 		if (bpf_map_update_elem(&members, &key, &fresh, BPF_NOEXIST))
 			continue;
 		cs->key.msk = key.msk;
-		cs->key.slot = key.slot;
+		cs->key.slot = slot;
 		return;
 	}
 	__sync_fetch_and_add(&uncoupled, 1);
@@ -239,18 +241,19 @@ static __always_inline bool coupled_read(struct coupled_member *member, u64 msk,
 __outline int coupled_siblings(struct coupled_paths *all, u64 msk, u64 own)
 {
 	struct coupled_key key = { .msk = msk };
-	u32 now = bpf_jiffies64();
+	u32 now = bpf_jiffies64(), slot;
 
 	if (!all)
 		return 0;
-	for (key.slot = 0; key.slot < COUPLED_SLOTS; key.slot++) {
+	for (slot = 0; slot < COUPLED_SLOTS; slot++) {
 		struct coupled_member *member;
 		u32 n = all->n;
 
 		if (n >= COUPLED_MAX_PATHS)
 			break;
-		if (key.slot == own)
+		if (slot == own)
 			continue;
+		key.slot = slot;
 		member = bpf_map_lookup_elem(&members, &key);
 		if (member && coupled_read(member, msk, now, &all->path[n]))
 			all->n = n + 1;

@@ -52,22 +52,31 @@ def object_file(name: str) -> Path:
     :raises InputError: if there is none. :raises MissingError: without clang. :raises LabError: if that fails.
     """
     check_name(name)
-    folder, headers, compiler = source_folder(), data_dir() / "net/mptcp", find_tool("clang")
-    files = sorted((*folder.rglob("*.[ch]"), *headers.glob("coupled*.h")))
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
-    digest = hashlib.sha256(b"\0".join((version, *(file.read_bytes() for file in files))))
+    folder = source_folder()
+    version = subprocess.run([find_tool("clang"), "--version"], capture_output=True, check=False).stdout
+    digest = hashlib.sha256(version + sources_digest().encode())
     made = cache_root() / "tools" / f"bpf-{digest.hexdigest()[:KEY_CHARS]}" / f"{name}.bpf.o"
     with locked("bpf", cache_root()):
         if not made.is_file():
-            compile_program(folder / f"{name}.bpf.c", made, (folder, headers))
+            compile_program(folder / f"{name}.bpf.c", made)
     return made
 
 
-def compile_program(source: Path, made: Path, includes: tuple[Path, ...]) -> None:
+def sources_digest() -> str:
+    """Return the hash of all sources of the programs, the algorithms' headers included."""
+    files = sorted((*source_folder().rglob("*.[ch]"), *_headers().glob("coupled*.h")))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _headers() -> Path:
+    return data_dir() / "net/mptcp"
+
+
+def compile_program(source: Path, made: Path) -> None:
     """Compile ``source`` to the file ``made``. :raises LabError: if that fails, with the command to see why."""
     with work_dir("bpf", cache_root()) as work:
         output = work / made.name
-        folders = (word for folder in includes for word in ("-I", str(folder)))
+        folders = (word for folder in (source_folder(), _headers()) for word in ("-I", str(folder)))
         command = [str(find_tool("clang")), *_FLAGS, *folders, "-c", str(source), "-o", str(output)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
