@@ -21,8 +21,7 @@ __outline u32 balia_window(const struct coupled_paths *all)
 	return all ? coupled_balia_ssthresh(all->path, all->n, 0) : 0;
 }
 
-SEC("struct_ops/cong_avoid")
-void cong_avoid(u64 *ctx)
+OPERATION(void, cong_avoid)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	u32 acked = coupled_slow_start(sk, ctx[2]);
@@ -34,8 +33,7 @@ void cong_avoid(u64 *ctx)
 	coupled_grow(sk, all.n, balia_increase(&all), acked);
 }
 
-SEC("struct_ops/ssthresh")
-u32 ssthresh(u64 *ctx)
+OPERATION(u32, ssthresh)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct coupled_paths all = {};
@@ -45,8 +43,7 @@ u32 ssthresh(u64 *ctx)
 	return balia_window(&all);
 }
 
-SEC(".struct_ops")
-struct tcp_congestion_ops balia = {
+REGISTERED struct tcp_congestion_ops balia = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= (void *)init,
 	.release	= (void *)release,

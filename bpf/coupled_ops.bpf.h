@@ -12,26 +12,22 @@
 /* The kernel's functions used here are for programs under this licence only. */
 char _license[] SEC("license") = "GPL";
 
-SEC("struct_ops/init")
-void init(u64 *ctx)
+OPERATION(void, init)
 {
 	coupled_init((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops/release")
-void release(u64 *ctx)
+OPERATION(void, release)
 {
 	coupled_release((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops/set_state")
-void set_state(u64 *ctx)
+OPERATION(void, set_state)
 {
 	coupled_state((struct sock *)ctx[0], (u8)ctx[1], 0);
 }
 
-SEC("struct_ops/pkts_acked")
-void pkts_acked(u64 *ctx)
+OPERATION(void, pkts_acked)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 
@@ -39,8 +35,7 @@ void pkts_acked(u64 *ctx)
 		coupled_publish(sk, coupled_srtt_us(sk), 0);
 }
 
-SEC("struct_ops/undo_cwnd")
-u32 undo_cwnd(u64 *ctx)
+OPERATION(u32, undo_cwnd)
 {
 	return tcp_reno_undo_cwnd((struct sock *)ctx[0]);
 }

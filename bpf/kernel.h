@@ -31,6 +31,19 @@ typedef _Bool bool;
 #define min(a, b)	((a) < (b) ? (a) : (b))
 #define max(a, b)	((a) > (b) ? (a) : (b))
 
+/*
+ * An operation of a congestion control, whose context has its arguments, and what
+ * registers them. A test replays events through the operations: then they are
+ * functions, and replay.h has the socket and the kernel's functions.
+ */
+#ifdef REPLAY
+#define OPERATION(type, name)	static __always_inline type name(u64 *ctx)
+#define REGISTERED		static const __attribute__((unused))
+#else
+#define OPERATION(type, name)	SEC("struct_ops/" #name) type name(u64 *ctx)
+#define REGISTERED		SEC(".struct_ops")
+#endif
+
 /* Maps, in the form that libbpf reads. */
 #define __uint(name, value)	int (*name)[value]
 #define __type(name, value)	typeof(value) *name
@@ -49,6 +62,11 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static long (*const bpf_spin_lock)(struct bpf_spin_lock *lock) = (void *)93;
 static long (*const bpf_spin_unlock)(struct bpf_spin_lock *lock) = (void *)94;
+
+#ifdef REPLAY
+#include "replay.h"
+#else
+
 static long (*const bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static u64 (*const bpf_jiffies64)(void) = (void *)118;
 
@@ -89,6 +107,8 @@ struct ack_sample {
 
 #pragma clang attribute pop
 
+#endif /* REPLAY */
+
 /* What a congestion control registers; libbpf matches the fields by name, too. */
 struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
@@ -111,6 +131,8 @@ enum {
 	TCP_CA_Recovery,
 	TCP_CA_Loss,
 };
+
+#ifndef REPLAY
 
 /* The kernel's own functions. */
 #define __ksym	__attribute__((section(".ksyms")))
@@ -141,6 +163,8 @@ enum { BIT_FIELD_BYTE, BIT_FIELD_BYTES, BIT_FIELD_LEFT = 4, BIT_FIELD_RIGHT };
 	_value <<= __builtin_preserve_field_info((s)->field, BIT_FIELD_LEFT);	\
 	_value >> __builtin_preserve_field_info((s)->field, BIT_FIELD_RIGHT);	\
 })
+
+#endif /* REPLAY */
 
 static __always_inline struct tcp_sock *tcp_sk(const struct sock *sk)
 {

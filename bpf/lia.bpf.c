@@ -16,8 +16,7 @@ __outline s64 lia_increase(const struct coupled_paths *all)
 	return all ? coupled_lia_increase(all->path, all->n, 0) : 0;
 }
 
-SEC("struct_ops/cong_avoid")
-void cong_avoid(u64 *ctx)
+OPERATION(void, cong_avoid)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	u32 acked = coupled_slow_start(sk, ctx[2]);
@@ -29,14 +28,12 @@ void cong_avoid(u64 *ctx)
 	coupled_grow(sk, all.n, lia_increase(&all), acked);
 }
 
-SEC("struct_ops/ssthresh")
-u32 ssthresh(u64 *ctx)
+OPERATION(u32, ssthresh)
 {
 	return coupled_reno_ssthresh((struct sock *)ctx[0]);
 }
 
-SEC(".struct_ops")
-struct tcp_congestion_ops lia = {
+REGISTERED struct tcp_congestion_ops lia = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= (void *)init,
 	.release	= (void *)release,

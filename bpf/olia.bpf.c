@@ -72,8 +72,7 @@ static __always_inline s64 olia_increase(const struct coupled_paths *all)
 	return den ? linked + olia_moved(&all->path[0], den) : linked;
 }
 
-SEC("struct_ops/init")
-void init(u64 *ctx)
+OPERATION(void, init)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct olia *olia = inet_csk_ca(sk);
@@ -83,14 +82,12 @@ void init(u64 *ctx)
 	coupled_init(sk);
 }
 
-SEC("struct_ops/release")
-void release(u64 *ctx)
+OPERATION(void, release)
 {
 	coupled_release((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops/ssthresh")
-u32 ssthresh(u64 *ctx)
+OPERATION(u32, ssthresh)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct olia *olia = inet_csk_ca(sk);
@@ -107,16 +104,14 @@ u32 ssthresh(u64 *ctx)
 	return max(half, least);
 }
 
-SEC("struct_ops/set_state")
-void set_state(u64 *ctx)
+OPERATION(void, set_state)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 
 	coupled_state(sk, (u8)ctx[1], olia_loss_gap(sk));
 }
 
-SEC("struct_ops/pkts_acked")
-void pkts_acked(u64 *ctx)
+OPERATION(void, pkts_acked)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 
@@ -124,8 +119,7 @@ void pkts_acked(u64 *ctx)
 		coupled_publish(sk, coupled_srtt_us(sk), olia_loss_gap(sk));
 }
 
-SEC("struct_ops/cong_avoid")
-void cong_avoid(u64 *ctx)
+OPERATION(void, cong_avoid)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	u32 acked = coupled_slow_start(sk, ctx[2]);
@@ -138,14 +132,12 @@ void cong_avoid(u64 *ctx)
 	coupled_grow(sk, all.n, olia_increase(&all), acked);
 }
 
-SEC("struct_ops/undo_cwnd")
-u32 undo_cwnd(u64 *ctx)
+OPERATION(u32, undo_cwnd)
 {
 	return tcp_reno_undo_cwnd((struct sock *)ctx[0]);
 }
 
-SEC(".struct_ops")
-struct tcp_congestion_ops olia = {
+REGISTERED struct tcp_congestion_ops olia = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= (void *)init,
 	.release	= (void *)release,

@@ -110,8 +110,7 @@ static __always_inline void wvegas_end_round(struct sock *sk, u32 ack, u32 acked
 	}
 }
 
-SEC("struct_ops/init")
-void init(u64 *ctx)
+OPERATION(void, init)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct wvegas *w = inet_csk_ca(sk);
@@ -125,14 +124,12 @@ void init(u64 *ctx)
 	wvegas_begin_round(sk);
 }
 
-SEC("struct_ops/release")
-void release(u64 *ctx)
+OPERATION(void, release)
 {
 	coupled_release((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops/set_state")
-void set_state(u64 *ctx)
+OPERATION(void, set_state)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	struct wvegas *w = inet_csk_ca(sk);
@@ -144,8 +141,7 @@ void set_state(u64 *ctx)
 		wvegas_begin_round(sk);
 }
 
-SEC("struct_ops/pkts_acked")
-void pkts_acked(u64 *ctx)
+OPERATION(void, pkts_acked)
 {
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct sock *sk = (struct sock *)ctx[0];
@@ -163,8 +159,7 @@ void pkts_acked(u64 *ctx)
 		coupled_publish(sk, w->rate_rtt_us, 0);
 }
 
-SEC("struct_ops/cong_avoid")
-void cong_avoid(u64 *ctx)
+OPERATION(void, cong_avoid)
 {
 	struct sock *sk = (struct sock *)ctx[0];
 	const struct wvegas *w = inet_csk_ca(sk);
@@ -178,20 +173,17 @@ void cong_avoid(u64 *ctx)
 		coupled_slow_start(sk, acked);
 }
 
-SEC("struct_ops/ssthresh")
-u32 ssthresh(u64 *ctx)
+OPERATION(u32, ssthresh)
 {
 	return tcp_reno_ssthresh((struct sock *)ctx[0]);
 }
 
-SEC("struct_ops/undo_cwnd")
-u32 undo_cwnd(u64 *ctx)
+OPERATION(u32, undo_cwnd)
 {
 	return tcp_reno_undo_cwnd((struct sock *)ctx[0]);
 }
 
-SEC(".struct_ops")
-struct tcp_congestion_ops wvegas = {
+REGISTERED struct tcp_congestion_ops wvegas = {
 	.flags		= TCP_CONG_NON_RESTRICTED,
 	.init		= (void *)init,
 	.release	= (void *)release,
