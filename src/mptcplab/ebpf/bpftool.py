@@ -43,12 +43,12 @@ def register(file: Path, name: str, release: str) -> None:
 
     :raises MissingError: if the kernel lacks something that the program needs. :raises LabError: if that fails.
     """
-    done = _run("--debug", "struct_ops", "register", str(file))
+    done = _run("struct_ops", "register", str(file))
     log = done.stdout + done.stderr
     if done.returncode == 0 and f"Registered tcp_congestion_ops {name} " in log:
         return
     text = reason_of(log)
-    again = f"to see why: bpftool --debug struct_ops register {file}"
+    again = f"to see why: bpftool struct_ops register {file}"
     if text is None:
         raise LabError(f"the kernel {release} does not load '{name}'", hint=again)
     raise MissingError(

@@ -85,3 +85,8 @@ def compile_program(source: Path, made: Path) -> None:
             )
         made.parent.mkdir(parents=True, exist_ok=True)
         os.rename(output, made)
+
+
+if __name__ == "__main__":
+    for control in CONTROLS:
+        print(object_file(control))
