@@ -86,27 +86,27 @@ Examples:
 """,
     "cc": """\b
 Examples:
-  sudo mptcplab cc load lia       let programs of this machine use LIA
-  sudo mptcplab cc list           list what can be loaded, and what is
-  sudo mptcplab cc unload lia     take it out of the kernel
+  mptcplab cc load lia       let programs of this machine use LIA
+  mptcplab cc list           list what can be loaded, and what is
+  mptcplab cc unload lia     take it out of the kernel
 """,
     "cc load": """\b
 Examples:
-  sudo mptcplab cc load lia
-  sudo mptcplab cc load wvegas
+  mptcplab cc load lia
+  mptcplab cc load wvegas
 """,
     "cc unload": """\b
 Examples:
-  sudo mptcplab cc unload lia
+  mptcplab cc unload lia
 """,
     "cc list": """\b
 Examples:
-  sudo mptcplab cc list
-  sudo mptcplab cc list --json | jq -r '.[] | select(.state == "loaded").name'
+  mptcplab cc list
+  mptcplab cc list --json | jq -r '.[] | select(.state == "loaded").name'
 """,
     "cc status": """\b
 Examples:
-  sudo mptcplab cc status lia
+  mptcplab cc status lia
 """,
     "kernel path": """\b
 Examples:

@@ -13,7 +13,7 @@ from typing import Any
 from mptcplab.ebpf.objects import find_tool
 from mptcplab.errors import LabError, MissingError
 
-_HINT = "use a kernel of version 6.6 or later that has MPTCP"
+_HINT = "use a kernel of version 6.1 or later that has MPTCP"
 #: libbpf's messages, and the end of a sentence for each.
 _REASONS = (
     (re.compile(r"failed to resolve CO-RE relocation <\S+> \[\d+\] struct ([\w.]+)"), "it has no field '{}'"),

@@ -20,8 +20,8 @@ BPF_FILES = Path("/sys/fs/bpf")
 PINS = BPF_FILES / "mptcplab"
 BTF = Path("/sys/kernel/btf/vmlinux")
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-#: The first long-term kernel with everything that a program needs; 6.1 is too old by its verifier.
-FIRST_VERSION = (6, 6)
+#: The oldest kernel on which the programs were tried.
+FIRST_VERSION = (6, 1)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def check_machine() -> None:
         hint = "use a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions' kernels have it"
         raise MissingError(f"the kernel {release} has no type information (BTF)", hint=hint)
     if version_of(release) < FIRST_VERSION:
-        raise MissingError(f"the kernel {release} is too old for these eBPF programs", hint="use version 6.6 or later")
+        raise MissingError(f"the kernel {release} is too old for these eBPF programs", hint="use version 6.1 or later")
 
 
 def version_of(release: str) -> tuple[int, int]:

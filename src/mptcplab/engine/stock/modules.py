@@ -132,7 +132,11 @@ def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
 
 
 def _require(word: str, tree: ModuleTree, subject: str) -> None:
-    if tree.is_known and word not in _BUILT_IN and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ()))):
+    if (
+        tree.is_known
+        and word not in _BUILT_IN
+        and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ())))
+    ):
         hint = "use another kernel (--engine stock:VERSION), or --engine virtual"
         raise MissingError(f"the stock kernel has no module for {subject}", hint=hint)
 
