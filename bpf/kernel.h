@@ -155,10 +155,18 @@ enum { BIT_FIELD_BYTE, BIT_FIELD_BYTES, BIT_FIELD_LEFT = 4, BIT_FIELD_RIGHT };
 	u64 _value;								\
 										\
 	switch (__builtin_preserve_field_info((s)->field, BIT_FIELD_BYTES)) {	\
-	case 1: _value = *(const u8 *)_at; break;				\
-	case 2: _value = *(const unsigned short *)_at; break;			\
-	case 4: _value = *(const u32 *)_at; break;				\
-	default: _value = *(const u64 *)_at; break;				\
+	case 1:									\
+		_value = *(const u8 *)_at;					\
+		break;								\
+	case 2:									\
+		_value = *(const unsigned short *)_at;				\
+		break;								\
+	case 4:									\
+		_value = *(const u32 *)_at;					\
+		break;								\
+	default:								\
+		_value = *(const u64 *)_at;					\
+		break;								\
 	}									\
 	_value <<= __builtin_preserve_field_info((s)->field, BIT_FIELD_LEFT);	\
 	_value >> __builtin_preserve_field_info((s)->field, BIT_FIELD_RIGHT);	\
