@@ -26,16 +26,11 @@ _REASONS = (
 
 
 def show(*words: str) -> Any:
-    """Return what bpftool prints with ``words``. :raises LabError: if it fails."""
+    """Run bpftool with ``words`` and return what it prints. :raises LabError: if it fails."""
     done = _run("--json", *words)
     if done.returncode:
         raise LabError(f"bpftool failed: {_error(done)}", hint=f"to see why: bpftool {' '.join(words)}")
     return json.loads(done.stdout or "null")
-
-
-def do(*words: str) -> None:
-    """Run bpftool with ``words``. :raises LabError: if it fails."""
-    show(*words)
 
 
 def register(file: Path, name: str, release: str) -> None:

@@ -70,7 +70,7 @@ def load(name: str) -> None:
     try:
         _pin(name)
     except LabError:
-        bpftool.do("struct_ops", "unregister", "name", name)
+        bpftool.show("struct_ops", "unregister", "name", name)
         raise
 
 
@@ -85,7 +85,7 @@ def unload(name: str) -> None:
         raise InputError(f"'{name}' was not loaded by mptcplab", hint="mptcplab cc list")
     if name in _available():
         number = bpftool.show("map", "show", "pinned", str(PINS / name))["id"]
-        bpftool.do("struct_ops", "unregister", "id", str(number))
+        bpftool.show("struct_ops", "unregister", "id", str(number))
     (PINS / name).unlink()
 
 
@@ -147,4 +147,4 @@ def _pin(name: str) -> None:
     except OSError as error:
         hint = f"mount -t bpf bpf {BPF_FILES}"
         raise MissingError(f"programs cannot be pinned in {PINS}: {reason(error)}", hint=hint) from error
-    bpftool.do("map", "pin", "id", str(found[-1]["id"]), str(PINS / name))
+    bpftool.show("map", "pin", "id", str(found[-1]["id"]), str(PINS / name))
