@@ -7,6 +7,8 @@
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
 # make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
 # make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
+# make bpf     compile the congestion controls for eBPF (docs/ebpf.md)
+# make bpf-tests   tests of these: in stock kernels, and as root on this machine's kernel
 # make bench   speed, as ratios measured side by side
 # make docs    write every number, table, output and figure of the documentation anew; goes on where it ended
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
@@ -28,8 +30,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bench docs gateways fuzz smp packages test-packages \
-	test-proxies wifi-packages smp-packages stock-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bpf bpf-tests bench docs gateways fuzz smp packages test-packages \
+	test-proxies wifi-packages smp-packages stock-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -60,6 +62,12 @@ wifi-tests: kernel-wifi test-packages wifi-packages
 
 stock-tests: kernel-lts stock-kernel
 	$(BIN)/pytest -q tests/stock
+
+bpf: venv bpf-packages
+	$(BIN)/python -m mptcplab.ebpf.objects
+
+bpf-tests: bpf stock-kernel
+	$(BIN)/pytest -q tests/ebpf
 
 bench: kernel
 	$(BIN)/pip install --quiet --editable '.[bench]'
@@ -97,6 +105,9 @@ smp-packages:
 
 stock-packages:
 	@scripts/install-packages --stock
+
+bpf-packages:
+	@scripts/install-packages --bpf
 
 stock-kernel: venv stock-packages
 	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12

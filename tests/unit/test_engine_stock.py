@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import shutil
 import struct
@@ -91,7 +92,7 @@ def test_a_kernel_without_a_module_is_refused(tmp_path: Path, missing: str) -> N
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("transport.congestion_control=lia", "has no congestion control 'lia'"),
+        ("transport.congestion_control=lia_v09", "has no congestion control 'lia_v09'"),
         ("transport.scheduler=roundrobin", "cannot be given the MPTCP scheduler 'roundrobin'"),
         ("workloads.bulk.scheduler=default", "has no choice of the scheduler for single sockets"),
     ],
@@ -200,3 +201,9 @@ def test_results_are_unpacked_below_their_folder(tmp_path: Path) -> None:
 def test_the_library_of_turns_has_both_functions() -> None:
     names = subprocess.run(["nm", "-D", turns.turns_library()], capture_output=True, text=True, check=True).stdout
     assert {" T pthread_mutex_lock", " T pthread_cond_wait"} <= {line[16:] for line in names.splitlines()}
+
+
+def test_an_algorithm_with_an_ebpf_program_needs_a_kernel_that_can_load_it(tmp_path: Path) -> None:
+    old = dataclasses.replace(_kernel(tmp_path), release="5.10.0-9-amd64")
+    with pytest.raises(InputError, match=r"5\.10.* is too old for 'lia' as an eBPF program"):
+        _check(_plan("two-paths", "transport.congestion_control=lia"), old)

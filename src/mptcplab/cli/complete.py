@@ -148,6 +148,14 @@ def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 
 @_completing
+def controls(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return the congestion controls that have an eBPF program."""
+    from mptcplab.ebpf.objects import CONTROLS
+
+    return CONTROLS
+
+
+@_completing
 def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the programs of gateways that are built."""
     from mptcplab.proxies.catalog import RECIPES

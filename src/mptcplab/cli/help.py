@@ -84,6 +84,30 @@ Examples:
   mptcplab gateways list
   mptcplab gateways list --json | jq -r '.[] | select(.folder == null).name'
 """,
+    "cc": """\b
+Examples:
+  mptcplab cc load lia       let programs of this machine use LIA
+  mptcplab cc list           list what can be loaded, and what is
+  mptcplab cc unload lia     take it out of the kernel
+""",
+    "cc load": """\b
+Examples:
+  mptcplab cc load lia
+  mptcplab cc load wvegas
+""",
+    "cc unload": """\b
+Examples:
+  mptcplab cc unload lia
+""",
+    "cc list": """\b
+Examples:
+  mptcplab cc list
+  mptcplab cc list --json | jq -r '.[] | select(.state == "loaded").name'
+""",
+    "cc status": """\b
+Examples:
+  mptcplab cc status lia
+""",
     "kernel path": """\b
 Examples:
   mptcplab kernel path

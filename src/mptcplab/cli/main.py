@@ -32,6 +32,7 @@ _COMMANDS = {
     "calibrate": "mptcplab.cli.calibrate",
     "kernel": "mptcplab.cli.kernel",
     "gateways": "mptcplab.cli.gateways",
+    "cc": "mptcplab.cli.cc",
     "init": "mptcplab.cli.init",
     "doctor": "mptcplab.cli.doctor",
     "schema": "mptcplab.cli.schema",

@@ -7,13 +7,15 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
+from mptcplab.ebpf.controls import FIRST_VERSION, version_of
+from mptcplab.ebpf.objects import CONTROLS, find_tool, object_file, sources_digest
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
@@ -97,6 +99,7 @@ class StockEngine:
         )
         return {
             **contents(program_files(programs)),
+            **_controls(plan, tree),
             **{f"{start.MODULES}/{name}": (content, False) for name, content in modules},
             start.ORDER: ("\n".join(name for name, _ in modules).encode(), False),
             f"{LAB}/plan.json": (json.dumps(work, sort_keys=True, indent=1).encode(), False),
@@ -107,15 +110,50 @@ class StockEngine:
 @cache
 def _machine_digest(emulator: Path) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
-    own = hashlib.sha256(Path(start.__file__).read_bytes() + SOURCE.read_bytes()).hexdigest()
+    parts = (Path(start.__file__).read_bytes(), SOURCE.read_bytes(), sources_digest().encode())
+    own = hashlib.sha256(b"".join(parts)).hexdigest()
     return f"{fingerprint(emulator)} {own} {' '.join((*COMMAND, *OPTIONS))}"
+
+
+def _programmed(plan: Plan, tree: ModuleTree) -> list[str]:
+    """Return the congestion controls of ``plan`` that the kernel lacks and that have an eBPF program."""
+    needed = plan.needs.congestion_controls if tree.is_known else ()
+    return [name for name in needed if name in CONTROLS and name not in tree.congestion_controls]
+
+
+def _controls(plan: Plan, tree: ModuleTree) -> dict[str, tuple[bytes, bool]]:
+    """Return the files of the congestion controls that are loaded as eBPF programs, and of their loader."""
+    names = _programmed(plan, tree)
+    if not names:
+        return {}
+    loader = find_tool("bpftool")
+    return {
+        **contents(program_files({"bpftool": loader})),
+        **{f"{start.CONTROLS}/{name}.bpf.o": (object_file(name).read_bytes(), False) for name in names},
+        start.LOADER: (str(loader).encode(), False),
+    }
+
+
+def _check_programs(kernel: StockKernel, names: Sequence[str]) -> None:
+    """Check that these congestion controls can be loaded as eBPF programs.
+
+    :raises InputError: if the kernel is too old. :raises MissingError: if this machine lacks a program for that.
+    """
+    for name in names:
+        if version_of(kernel.release) < FIRST_VERSION:
+            message = f"the stock kernel {kernel.release} is too old for '{name}' as an eBPF program"
+            raise InputError(message, hint=f"{_HINT}, or --engine stock:6.12")
+        find_tool("bpftool")
+        object_file(name)
 
 
 def _check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
     """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
     needs = plan.needs
+    programmed = _programmed(plan, tree)
+    _check_programs(kernel, programmed)
     for name in needs.congestion_controls if tree.is_known else ():
-        if name not in tree.congestion_controls:
+        if name not in (*tree.congestion_controls, *programmed):
             known = ", ".join(tree.congestion_controls)
             message = f"the stock kernel {kernel.release} has no congestion control '{name}'"
             raise InputError(message, hint=f"{_HINT}, or one of {known}")

@@ -21,6 +21,8 @@ from mptcplab.plan.model import Plan
 
 #: Modules of words of `tc` and `ip link` whose names differ.
 _OTHER_NAMES = {"clsact": ("sch_ingress",), "drop": ("act_gact",), "vlan": ("8021q",)}
+#: Queues that every kernel has, without a module.
+_BUILT_IN = ("pfifo", "bfifo")
 #: Modules of words of `nft`.
 _OF_NFT = {
     "nft": ("nf_tables",),
@@ -130,7 +132,11 @@ def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
 
 
 def _require(word: str, tree: ModuleTree, subject: str) -> None:
-    if tree.is_known and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ()))):
+    if (
+        tree.is_known
+        and word not in _BUILT_IN
+        and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ())))
+    ):
         hint = "use another kernel (--engine stock:VERSION), or --engine virtual"
         raise MissingError(f"the stock kernel has no module for {subject}", hint=hint)
 

@@ -19,6 +19,8 @@ from mptcplab.guest import init, instants, system
 
 #: Modules in the order in which they are loaded, and the folder with them.
 MODULES, ORDER = "/modules", "/modules/order"
+#: eBPF programs of congestion controls, and a file with the path of the program that loads them.
+CONTROLS, LOADER = "/controls", "/controls/loader"
 #: The prefix of a message on the console by process 1, as in the lab kernel.
 _PREFIX = "mptcplab: "
 _FINIT_MODULE = 313  # arch/x86/entry/syscalls/syscall_64.tbl
@@ -41,6 +43,7 @@ def main(seed: int, limit_s: int) -> None:
         _mounts()
         _limit(limit_s)
         _load_modules()
+        _load_controls()
         _seed_random_numbers(seed)
     except OSError as error:
         print(f"{_PREFIX}the machine cannot be set up: {error}", file=sys.stderr, flush=True)
@@ -94,6 +97,20 @@ def _load_modules() -> None:
         if failed:
             number = ctypes.get_errno()
             raise OSError(number, f"module {name}: {os.strerror(number)}")
+
+
+def _load_controls() -> None:
+    """Register the congestion controls of the archive, if it has any, as `mptcplab cc load` does on a real machine."""
+    if not os.path.isdir(CONTROLS):
+        return
+    loader = system.read(LOADER)
+    for name in sorted(set(os.listdir(CONTROLS)) - {os.path.basename(LOADER)}):
+        words = [loader, "struct_ops", "register", f"{CONTROLS}/{name}"]
+        # Only its errors are for the console.
+        quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+        child = os.posix_spawn(loader, words, os.environ, file_actions=quiet)
+        if os.waitpid(child, 0)[1]:
+            raise OSError(f"the eBPF program {name} cannot be loaded")
 
 
 def _seed_random_numbers(seed: int) -> None:

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _COUPLED_OPS_BPF_H
+#define _COUPLED_OPS_BPF_H
+
+/*
+ * Operations of controls that want nothing but windows and smoothed round-trip times,
+ * and what all programs have. The context of an operation holds its arguments.
+ */
+
+#include "coupled.bpf.h"
+
+/* The kernel's functions used here are for programs under this licence only. */
+char _license[] SEC("license") = "GPL";
+
+OPERATION(void, init)
+{
+	coupled_init((struct sock *)ctx[0]);
+}
+
+OPERATION(void, release)
+{
+	coupled_release((struct sock *)ctx[0]);
+}
+
+OPERATION(void, set_state)
+{
+	coupled_state((struct sock *)ctx[0], (u8)ctx[1], 0);
+}
+
+OPERATION(void, pkts_acked)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+
+	if (coupled_delivered((const struct ack_sample *)ctx[1]))
+		coupled_publish(sk, coupled_srtt_us(sk), 0);
+}
+
+OPERATION(u32, undo_cwnd)
+{
+	return tcp_reno_undo_cwnd((struct sock *)ctx[0]);
+}
+
+#endif /* _COUPLED_OPS_BPF_H */
