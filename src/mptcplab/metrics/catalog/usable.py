@@ -19,7 +19,7 @@ from mptcplab.metrics.catalog.aggregation import path_capacities
 from mptcplab.metrics.delivery import BEFORE_S, WINDOW_S, Delivery, Numbers, delivery, earlier_rate, recovery_s
 from mptcplab.metrics.instants import Instant, changes_shape, instants
 from mptcplab.metrics.metric import Metric, Subject
-from mptcplab.workload.outputs import NS, events
+from mptcplab.metrics.waits import request_times
 
 #: The shares of the expected rate from which the network is usable, and below which it is out.
 _USABLE, _TRICKLE = 0.5, 0.1
@@ -135,12 +135,8 @@ def _outage(subject: Subject) -> float | None:
 
 
 def _waits(subject: Subject) -> list[tuple[float, float]]:
-    """Return when each request of a workload was made and answered, in s; none without requests or failures."""
-    if subject.ends.receiving is None or not instants(subject.recording):
-        return []
-    zero = subject.recording.manifest["zero_ns"]
-    answers = events(subject.recording, subject.ends.receiving, "request")
-    return [((one["asked_ns"] - zero) / NS, (one["t_ns"] - zero) / NS) for one in answers]
+    """Return when requests were made and answered; none in runs without failures."""
+    return request_times(subject.recording, subject.ends) if instants(subject.recording) else []
 
 
 def _longest_wait(subject: Subject) -> float | None:

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""When the requests of a workload were made and answered."""
+
+from __future__ import annotations
+
+from mptcplab.metrics.ends import Ends
+from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import NS, events
+
+
+def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]:
+    """Return when each answered request was made and when its answer was complete, in s from the plan's time zero.
+
+    Empty for workloads without requests, or whose programs do not report them.
+    """
+    answers = events(recording, ends.receiving, "request") if ends.receiving is not None else []
+    zero_ns = recording.manifest["zero_ns"] if answers else 0
+    return [((one["asked_ns"] - zero_ns) / NS, (one["t_ns"] - zero_ns) / NS) for one in answers]
