@@ -49,7 +49,7 @@ u64 replay_now;
 #define bpf_jiffies64()	replay_now
 
 /* The address of the context is that of the connection: nothing is read. */
-#define bpf_probe_read_kernel(to, size, from)	(*(to) = (u64)(from))
+#define bpf_probe_read_kernel(to, size, from)	((void)(size), *(to) = (u64)(from))
 
 #define bit_field(s, field)	((s)->field)
 
