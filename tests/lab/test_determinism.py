@@ -46,6 +46,10 @@ FLOW = LINES + 'kind = "flow"\nduration = "2 s"\nchecksum = true\n'
 IPERF3 = LINES + 'kind = "iperf3"\nduration = "2 s"\n'
 TRANSFER = LINES + 'kind = "transfer"\nsize = "3 MB"\n'
 WORKLOADS = [FLOW, IPERF3, TRANSFER]
+#: Without loss, where instants decide everything: examples/two-paths.toml was what showed that they moved.
+LOSSLESS = FLOW.replace('loss = "1 %"\n', "").replace('loss = "0.5 %"\n', "").replace('jitter = "3 ms"\n', "")
+#: The manifest has the identity, which covers the guest's code.
+SAYS_WHO_RAN = ("manifest.json",)
 
 
 @pytest.fixture
@@ -108,6 +112,40 @@ def test_another_installation_gives_the_same(bench: Bench, text: str) -> None:
     _run(file, bench.folder / "there", env=env)
     assert not list(other.rglob("*.pyc")), "the other installation was compiled: the test shows nothing"
     _assert_same(bench, {out: tree_hash(bench.folder / out / "runs") for out in ("here", "there")})
+
+
+@pytest.mark.parametrize("reads", [1, 100_000])
+def test_what_the_preparation_does_leaves_no_trace(bench: Bench, reads: int) -> None:
+    """A guest whose set-up reads the clock more often, which moves the ticks and the work of queues after it.
+
+    Without kernel/patches/0012-um-timer-on-the-grid.patch 100,000 reads shifted the programs' start by up to 512 ns,
+    and with it everything that they measured (docs/decisions/0015-timers-on-the-grid.md).
+    """
+    file, root = bench.write(LOSSLESS), Path(__file__).parents[2]
+    other = bench.folder / "busier"
+    shutil.copytree(root / "src", other / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("kernel", "tools", "studies"):
+        (other / name).symlink_to(root / name)
+    process_1 = other / "src/mptcplab/guest/init.py"
+    text, place = process_1.read_text(), "    machine.fix_limits()\n"
+    assert text.count(place) == 1
+    process_1.write_text(text.replace(place, f"{place}    for _ in range({reads}):\n        time.monotonic_ns()\n"))
+    _run(file, bench.folder / "here")
+    _run(file, bench.folder / "there", env={"PYTHONPATH": str(other / "src")})
+    here, there = (_measured(bench.folder / out / "runs") for out in ("here", "there"))
+    assert len(here) > 5, f"only {sorted(here)} was recorded"
+    differ = sorted(name for name in here.keys() | there.keys() if here.get(name) != there.get(name))
+    assert not differ, f"{', '.join(differ)} differ with {reads} more reads of the clock"
+
+
+def _measured(runs: Path) -> dict[str, bytes]:
+    """All files of the only run but those that name the guest's code, or say how long the set-up took."""
+    (run,) = runs.iterdir()
+    return {
+        str(path.relative_to(run)): path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file() and path.name not in SAYS_WHO_RAN
+    }
 
 
 @pytest.mark.parametrize("text", WORKLOADS, ids=["flow", "iperf3", "transfer"])
