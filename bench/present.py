@@ -12,7 +12,7 @@ from bench import algorithms, machines, overhead
 from bench.curves import Curve
 from bench.ratios import Ratio
 from bench.usage import Usage
-from mptcplab.report import figure
+from mptcplab.figure import lines as figure
 from mptcplab.report.table import Table, number
 from mptcplab.stats import mean_interval
 

@@ -18,8 +18,8 @@ from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
+from mptcplab.figure.canvas import COLOURS
 from mptcplab.recording.record import Recording
-from mptcplab.report.figure import COLOURS
 from mptcplab.results import Results, open_results
 from mptcplab.stats import mean_interval
 

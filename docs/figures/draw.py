@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mptcplab.report.figure import COLOURS
+from mptcplab.figure.canvas import COLOURS
 from mptcplab.stats import Interval
 
 _MARKERS = ("o", "s", "D", "^", "v")

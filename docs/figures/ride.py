@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from mptcplab.report.figure import COLOURS
+from mptcplab.figure.canvas import COLOURS
 from mptcplab.results import open_results
 
 #: Payload's share of an Ethernet frame of 1514 bytes.

@@ -12,7 +12,7 @@ from docs.figures.draw import Curve, draw_curves, save
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 
-from mptcplab.report.figure import COLOURS
+from mptcplab.figure.canvas import COLOURS
 from mptcplab.stats import Interval
 
 _IMAGES = Path(__file__).resolve().parents[1] / "images"

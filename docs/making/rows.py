@@ -16,8 +16,9 @@ from typing import Any
 
 from docs.making.pages import cells_of, table_of
 
+from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import METRICS
-from mptcplab.report.table import interval_text, number, short_names
+from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval, jain_index, mean_interval
 
 _TITLES = {metric.heading: name for name, metric in METRICS.items()}

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from mptcplab.figure.timelines import marks
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording.record import Recording
-from mptcplab.report.html_series import marks
 
 from .bench import Bench, needs, note, tree_hash
 

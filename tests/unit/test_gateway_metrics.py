@@ -11,6 +11,7 @@ import pytest
 from tests.unit.made_gateway_run import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
 
 from mptcplab.errors import LabError
+from mptcplab.figure.timelines import marks, timelines
 from mptcplab.metrics.catalog.recovery import workload_recoveries
 from mptcplab.metrics.ends import described, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
@@ -19,7 +20,6 @@ from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
-from mptcplab.report.html_series import marks, timelines
 from mptcplab.report.result_table import result_table
 
 DROPPED = "MPTcpExtNoDSSInWindow"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.report.figure import Figure, Series, save
+from mptcplab.figure.lines import Figure, Series, save
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.stats import Interval
 

@@ -20,13 +20,13 @@ from tests.unit.made_manifest import described as workloads_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
+from mptcplab.figure.timelines import _edges, _thinned, timelines
 from mptcplab.pages import build_report, write_report
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
 from mptcplab.report import html_build
 from mptcplab.report.html import to_html
 from mptcplab.report.html_model import Experiment
-from mptcplab.report.html_series import _edges, _thinned, timelines
 from mptcplab.report.html_sweep import axes_of
 from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure as MplFigure
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
+from mptcplab.figure import lines as figure
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.compare import sides
 from mptcplab.metrics.counters import MptcpCounts
@@ -23,7 +24,6 @@ from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
 from mptcplab.recording import captures, samples
 from mptcplab.recording.record import Recording
-from mptcplab.report import figure
 from mptcplab.report.result_table import result_table
 from mptcplab.stats import Interval
 from mptcplab.workload.registry import read

@@ -20,9 +20,9 @@ from mptcplab.cli.main import report_error
 from mptcplab.cli.measuring import Outcome, measure_all, with_remedy
 from mptcplab.cli.options import set_option
 from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.figure.lines import save
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
-from mptcplab.report.figure import save
 from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Run
 from mptcplab.study.agreement import Point, points_of, save_agreement

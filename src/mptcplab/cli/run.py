@@ -36,6 +36,7 @@ from mptcplab.cli.options import (
     sort_option,
 )
 from mptcplab.cli.sweep import execute
+from mptcplab.figure.lines import save
 from mptcplab.files import write_text
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.paired import paired_rows
@@ -43,7 +44,6 @@ from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.choosing import choose
 from mptcplab.report.experiment import experiment_document, experiment_figures
-from mptcplab.report.figure import save
 from mptcplab.report.files import write_json
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes

@@ -16,6 +16,7 @@ from mptcplab.cli.options import json_option, repeats_option, scenario_argument,
 from mptcplab.cli.space import size_text
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
+from mptcplab.metrics.points import short_names
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
@@ -23,7 +24,7 @@ from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
-from mptcplab.report.table import Table, short_names
+from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, load
 
 

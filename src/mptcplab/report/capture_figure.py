@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.capture.connection import Connection
 from mptcplab.capture.summary import ConnectionSummary
-from mptcplab.report.figure import COLOURS, plotting
+from mptcplab.figure.canvas import COLOURS, plotting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

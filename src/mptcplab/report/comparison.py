@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
+from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.report.table import Table, short_names
+from mptcplab.report.table import Table
 from mptcplab.report.values import Unit, percent, suited
 from mptcplab.stats import POWER
 

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import mptcplab
+from mptcplab.figure.lines import NAMES, Figure, Series
+from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.figure import NAMES, Figure, Series
-from mptcplab.report.table import short_names, swept_values
 from mptcplab.scenario.load import Experiment
 from mptcplab.stats import Interval
 

@@ -10,20 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from mptcplab.figure.timelines import MAX_LINES, marks, timelines
 from mptcplab.kernel.config import kernel_text
 from mptcplab.metrics.paired import paired_rows
+from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
-from mptcplab.report.html_series import MAX_LINES, marks, timelines
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.result_table import result_table
-from mptcplab.report.table import Table, number, point_text
+from mptcplab.report.table import Table, number
 from mptcplab.report.topology import networks
 from mptcplab.results import RecordedRun, Results
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_model import Notice
-from mptcplab.report.table import point_text
 from mptcplab.results import Results
 
 _MIN_SEEDS = 5

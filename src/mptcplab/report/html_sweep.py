@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
+from mptcplab.figure.lines import NAMES, Figure
+from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.figure import NAMES, Figure
 from mptcplab.report.html_model import Axis, Drawing
-from mptcplab.report.table import short_names, swept_values
 from mptcplab.stats import Interval
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 

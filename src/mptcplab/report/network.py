@@ -9,9 +9,10 @@ from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, endpoint_rows, link_rows, middlebox_rows
+from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
-from mptcplab.report.table import Table, interval_text, number, short_names
+from mptcplab.report.table import Table, interval_text, number
 from mptcplab.stats import mean_interval
 
 #: By settings, link and direction: its nodes and its configuration, as text.

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mptcplab.metrics.paired import PairedDifference
-from mptcplab.report.table import number, point_text, spread_text
+from mptcplab.metrics.points import point_text
+from mptcplab.report.table import number, spread_text
 
 _PROTOCOL = "transport.protocol"
 _MAX_LINES = 6

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.table import Table, short_names
+from mptcplab.report.table import Table
 from mptcplab.report.values import IDENTICAL, Unit, suited
 from mptcplab.scenario.document import nearest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,7 +15,6 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.values import IDENTICAL
 from mptcplab.stats import Interval
 
@@ -162,36 +161,3 @@ def spread_text(half_width: float | None, digits: int | None = None) -> str:
         shown = _DIGITS if digits is None else digits
         return f" ± <{10.0**-shown:.{shown}f}"
     return f" ± {text}"
-
-
-def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
-
-    A number in a list is no title: the part before it belongs to it.
-    """
-    for length in range(1, 8):
-        names = {key: _last_parts(key, length) for key in keys}
-        if len(set(names.values())) == len(names):
-            return names
-    return {key: key for key in keys}
-
-
-def point_text(settings: Mapping[str, str]) -> str:
-    """Return the swept keys and values of a point as one line."""
-    names = short_names(list(settings))
-    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
-
-
-def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    """Return the swept keys with their values in ``rows``, in the order of the sweep."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for key, value in row.settings.items():
-            found.setdefault(key, {})[value] = None
-    return {key: list(values) for key, values in found.items()}
-
-
-def _last_parts(key: str, length: int) -> str:
-    parts = key.split(".")
-    length += parts[-1].isdigit()
-    return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.report.figure import save_drawing, tidy
+from mptcplab.figure.canvas import save_drawing, tidy
 from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_CLASSES

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mptcplab.figure.canvas import COLOURS, MARKERS, save_drawing, tidy
 from mptcplab.stats import Interval
 
 if TYPE_CHECKING:
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
 
 #: Not the first parts of a version with three.
 _LEADING_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?![\d.])\s*(\S*)")
-#: Okabe and Ito's colours, which colour-blind readers can tell apart.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_MARKERS = ("o", "s", "D", "^", "v", "P")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
 #: Characters of a title in one line, the height of a mark in points, and the axis length in shortest bars of a mark.
@@ -36,8 +31,6 @@ _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
 #: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
-#: Characters at the beginning of an SVG that have the digest of its inputs.
-_HEAD_CHARACTERS = 4000
 
 
 @dataclass(frozen=True)
@@ -91,62 +84,18 @@ class _SeriesStyle:
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
     note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
-    return save_drawing(folder, name, repr(figure).encode(), (6.4, 4.0), note, partial(_draw, figure))
+    key = repr(figure).encode() + Path(__file__).read_bytes()
+    return save_drawing(folder, name, key, (6.4, 4.0), note, partial(draw_lines, figure))
 
 
-def save_drawing(
-    folder: Path, name: str, key: bytes, size: tuple[float, float], note: str, draw: Callable[[MplFigure, Axes], None]
-) -> list[Path]:
-    """Write NAME.svg and NAME.png with the function ``draw`` and ``note`` below, unless they are up to date.
-
-    ``key`` identifies everything beside this module that determines the figure; ``size`` is in inches.
-    """
-    files = [folder / f"{name}.svg", folder / f"{name}.png"]
-    parts = (key, Path(__file__).read_bytes(), importlib.metadata.version("matplotlib").encode())
-    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
-    if _is_drawn(files, digest):
-        return files
-    with plotting() as plt:
-        drawing, axes = plt.subplots(figsize=size, layout="constrained")
-        draw(drawing, axes)
-        if note:
-            drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
-        files[1].unlink(missing_ok=True)  # it is written last: if it exists, both are complete
-        drawing.savefig(files[0], metadata={"Date": None, "Identifier": digest})
-        drawing.savefig(files[1], dpi=160, metadata={"Software": None})
-        plt.close(drawing)
-    return files
-
-
-@contextmanager
-def plotting() -> Iterator[Any]:
-    """Yield pyplot, configured so that equal figures give equal bytes and text stays text."""
-    import matplotlib as mpl  # imported late: it takes longer than the rest of the command
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
-        yield pyplot
-
-
-def _is_drawn(files: Sequence[Path], digest: str) -> bool:
-    """Return whether the SVG and the PNG exist and were drawn from the inputs with this digest."""
-    try:
-        with files[0].open(encoding="utf-8", errors="replace") as svg:
-            return files[1].stat().st_size > 0 and digest in svg.read(_HEAD_CHARACTERS)
-    except OSError:
-        return False
-
-
-def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
+def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     numbers = [] if figure.named else _numbers(figure.positions)
     places = _places(numbers, len(figure.positions))
     # Nothing lies between two categories.
     line = "-" if numbers else "none"
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
-        colour, marker = COLOURS[number % len(COLOURS)], _MARKERS[number % len(_MARKERS)]
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         _draw_measured(axes, places, series, _SeriesStyle(colour, marker, line), " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
@@ -172,14 +121,6 @@ def _draw(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     tidy(axes)
-
-
-def tidy(axes: Axes) -> None:
-    """Draw the grid below the curves and the legend beside them, without a box."""
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+"""Figures: what is drawn (lines, bars, time series, distributions), and how all of them look.
+
+    results -> chosen -> lines | bars | over_time | distribution -> canvas -> SVG, PNG, PDF
+
+``mptcplab figure``, the figures of ``mptcplab run`` and ``reproduce``, and the report take their data and their looks
+from here.
+"""

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""What all figures share: colours, the configuration of matplotlib, the legend, and files that depend on data only."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+#: Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "D", "^", "v", "P")
+#: Characters at the beginning of an SVG that have the digest of its inputs.
+_HEAD_CHARACTERS = 4000
+
+
+def save_drawing(
+    folder: Path, name: str, key: bytes, size: tuple[float, float], note: str, draw: Callable[[MplFigure, Axes], None]
+) -> list[Path]:
+    """Write NAME.svg and NAME.png with the function ``draw`` and ``note`` below, unless they are up to date.
+
+    ``key`` identifies everything beside this module that determines the figure; ``size`` is in inches.
+    """
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    parts = (key, Path(__file__).read_bytes(), importlib.metadata.version("matplotlib").encode())
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
+    if _is_drawn(files, digest):
+        return files
+    with plotting() as plt:
+        drawing, axes = plt.subplots(figsize=size, layout="constrained")
+        draw(drawing, axes)
+        if note:
+            drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
+        files[1].unlink(missing_ok=True)  # it is written last: if it exists, both are complete
+        drawing.savefig(files[0], metadata={"Date": None, "Identifier": digest})
+        drawing.savefig(files[1], dpi=160, metadata={"Software": None})
+        plt.close(drawing)
+    return files
+
+
+@contextmanager
+def plotting() -> Iterator[Any]:
+    """Yield pyplot, configured so that equal figures give equal bytes and text stays text."""
+    import matplotlib as mpl  # imported late: it takes longer than the rest of the command
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+        yield pyplot
+
+
+def _is_drawn(files: Sequence[Path], digest: str) -> bool:
+    """Return whether the SVG and the PNG exist and were drawn from the inputs with this digest."""
+    try:
+        with files[0].open(encoding="utf-8", errors="replace") as svg:
+            return files[1].stat().st_size > 0 and digest in svg.read(_HEAD_CHARACTERS)
+    except OSError:
+        return False
+
+
+def tidy(axes: Axes) -> None:
+    """Draw the grid below the curves and the legend beside them, without a box."""
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""How the points of a sweep are named: short titles of keys, settings as a line, the values of each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mptcplab.metrics.rows import ResultRow
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
+
+    A number in a list is no title: the part before it belongs to it.
+    """
+    for length in range(1, 8):
+        names = {key: _last_parts(key, length) for key in keys}
+        if len(set(names.values())) == len(names):
+            return names
+    return {key: key for key in keys}
+
+
+def point_text(settings: Mapping[str, str]) -> str:
+    """Return the swept keys and values of a point as one line."""
+    names = short_names(list(settings))
+    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
+
+
+def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """Return the swept keys with their values in ``rows``, in the order of the sweep."""
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        for key, value in row.settings.items():
+            found.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in found.items()}
+
+
+def _last_parts(key: str, length: int) -> str:
+    parts = key.split(".")
+    length += parts[-1].isdigit()
+    return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
