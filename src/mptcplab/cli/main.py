@@ -25,6 +25,7 @@ _COMMANDS = {
     "plan": "mptcplab.cli.show",
     "reproduce": "mptcplab.cli.reproduce",
     "report": "mptcplab.cli.report",
+    "figure": "mptcplab.cli.figure",
     "exec": "mptcplab.cli.exec",
     "compare": "mptcplab.cli.compare",
     "capture": "mptcplab.cli.capture",

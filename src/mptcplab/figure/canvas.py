@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "D", "^", "v", "P")
+#: Formats of files, by suffix, with the metadata that would differ from one drawing to the next.
+SUFFIXES: dict[str, dict[str, None]] = {
+    ".svg": {"Date": None},
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+}
 #: Characters at the beginning of an SVG that have the digest of its inputs.
 _HEAD_CHARACTERS = 4000
 
@@ -36,13 +42,17 @@ def save_drawing(
     with plotting() as plt:
         drawing, axes = plt.subplots(figsize=size, layout="constrained")
         draw(drawing, axes)
-        if note:
-            drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
+        _add_note(drawing, note)
         files[1].unlink(missing_ok=True)  # it is written last: if it exists, both are complete
         drawing.savefig(files[0], metadata={"Date": None, "Identifier": digest})
         drawing.savefig(files[1], dpi=160, metadata={"Software": None})
         plt.close(drawing)
     return files
+
+
+def _add_note(drawing: MplFigure, note: str) -> None:
+    if note:
+        drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
 
 
 @contextmanager
@@ -53,7 +63,7 @@ def plotting() -> Iterator[Any]:
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
+    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 10}):
         yield pyplot
 
 
@@ -66,9 +76,47 @@ def _is_drawn(files: Sequence[Path], digest: str) -> bool:
         return False
 
 
-def tidy(axes: Axes) -> None:
+def tidy(axes: Axes, title: str = "") -> None:
     """Draw the grid below the curves and the legend beside them, without a box."""
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes.legend(
+            frameon=False,
+            fontsize=9,
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            title=title or None,
+            alignment="left",
+        )
+
+
+def style_of(number: int) -> tuple[str, str | tuple[int, tuple[int, ...]]]:
+    """Return colour and dashes of a figure's curve: after all colours the dashes change."""
+    dashes: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", (0, (5, 2)), (0, (1, 1)), (0, (5, 2, 1, 2)))
+    return COLOURS[number % len(COLOURS)], dashes[number // len(COLOURS) % len(dashes)]
+
+
+def grid(axes: Axes) -> None:
+    """Draw horizontal lines below the curves, and no frame."""
+    axes.grid(axis="y", color="0.88", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def write(file: Path, size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> None:
+    """Draw into ``file``, completely or not at all; its suffix selects the format, one of :data:`SUFFIXES`.
+
+    Equal figures give equal bytes. ``size`` is in inches.
+    """
+    part = file.with_name(f".{file.stem}.part{file.suffix}")
+    with plotting() as plt:
+        drawing = plt.figure(figsize=size, layout="constrained")
+        try:
+            draw(drawing)
+            _add_note(drawing, note)
+            drawing.savefig(part, dpi=200, metadata=SUFFIXES[file.suffix.lower()])
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+            plt.close(drawing)

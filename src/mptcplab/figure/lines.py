@@ -13,22 +13,25 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import COLOURS, MARKERS, save_drawing, tidy
+from mptcplab.figure.canvas import MARKERS, save_drawing, style_of, tidy
 from mptcplab.stats import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
+    from matplotlib.transforms import Transform
 
 #: Not the first parts of a version with three.
 _LEADING_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?![\d.])\s*(\S*)")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
 #: Characters of a title in one line, the height of a mark in points, and the axis length in shortest bars of a mark.
-_TITLE_WIDTH = 58
+TITLE_WIDTH = 58
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
+#: The distance of two series' points at the same position.
+_APART_POINTS = 2.5
 #: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
 
@@ -58,7 +61,7 @@ class Figure:
     """The contents of a figure. ``positions`` are labels, spaced by their numbers if all have one with the same unit.
 
     The vertical axis begins at ``lowest``. With ``named``, positions are names even if they look like numbers, as
-    versions do.
+    versions do. ``legend`` says what the series differ in.
     """
 
     title: str
@@ -70,15 +73,20 @@ class Figure:
     lowest: float = 0.0
     marks: tuple[Mark, ...] = ()
     named: bool = False
+    legend: str = ""
 
 
 @dataclass(frozen=True)
 class _SeriesStyle:
-    """The style of one series: colour, marker, and matplotlib's name of the line between points."""
+    """The style of one series: colour, marker, the line between points, and a shift to the right in points.
+
+    Nothing lies between two categories, so that these have no line. The shift keeps intervals from hiding each other.
+    """
 
     colour: str
     marker: str
-    line: str
+    line: str | tuple[int, tuple[int, ...]]
+    right: float = 0.0
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -91,12 +99,12 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     numbers = [] if figure.named else _numbers(figure.positions)
     places = _places(numbers, len(figure.positions))
-    # Nothing lies between two categories.
-    line = "-" if numbers else "none"
+    middle = (len(figure.series) - 1) / 2
     has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        _draw_measured(axes, places, series, _SeriesStyle(colour, marker, line), " measured" if has_published else "")
+        (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
+        style = _SeriesStyle(colour, marker, dashes if numbers else "none", _APART_POINTS * (number - middle))
+        _draw_measured(axes, places, series, style, " measured" if has_published else "")
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
             axes.scatter(
@@ -110,17 +118,22 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 linewidths=1.6,
                 zorder=3,
             )
-    axes.set_xticks(places, figure.positions)
-    if sum(map(len, figure.positions)) > _LEVEL_LETTERS:
-        axes.set_xticks(places, figure.positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
+    label_positions(axes, places, figure.positions)
     axes.set_ylim(figure.lowest, figure.lowest + 1.1 * (_largest(figure) - figure.lowest))
     _draw_marks(drawing, axes, places, figure)
-    title = "\n".join(textwrap.wrap(figure.title, _TITLE_WIDTH))
+    title = "\n".join(textwrap.wrap(figure.title, TITLE_WIDTH))
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
-    tidy(axes)
+    tidy(axes, figure.legend)
+
+
+def label_positions(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
+    """Write the positions below the axis, inclined if they would overlap."""
+    axes.set_xticks(places, positions)
+    if sum(map(len, positions)) > _LEVEL_LETTERS:
+        axes.set_xticks(places, positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:
@@ -157,13 +170,28 @@ def _draw_measured(axes: Axes, places: Sequence[float], series: Series, style: _
         linewidth=1.4,
         capsize=3,
         label=f"{series.name}{suffix}",
+        transform=_shifted(axes, style.right),
     )
+
+
+def _shifted(axes: Axes, points: float) -> Transform:
+    """Return the transform of the data, shifted to the right."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure = axes.get_figure()
+    assert figure is not None, "axes of a figure"
+    return axes.transData + ScaledTranslation(points / _POINTS_PER_INCH, 0, figure.dpi_scale_trans)
 
 
 def _largest(figure: Figure) -> float:
     highs = [value.high for series in figure.series for value in series.measured if value is not None]
     published = [value for series in figure.series for value in series.published if value is not None]
     return max([*highs, *published], default=1.0) or 1.0
+
+
+def are_numbers(positions: Sequence[str]) -> bool:
+    """Return whether all positions begin with a number and have the same unit."""
+    return bool(_numbers(positions))
 
 
 def _numbers(positions: Sequence[str]) -> list[float]:

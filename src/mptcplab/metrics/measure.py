@@ -18,7 +18,7 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
 from mptcplab.metrics.cpu import cpu_warnings
-from mptcplab.metrics.ends import Ends, described, ends_of_workload
+from mptcplab.metrics.ends import Ends, described, ends_of, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
@@ -27,8 +27,8 @@ from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import events
-from mptcplab.workload.registry import read
+from mptcplab.workload.outputs import Items, events
+from mptcplab.workload.registry import items, read
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,14 @@ class WorkloadMeasurement:
     def duration_s(self) -> float:
         """The time over which goodput is computed."""
         return self.metrics["duration_s"]
+
+
+def items_of(recording: Recording) -> dict[str, Items]:
+    """Return what each workload of a run delivered one by one, for those that do: objects, requests, messages."""
+    found = (
+        (one.workload, items(recording, one.workload, described(recording, one.workload))) for one in ends_of(recording)
+    )
+    return {name: some for name, some in found if some is not None}
 
 
 def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:

@@ -57,9 +57,10 @@ class Metric:
     Every row of a table has the ``basic`` metrics. The others have columns where they have a meaning, in the order of
     ``place``; without ``in_table`` they are only in JSON and data frames. ``head`` is the column head, if that is not
     noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual number of decimals unless
-    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. ``is_main``
-    marks the most important metric of workloads that do not send as much as they can; it has a figure of its own, whose
-    vertical axis is labelled ``axis``, if that is more than ``noun``, and begins at ``lowest``.
+    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric with
+    a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its own, and of
+    several the one with the highest number is drawn by default. The vertical axis of figures is labelled ``axis``, if
+    that is more than ``noun``, and begins at ``lowest``.
     Rankings put high values first if ``higher_is_better``, else low ones.
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats.
     """
@@ -78,7 +79,7 @@ class Metric:
     with_spread: bool = True
     digits: int | None = None
     of_failures: bool = False
-    is_main: bool = False
+    headline: int = 0
     axis: str = ""
     lowest: float = 0.0
     of_rows: bool = False

@@ -15,7 +15,7 @@ from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import Context
-from mptcplab.workload.outputs import Reading
+from mptcplab.workload.outputs import Items, Reading
 
 
 class WorkloadBase(Part):
@@ -85,6 +85,11 @@ class WorkloadBase(Part):
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Return the results that the workload's programs report. :raises LabError: if their output is corrupt."""
         raise NotImplementedError
+
+    @classmethod
+    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:  # noqa: ARG003
+        """Return what a workload of a recording delivered one by one; None for a kind that sends a single stream."""
+        return None
 
     @property
     def own_protocol(self) -> str | None:

@@ -17,7 +17,7 @@ from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
-from mptcplab.workload.outputs import NS, Reading, completion_metrics, error_events, goodput, streams
+from mptcplab.workload.outputs import NS, Item, Items, Reading, completion_metrics, error_events, goodput, streams
 
 _MAX_FILE = Size(100 * 10**9)
 #: The part of a file that is pseudo-random and occupies memory; the rest is zeros, which take no space.
@@ -125,6 +125,13 @@ class Download(WorkloadBase):
         whole = len(fetched) - broken
         # Recordings of earlier versions have no `retries`.
         return broken if whole == described["files"] and (described.get("retries") or not broken) else None
+
+    @classmethod
+    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
+        """See the base class; times are those of curl, from its start to the last byte."""
+        done = [one for one in error_events(recording, f"{name}.client", "curl") if not one.get("exitcode")]
+        found = (Item(number, float(one["time_total"])) for number, one in enumerate(done))
+        return Items("objects", "completion time", "s", tuple(found))
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:

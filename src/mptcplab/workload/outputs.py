@@ -26,6 +26,28 @@ class Reading:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Item:
+    """One object, response or message: its number, and how long it took.
+
+    ``begun_s`` is when it was asked for or due, in s from time zero; None if the program does not report it.
+    """
+
+    number: int
+    took: float
+    begun_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a workload delivers one by one. ``noun`` names them, ``time`` what is measured of each, in ``unit``."""
+
+    noun: str
+    time: str
+    unit: str
+    items: tuple[Item, ...]
+
+
 def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
     """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
     lines = recording.output(program).splitlines()

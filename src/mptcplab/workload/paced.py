@@ -17,7 +17,7 @@ from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
-from mptcplab.workload.outputs import NS, Reading, events
+from mptcplab.workload.outputs import NS, Item, Items, Reading, events
 
 #: Bytes for a message's number and time, and the payload of a full-size datagram.
 MIN_PACKET, MAX_DATAGRAM = 16, 1472
@@ -126,6 +126,13 @@ class PacedWorkload(TimedWorkload):
         yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")
         if self.reverse:
             yield "--download"
+
+    @classmethod
+    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:
+        """See the base class; delays of the messages that arrived."""
+        receiver = f"{name}.client" if described.get("reverse") else f"{name}.server"
+        arrived = cls._arrived(recording, receiver)
+        return Items("messages", "delay", "ms", tuple(Item(one.number, one.delay_ms) for one in arrived))
 
     @staticmethod
     def _arrived(recording: Recording, receiver: str) -> list[Message]:

@@ -14,7 +14,7 @@ from mptcplab import workload
 from mptcplab.plugins import tagged_models
 from mptcplab.recording.record import Recording
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.outputs import Reading
+from mptcplab.workload.outputs import Items, Reading
 
 #: The class of each kind of workload; the kind for beginners comes first.
 KINDS = dict(sorted(tagged_models(WorkloadBase, workload, "kind"), key=lambda kind: (kind[0] != "flow", kind[0])))
@@ -28,3 +28,8 @@ else:
 def read(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
     """Return the results of one workload. :raises LabError: if the output of its programs is corrupt."""
     return KINDS[described["kind"]].read(recording, name, described)
+
+
+def items(recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:
+    """Return what one workload delivered one by one, if it did so."""
+    return KINDS[described["kind"]].items(recording, name, described)

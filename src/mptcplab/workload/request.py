@@ -16,7 +16,7 @@ from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
-from mptcplab.workload.outputs import NS, Reading, events, goodput
+from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput
 
 _MAX_RESPONSE = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
@@ -29,6 +29,10 @@ class RequestWorkload(WorkloadBase):
     server_sends = True
     has_control_connections = False
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+    noun: ClassVar[str] = "requests"
+    """What it delivers one by one."""
+    time: ClassVar[str] = "response time"
+    """What is measured of each of them."""
 
     request: Size = Field(default=Size(200), description="size of a request")
     sizes: Literal["fixed", "exponential", "pareto", "lognormal"] = Field(
@@ -98,6 +102,16 @@ class RequestWorkload(WorkloadBase):
         elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / NS
         rate = goodput(sum(one["response"] for one in answers), elapsed, name)
         return Reading(rate, elapsed, cls._metrics(times))
+
+    @classmethod
+    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
+        """See the base class; from the request to the last byte of its response."""
+        zero_ns = recording.manifest["zero_ns"]
+        found = (
+            Item(number, (one["t_ns"] - one["asked_ns"]) / NS, (one["asked_ns"] - zero_ns) / NS)
+            for number, one in enumerate(events(recording, f"{name}.client", "request"))
+        )
+        return Items(cls.noun, cls.time, "s", tuple(found))
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

@@ -24,6 +24,8 @@ class Web(RequestWorkload):
     """Short flows, each on a connection of its own, with random arrivals."""
 
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
+    noun: ClassVar[str] = "objects"
+    time: ClassVar[str] = "completion time"
 
     kind: Literal["web"]
     duration: Time = Field(description="flows arrive for this long", examples=["10 s"])

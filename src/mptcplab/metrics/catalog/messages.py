@@ -23,7 +23,7 @@ METRICS = (
         unit="ms",
         definition="mean one-way delay of the messages that arrived, from the scheduled instant to the last byte read",
         source="the receiving program; all hosts share one clock",
-        is_main=True,
+        headline=1,
     ),
     _delay("p50", "its median"),
     _delay("p95", "its 95th percentile"),
@@ -57,7 +57,7 @@ METRICS = (
         unit="",
         definition="1 to 4.41: quality of a call by the E-model",
         source="ITU-T G.107, Annex B",
-        is_main=True,
+        headline=3,
     ),
     _entry(
         name="r_factor",

@@ -160,6 +160,7 @@ METRICS = (
         noun="outage",
         definition="the longest time after a failure with less than a tenth of the rate to expect, or nothing",
         value=_outage,
+        headline=4,
         axis="outage",
     ),
     _entry(

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab figure``: a static figure from any results folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mptcplab.cli.common import console
+from mptcplab.cli.options import listed
+from mptcplab.errors import InputError, reason
+
+_EPILOG = """\b
+Examples:
+  mptcplab figure results/two-paths                         what the results are about
+  mptcplab figure results/failure --points protocol=mptcp --out failure.pdf
+  mptcplab figure results/sweep --metric retransmitted --x links.link1.loss --by protocol
+  mptcplab figure results/web --kind cdf --out web.svg --out web.png
+
+\b
+Kinds:
+  time    rates stacked by path, RTT, congestion window and queues of one run of each point, side by side;
+          letters mark events
+  lines   a metric over a swept key, with confidence intervals
+  bars    the same with bars
+  cdf     the share of objects, requests or messages that took at most so long; with --metric, of runs
+"""
+#: Formats of files and kinds of figures, written here because their modules take long to load.
+_SUFFIXES = (".svg", ".png", ".pdf")
+_KINDS = ("time", "lines", "bars", "cdf")
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg in this folder.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(_KINDS),
+    help="Default: time for one point, lines over an axis of numbers, bars otherwise.",
+)
+@click.option(
+    "--metric", metavar="NAME", help="Metric, as tables or JSON name it. Default: what the workload is about."
+)
+@click.option("--x", metavar="KEY", help="Swept key along the axis. Default: the one with most values.")
+@click.option(
+    "--by", metavar="KEY[,KEY...]", help="Swept keys whose values get curves or bars of their own. Default: all others."
+)
+@click.option(
+    "--points", multiple=True, metavar="KEY=VALUE", help="Draw only points with this value of a swept key. Repeatable."
+)
+@click.option("--workload", metavar="NAME", help="Draw only this workload. Over time, the default is the first.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of the runs over time. Default: the first of each point."
+)
+@click.option("--panels", metavar="NAME[,NAME...]", help="Panels over time: rate, rtt, cwnd, queue. Default: all.")
+@click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
+def figure(folder: Path, files: tuple[Path, ...], points: tuple[str, ...], **options: Any) -> None:
+    """Draw the results in DIR as one figure, for a paper or a page.
+
+    DIR is the results folder of `mptcplab run`, or of a table of `mptcplab reproduce`. Nothing is executed. The same
+    results give the same file, byte for byte.
+    """
+    for file in files:
+        if file.suffix.lower() not in _SUFFIXES:
+            raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(_SUFFIXES)}")
+    from mptcplab.figure.chosen import Choice, drawn  # late, since the libraries behind it take long to load
+    from mptcplab.results import open_results
+
+    choice = Choice(
+        points=tuple(_point(text) for text in points),
+        by=tuple(listed(options.pop("by"))),
+        panels=tuple(listed(options.pop("panels"))),
+        **options,
+    )
+    made = drawn(open_results(folder), choice)
+    for file in files or (Path(f"figure-{made.kind}.svg"),):
+        try:
+            made.write(file)
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be written: {reason(error)}", hint="name another file with --out"
+            ) from error
+        console().print(f"{file}: {made.shows}", markup=False, soft_wrap=True)
+
+
+def _point(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise InputError(f"'{text}' is not a key with a value", hint="write --points KEY=VALUE")
+    return key.strip(), value.strip()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Bars with confidence intervals: a group for each value of one key, a bar in it for each combination of others."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import TYPE_CHECKING
+
+from mptcplab.figure.canvas import grid, style_of, tidy
+from mptcplab.figure.lines import TITLE_WIDTH, Figure, label_positions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as MplFigure
+
+#: The part of a group's place that its bars fill.
+_FILLED = 0.8
+#: Hatches of the bars after all colours were used.
+_HATCHES = ("", "///", "...", "xxx")
+
+
+def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
+    """Draw ``figure`` with bars: missing values are dashes, and a bar without an interval has none."""
+    width = _FILLED / len(figure.series)
+    for number, series in enumerate(figure.series):
+        places = [at - _FILLED / 2 + width * (number + 0.5) for at in range(len(figure.positions))]
+        known = [(place, value) for place, value in zip(places, series.measured, strict=True) if value is not None]
+        errors = [math.nan if value.half_width is None else value.half_width for _, value in known]
+        axes.bar(
+            [place for place, _ in known],
+            [value.mean - figure.lowest for _, value in known],
+            width=0.94 * width,
+            bottom=figure.lowest,
+            yerr=errors if any(error > 0 for error in errors) else None,
+            label=series.name,
+            color=style_of(number)[0],
+            hatch=_HATCHES[number // 6 % len(_HATCHES)],
+            edgecolor="white",
+            linewidth=0.0,
+            error_kw={"capsize": 3, "elinewidth": 1.1, "ecolor": "0.15"},
+        )
+        for place, value in zip(places, series.measured, strict=True):
+            if value is None:
+                axes.annotate("–", (place, figure.lowest), (0, 2), textcoords="offset points", ha="center", color="0.4")
+    label_positions(axes, [float(at) for at in range(len(figure.positions))], figure.positions)
+    axes.tick_params(axis="x", length=0)
+    lows = [value.low for series in figure.series for value in series.measured if value is not None]
+    if min(lows, default=0.0) >= figure.lowest:
+        axes.set_ylim(bottom=figure.lowest)
+    axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
+    axes.set_xlabel(figure.x_label)
+    axes.set_ylabel(figure.y_label)
+    grid(axes)
+    if len(figure.series) > 1:
+        tidy(axes, figure.legend)

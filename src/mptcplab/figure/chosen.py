@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""What a figure of a results folder shows: the runs, the metric, and which swept key lies along the axis.
+
+Whatever the user leaves open follows from the results: a figure over time for a single point, lines over an axis of
+numbers, bars otherwise; and the metric that the workload is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from mptcplab.errors import InputError
+from mptcplab.figure.bars import draw_bars
+from mptcplab.figure.canvas import write
+from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
+from mptcplab.figure.lines import NAMES, are_numbers, draw_lines
+from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
+from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
+from mptcplab.figure.timelines import marks, timelines
+from mptcplab.metrics.measure import items_of
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.points import point_text, short_names, swept_values
+from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.rows import ResultRow, rows_of
+from mptcplab.results import RecordedRun, Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MplFigure
+
+Kind = Literal["time", "lines", "bars", "cdf"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+#: More columns, or more curves in one plot, cannot be told apart.
+_MAX_COLUMNS, _MAX_CURVES = 4, 12
+_MAX_VALUES = 1500
+#: Inches of a figure with one plot: its height, and its width with as many bars as fit.
+_HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user says about a figure; everything may be left open.
+
+    ``points`` are swept keys with the values to keep. Keys may be given by their full or their short names.
+    """
+
+    kind: Kind | None = None
+    metric: str | None = None
+    x: str | None = None
+    by: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
+    workload: str | None = None
+    seed: int | None = None
+    panels: tuple[str, ...] = ()
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that is ready to be drawn: its size in inches, the function that draws it, and what it shows.
+
+    ``note`` stands below it.
+    """
+
+    kind: Kind
+    size: tuple[float, float]
+    draw: Callable[[MplFigure], None]
+    shows: str
+    note: str = ""
+
+    def write(self, file: Path) -> None:
+        """Write ``file`` in the format of its suffix."""
+        write(file, self.size, self.draw, self.note)
+
+
+def drawn(results: Results, choice: Choice) -> Drawn:
+    """Return the figure of ``results`` that ``choice`` describes.
+
+    :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
+    """
+    runs = _kept(results.recorded, choice)
+    rows = _of_workload(rows_of(run.result for run in runs), choice)
+    kind = choice.kind or _usual_kind(rows, choice)
+    if kind != "time" and choice.panels:
+        raise InputError("--panels is for figures over time", hint="add --kind time")
+    if kind == "time":
+        return _over_time(results, runs, rows, choice)
+    if kind == "cdf":
+        return _distribution(results, runs, rows, choice)
+    return _over_sweep(results, rows, choice, kind)
+
+
+def _kept(runs: Sequence[RecordedRun], choice: Choice) -> list[RecordedRun]:
+    """Return the runs at the chosen points: of several values of a key, any."""
+    keys = dict.fromkeys(key for run in runs for key in run.settings)
+    wanted: dict[str, set[str]] = {}
+    for name, value in choice.points:
+        key = _key(name, list(keys))
+        values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
+        if value not in values:
+            raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(values)}")
+        wanted.setdefault(key, set()).add(value)
+    kept = [run for run in runs if all(run.settings.get(key) in values for key, values in wanted.items())]
+    if not kept:
+        raise InputError("no point has all of these values", hint="leave out a --points")
+    return kept
+
+
+def _key(name: str, keys: Sequence[str]) -> str:
+    """Return the swept key with a full or a short name. :raises InputError: for a name of none."""
+    short = short_names(list(keys))
+    for key in keys:
+        if name in (key, short[key], key.rpartition(".")[2]):
+            return key
+    names = ", ".join(short.values())
+    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {names}" if names else "nothing is swept here")
+
+
+def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:
+    names = list(dict.fromkeys(row.workload for row in rows))
+    if choice.workload is not None and choice.workload not in names:
+        raise InputError(f"there is no workload '{choice.workload}'", hint=f"use one of {', '.join(names)}")
+    return [row for row in rows if choice.workload in (None, row.workload)]
+
+
+def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
+    axes = axes_of(rows)
+    if not axes and choice.metric is None and not choice.by:
+        return "time"
+    along = _key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
+    return "lines" if along in axes and along not in NAMES and are_numbers(axes[along]) else "bars"
+
+
+def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
+    """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
+    there = [metric for metric in METRICS if any(metric in row.metrics for row in rows)]
+    if name is None:
+        about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
+        return about if about.headline else METRICS["goodput_mbps"]
+    found = CALLED.get(name, name)
+    nouns = {METRICS[one].noun: one for one in there}
+    found = nouns.get(name, found)
+    if found not in METRICS:
+        raise InputError(f"there is no metric '{name}'", hint=f"these results have {', '.join(there)}")
+    if found not in there:
+        raise InputError(f"no run has the metric {found}", hint=f"these results have {', '.join(there)}")
+    return METRICS[found]
+
+
+def _over_sweep(results: Results, rows: Sequence[ResultRow], choice: Choice, kind: Kind) -> Drawn:
+    metric = _metric(rows, choice.metric)
+    own = [row for row in rows if metric.name in row.metrics]
+    keys = list(swept_values(own))
+    along = _key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
+    by = [_key(name, keys) for name in choice.by] if choice.by else None
+    figure = sweep_figure(_title(results, choice), own, metric, along, by)
+    _check_curves(len(figure.series))
+    draw = draw_lines if kind == "lines" else draw_bars
+    width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
+    return Drawn(
+        kind,
+        (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
+        lambda drawing: draw(figure, drawing, drawing.subplots()),
+        f"{metric.noun} by {figure.x_label}" if along else metric.noun,
+        figure.note,
+    )
+
+
+def _title(results: Results, choice: Choice) -> str:
+    return results.title if choice.title is None else choice.title
+
+
+def _check_curves(count: int) -> None:
+    if count > _MAX_CURVES:
+        raise InputError(
+            f"{count} curves cannot be told apart", hint="choose fewer with --points, or another key with --x"
+        )
+
+
+def _over_time(results: Results, runs: Sequence[RecordedRun], rows: Sequence[ResultRow], choice: Choice) -> Drawn:
+    unknown = [panel for panel in choice.panels if panel not in PANELS]
+    if unknown:
+        raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(PANELS)}")
+    chosen = _one_seed(runs, choice.seed)
+    if len(chosen) > _MAX_COLUMNS:
+        raise InputError(
+            f"{len(chosen)} points do not fit side by side",
+            hint="choose up to four with --points, such as --points KEY=VALUE",
+        )
+    workload = choice.workload or rows[0].workload
+    columns = tuple(_column(run, workload) for run in chosen)
+    seed = chosen[0].result.seed
+    kernel = rows[0].kernel_name
+    figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
+    if not figure.shown:
+        raise InputError(
+            f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"
+        )
+    note = "\n".join([*figure.key, f"workload {workload}, seed {seed}; kernel {kernel}; virtual time"])
+    return Drawn(
+        "time", figure.size, partial(draw_over_time, figure), f"workload {workload} over time, seed {seed}", note
+    )
+
+
+def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun]:
+    """Return one run of each point, with the seed, or with the first that it has."""
+    found: dict[object, RecordedRun] = {}
+    for run in runs:
+        if seed in (None, run.result.seed):
+            found.setdefault(run.result.settings, run)
+    if not found:
+        seeds = ", ".join(str(one) for one in sorted({run.result.seed for run in runs}))
+        raise InputError(f"no run has the seed {seed}", hint=f"use one of {seeds}")
+    return list(found.values())
+
+
+def _column(run: RecordedRun, workload: str) -> Column:
+    curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
+    events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
+    return Column(point_text(run.settings) or f"seed {run.result.seed}", curves, events)
+
+
+def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[ResultRow], choice: Choice) -> Drawn:
+    samples: Mapping[str, Sequence[float]]
+    if choice.metric is not None:
+        metric = _metric(rows, choice.metric)
+        label = label_of(metric)
+        samples = {_name(row, rows): row.samples.get(metric.name, ()) for row in rows}
+        note, shows = "one value per run", f"distribution of {metric.noun} over runs"
+    else:
+        workload = choice.workload or rows[0].workload
+        samples, label, noun = _items(runs, workload)
+        note, shows = f"{noun} of workload {workload}, of all seeds", f"distribution of the {label.partition(',')[0]}"
+    curves = tuple(Sample(name, tuple(values)) for name, values in samples.items() if values)
+    if not curves:
+        raise InputError("there are no values to draw", hint="name a metric with --metric")
+    _check_curves(len(curves))
+    figure = Distribution(_title(results, choice), label, curves)
+    note += f"; kernel {rows[0].kernel_name}; virtual time"
+    return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
+
+
+def _name(row: ResultRow, rows: Sequence[ResultRow]) -> str:
+    workload = row.workload if len({one.workload for one in rows}) > 1 else ""
+    return ", ".join(part for part in (point_text(row.settings), workload) if part)
+
+
+def _items(runs: Sequence[RecordedRun], workload: str) -> tuple[dict[str, list[float]], str, str]:
+    """Return the times of each point's items, what they are, and their noun. :raises InputError: without any."""
+    found: dict[str, list[float]] = {}
+    label = noun = ""
+    for run in runs:
+        items = items_of(run.recording).get(workload)
+        if items is None:
+            continue
+        label, noun = f"{items.time}, {items.unit}", items.noun
+        found.setdefault(point_text(run.settings), []).extend(one.took for one in items.items)
+    if not found:
+        raise InputError(
+            f"the workload {workload} does not deliver objects, requests or messages one by one",
+            hint="name a metric with --metric, whose values of all runs are drawn",
+        )
+    return found, label, noun

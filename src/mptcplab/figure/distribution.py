@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Empirical distribution functions: which share of the values is at most so large, a curve for each point."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mptcplab.figure.canvas import style_of, tidy
+from mptcplab.figure.lines import TITLE_WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A logarithmic axis is easier to read where the largest value exceeds the smallest by more than this factor.
+_LOG_FROM = 50
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The values of one curve, and its name."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What a figure of distributions shows: ``x_label`` names the values with their unit."""
+
+    title: str
+    x_label: str
+    samples: tuple[Sample, ...]
+
+
+def draw_distribution(figure: Distribution, axes: Axes) -> None:
+    """Draw a step function for each sample: at a value, the share of values that do not exceed it."""
+    for number, sample in enumerate(figure.samples):
+        colour, dashes = style_of(number)
+        label = f"{sample.name} ({len(sample.values)})" if sample.name else f"{len(sample.values)} values"
+        axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=1.4)
+    every = [value for sample in figure.samples for value in sample.values]
+    if min(every) > 0 and max(every) > _LOG_FROM * min(every):
+        axes.set_xscale("log")
+    elif min(every) >= 0:
+        axes.set_xlim(left=0)
+    axes.set_ylim(0, 1.02)
+    axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
+    axes.set_xlabel(figure.x_label)
+    axes.set_ylabel("share of values")
+    axes.grid(color="0.88", linewidth=0.8)
+    tidy(axes)

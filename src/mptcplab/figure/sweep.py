@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Rows of a sweep as a figure: one swept key lies along the axis, and each combination of the others is a series."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mptcplab.errors import InputError
+from mptcplab.figure.lines import NAMES, Figure, Series
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.stats import Interval
+
+
+def axes_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """Return the swept keys with more than one value, and their values."""
+    return {key: values for key, values in swept_values(rows).items() if len(values) > 1}
+
+
+def longest(axes: Mapping[str, Sequence[str]]) -> str:
+    """Return the key that lies along the axis by default: the one with most values; "" without any."""
+    return max(axes, key=lambda key: (len(axes[key]), key != "transport.protocol"), default="")
+
+
+def label_of(metric: Metric) -> str:
+    """Return the label of an axis with a metric."""
+    return ", ".join(part for part in (metric.axis or metric.noun, metric.unit) if part)
+
+
+def sweep_figure(
+    title: str, rows: Sequence[ResultRow], metric: Metric, along: str, by: Sequence[str] | None = None
+) -> Figure:
+    """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
+
+    Without ``by`` these are all other swept keys. Rows without the metric are left out. :raises InputError: if two rows
+    have the same place.
+    """
+    own = [row for row in rows if metric.name in row.metrics]
+    axes = axes_of(own)
+    keys = [key for key in axes if key != along] if by is None else by
+    several = len({row.workload for row in own}) > 1
+    series: dict[str, dict[str, ResultRow]] = {}
+    for row in own:
+        parts = [row.settings.get(key, "") for key in keys] + ([row.workload] if several else [])
+        places = series.setdefault(", ".join(parts) or metric.noun, {})
+        if places.setdefault(row.settings.get(along, ""), row) is not row:
+            raise _same_place(axes, along, keys)
+    positions = tuple(swept_values(own)[along]) if along else ("",)
+    return Figure(
+        title,
+        short_names(list(swept_values(own)))[along] if along else "",
+        label_of(metric),
+        positions,
+        tuple(Series(name, tuple(_value(line, at, metric) for at in positions)) for name, line in series.items()),
+        spread_note(own),
+        lowest=metric.lowest,
+        named=along in NAMES,
+        legend=", ".join(short_names(list(swept_values(own)))[key] for key in keys),
+    )
+
+
+def _value(line: Mapping[str, ResultRow], at: str, metric: Metric) -> Interval | None:
+    return line[at].metrics[metric.name] if at in line else None
+
+
+def _same_place(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]) -> InputError:
+    names = short_names(list(axes))
+    left = ", ".join(names[key] for key in axes if key != along and key not in by)
+    return InputError(
+        f"several points have the same place in the figure: they differ in {left}",
+        hint=f"add {left} to --by, or choose one value with --points",
+    )
+
+
+def spread_note(rows: Sequence[ResultRow]) -> str:
+    """Return what the bars mean, and which kernel the rows come from."""
+    counts = sorted({row.n for row in rows})
+    n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run per point"
+    return f"{bars}; kernel {rows[0].kernel_name}; virtual time"

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab figure``: what it draws by default and when told, what it refuses, and that all is legible."""
+
+from __future__ import annotations
+
+import sys
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.made_results import TWO_LINES, make_results
+
+from mptcplab.cli.main import main
+from mptcplab.errors import InputError
+from mptcplab.figure.canvas import plotting
+from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.results import open_results
+
+SINGLE = TWO_LINES.partition("sweep.")[0]
+NAMES = """
+title = "The same two lines with a title that is much too long for one line above a plot of this width, so it wraps"
+repeats = 2
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.protocol" = ["tcp", "mptcp"]
+sweep."transport.congestion_control" = ["cubic", "reno", "bbr", "westwood", "illinois", "vegas", "veno", "dctcp"]
+"""
+MANY = TWO_LINES.replace('"10 ms", "30 ms", "100 ms"', ", ".join(f'"{one} ms"' for one in range(1, 33)))
+
+
+def _made(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+    make_results(tmp_path / "made", text)
+    return drawn(open_results(tmp_path / "made"), Choice(**choice))
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "kind", "shows"),
+    [
+        pytest.param(SINGLE, {}, "time", "workload bulk over time, seed 1", id="one point"),
+        pytest.param(TWO_LINES, {}, "lines", "goodput by link2.delay", id="an axis of numbers"),
+        pytest.param(TWO_LINES, {"x": "protocol"}, "bars", "goodput by protocol", id="an axis of names"),
+        pytest.param(NAMES, {}, "bars", "goodput by congestion_control", id="only names"),
+        pytest.param(TWO_LINES, {"metric": "retransmitted"}, "lines", "retransmitted by link2.delay", id="a metric"),
+        pytest.param(
+            TWO_LINES, {"kind": "cdf", "metric": "goodput"}, "cdf", "distribution of goodput over runs", id="runs"
+        ),
+        pytest.param(SINGLE, {"metric": "goodput"}, "bars", "goodput", id="a metric of one point"),
+    ],
+)
+def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: str, shows: str) -> None:
+    found = _made(tmp_path, text, **choice)
+    assert (found.kind, found.shows) == (kind, shows)
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        pytest.param(SINGLE, {}, id="time"),
+        pytest.param(TWO_LINES, {"kind": "time", "points": (("delay", "30 ms"),)}, id="two columns"),
+        pytest.param(TWO_LINES, {}, id="lines"),
+        pytest.param(TWO_LINES, {"kind": "bars"}, id="bars"),
+        pytest.param(NAMES, {}, id="many names"),
+        pytest.param(MANY, {}, id="32 numbers"),
+        pytest.param(MANY, {"kind": "bars"}, id="64 bars"),
+        pytest.param(TWO_LINES, {"kind": "cdf", "metric": "goodput_mbps"}, id="distribution"),
+    ],
+)
+def test_nothing_overlaps_or_is_cut_off(tmp_path: Path, text: str, choice: dict[str, Any]) -> None:
+    """Of all texts: on the canvas, and none on another; and every curve is in a legend."""
+    found = _made(tmp_path, text, **choice)
+    with plotting() as plt:
+        drawing = plt.figure(figsize=found.size, layout="constrained")
+        found.draw(drawing)
+        drawing.canvas.draw()
+        width, height = drawing.canvas.get_width_height()
+        boxes = [(one.get_text(), one.get_window_extent()) for one in _texts(drawing)]
+        legends = {text.get_text() for axes in drawing.axes if axes.get_legend() for text in axes.get_legend().texts}
+        labels = {label for axes in drawing.axes for label in axes.get_legend_handles_labels()[1]}
+        plt.close(drawing)
+    assert len(boxes) > 5, boxes
+    for shown, box in boxes:
+        outside = (-box.x0, -box.y0, box.x1 - width, box.y1 - height)
+        assert max(outside) < 1, f"{shown!r} is cut off: {outside}"
+    for (one, a), (other, b) in combinations(boxes, 2):
+        apart = a.x1 <= b.x0 + 1 or b.x1 <= a.x0 + 1 or a.y1 <= b.y0 + 1 or b.y1 <= a.y0 + 1
+        assert apart or one == other, f"{one!r} overlaps {other!r}"
+    assert labels <= legends or len(labels) == 1
+
+
+def _texts(drawing: Any) -> list[Any]:
+    """All texts that are visible and level: of inclined ones the boxes overlap although the letters do not."""
+    from matplotlib.text import Text
+
+    found = [one for one in drawing.findobj(Text) if one.get_visible() and one.get_text().strip()]
+    ticks = [tick for axes in drawing.axes for tick in (*axes.xaxis.get_major_ticks(), *axes.yaxis.get_major_ticks())]
+    hidden = {id(tick.label1) for tick in ticks if not tick.label1.get_visible()} | {id(tick.label2) for tick in ticks}
+    inside = []
+    for axes in drawing.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in axis.get_major_ticks():
+                if low <= tick.get_loc() <= high:
+                    inside.append(id(tick.label1))
+    labels = {id(tick.label1) for tick in ticks}
+    return [
+        one
+        for one in found
+        if not one.get_rotation() % 90 and id(one) not in hidden and (id(one) not in labels or id(one) in inside)
+    ]
+
+
+def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
+    found = _made(tmp_path, TWO_LINES)
+    heads = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
+    for suffix, head in heads.items():
+        files = [tmp_path / f"{name}{suffix}" for name in ("one", "two")]
+        for file in files:
+            found.write(file)
+        assert files[0].read_bytes() == files[1].read_bytes(), suffix
+        assert files[0].read_bytes().startswith(head)
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "hint"),
+    [
+        (("--metric", "speed"), "there is no metric 'speed'", "these results have goodput_mbps"),
+        (("--metric", "mos"), "no run has the metric mos", "goodput_mbps"),
+        (("--x", "loss"), "'loss' is not a swept key", "protocol, link2.delay"),
+        (("--points", "protocol=udp"), "no point has transport.protocol = udp", "tcp, mptcp"),
+        (("--points", "protocol"), "'protocol' is not a key with a value", "--points KEY=VALUE"),
+        (("--by", "protocol", "--x", "protocol"), "several points have the same place", "--by"),
+        (("--kind", "time"), "6 points do not fit side by side", "--points"),
+        (("--kind", "time", "--points", "delay=10 ms", "--seed", "99"), "no run has the seed 99", "1, 2, 3"),
+        (("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"), "there is no panel 'speed'", "rate, rtt"),
+        (("--panels", "rate"), "--panels is for figures over time", "--kind time"),
+        (("--workload", "web"), "there is no workload 'web'", "bulk"),
+        (("--kind", "cdf"), "does not deliver objects, requests or messages", "--metric"),
+        (("--out", "figure.gif"), "figure.gif does not end with the suffix of a format", ".svg"),
+        (("--out", "no/such/figure.svg"), "no/such/figure.svg cannot be written", "--out"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    message: str,
+    hint: str,
+) -> None:
+    make_results(tmp_path / "made")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["mptcplab", "figure", "made", *options])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    error = capsys.readouterr().err
+    assert ended.value.code == 2
+    first, second = error.splitlines()
+    assert message in first
+    assert hint in second
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["made"], "a file was left"
+
+
+def test_no_results(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a folder"):
+        open_results(tmp_path / "nothing")
