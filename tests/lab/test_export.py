@@ -40,8 +40,9 @@ STATE = {
     "packets": ("nft", "-s", "list", "ruleset"),
     "settings": ("sysctl", "-a", "-r", r"^net\."),
 }
-#: Made of an interface's random address, or a secret of it, or counted.
-_RANDOM = r"fe80::|ff00::|link/ether|stable_secret|nf_conntrack_count"
+#: Made of an interface's random address, or a secret of it, or counted; or an endpoint that is implicit, flag 0x10
+#: (include/uapi/linux/mptcp_pm.h), which the kernel adds for an address that a connection uses.
+_RANDOM = r"fe80::|ff00::|link/ether|stable_secret|nf_conntrack_count|rawflags 10\b"
 #: What forwarding of the other version of IP sets, which is not exported.
 _OTHER_FORWARDING = {
     "ipv4": r"net\.ipv6\.conf\.\S*\.forwarding",

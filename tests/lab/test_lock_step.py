@@ -14,10 +14,10 @@ CHANGES = ("links.access1.forward.delay=25 ms", "workloads.*.duration=20 s")
 LEAST_MBPS, LOCKED_OUT_MBPS = 47 / 3, 47 / 30
 
 
-def _mptcp_mbps(bench: Bench, *more: str) -> tuple[float, ...]:
+def _mptcp_mbps(bench: Bench, *more: str, seeds: int = 4) -> tuple[float, ...]:
     """Goodput of the MPTCP user, by seed."""
     (table,) = select("nguyen2014/unequal-rtt")
-    experiment = load(table.scenario, overrides=(*CHANGES, *more), seed=1, repeats=4)
+    experiment = load(table.scenario, overrides=(*CHANGES, *more), seed=1, repeats=seeds)
     found = next(row for row in result_rows(bench.recordings(experiment.runs)) if row.workload == "mptcp").samples[
         "goodput_mbps"
     ]
@@ -32,11 +32,10 @@ def test_arrivals_at_the_bottleneck_are_irregular(bench: Bench) -> None:
 def test_irregular_instants_before_a_full_link_do_not_help(bench: Bench) -> None:
     """What docs/limitations.md says: the rate of the access links makes them regular again.
 
-    With phases as written, which are those that lock out; with random ones, these four seeds got 31 Mbit/s at least.
+    With phases as written, some of the seeds are locked out; with random ones, the first four got 31 Mbit/s at least.
     """
     access = [f'links.{name}.forward={{ delay = "60 us", jitter = "60 us" }}' for name in ("access2", "access-client2")]
     first = 'links.access1.forward={ delay = "25 ms", jitter = "60 us" }'
-    assert (
-        min(_mptcp_mbps(bench, "phases=fixed", *access, first, 'links.bottleneck.forward={ delay = "0 ms" }'))
-        < LOCKED_OUT_MBPS
-    )
+    regular = 'links.bottleneck.forward={ delay = "0 ms" }'
+    found = _mptcp_mbps(bench, "phases=fixed", *access, first, regular, seeds=6)
+    assert min(found) < LOCKED_OUT_MBPS
