@@ -229,7 +229,7 @@ def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[
         metric = _metric(rows, choice.metric)
         label = label_of(metric)
         samples = {_name(row, rows): row.samples.get(metric.name, ()) for row in rows}
-        note, shows = "one value per run", f"distribution of {metric.noun} over runs"
+        noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = choice.workload or rows[0].workload
         samples, label, noun = _items(runs, workload)
@@ -238,7 +238,7 @@ def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[
     if not curves:
         raise InputError("there are no values to draw", hint="name a metric with --metric")
     _check_curves(len(curves))
-    figure = Distribution(_title(results, choice), label, curves)
+    figure = Distribution(_title(results, choice), label, curves, noun)
     note += f"; kernel {rows[0].kernel_name}; virtual time"
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: A logarithmic axis is easier to read where the largest value exceeds the smallest by more than this factor.
-_LOG_FROM = 50
+_LOG_FROM = 20
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a figure of distributions shows: ``x_label`` names the values with their unit."""
+    """What a figure of distributions shows: ``x_label`` names the values with their unit, ``noun`` what has them."""
 
     title: str
     x_label: str
     samples: tuple[Sample, ...]
+    noun: str = "values"
 
 
 def draw_distribution(figure: Distribution, axes: Axes) -> None:
@@ -48,6 +49,6 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
     axes.set_xlabel(figure.x_label)
-    axes.set_ylabel("share of values")
+    axes.set_ylabel(f"share of {figure.noun}")
     axes.grid(color="0.88", linewidth=0.8)
     tidy(axes)
