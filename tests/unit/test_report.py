@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mptcplab.files import write_text
+from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.files import write_json
 from mptcplab.report.result_table import IDENTICAL_NOTE, result_table
@@ -22,7 +23,6 @@ from mptcplab.report.table import (
     Table,
     interval_text,
     number,
-    short_names,
     spread_text,
 )
 from mptcplab.stats import Interval, mean_interval
