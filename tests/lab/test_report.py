@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.results import open_results
+from mptcplab.results.columns import FRAMES, RUN
 from mptcplab.scenario.load import load
 
 from .bench import Bench, mptcplab
@@ -29,6 +30,9 @@ def work(tmp_path_factory: pytest.TempPathFactory, engines: dict[str, VirtualEng
         said = mptcplab("run", file, "--set", _SECONDS, "--jobs", "1", cwd=folder)
     assert said.returncode == 0, said.stderr
     assert "mptcplab report results/two-paths" in said.stdout, "the command says how to go on"
+    shorter = ("--set", "workloads.visits.duration=5 s", "--repeats", "1")
+    said = mptcplab("run", ROOT / "examples" / "web.toml", *shorter, "--jobs", "1", cwd=folder)
+    assert said.returncode == 0, said.stderr
     return folder
 
 
@@ -69,7 +73,19 @@ def test_notebook(work: Path) -> None:
     kinds = [kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})]
     assert "image/png" in kinds
     frames = [kind for kind in kinds if kind == "text/html"]
-    assert len(frames) == 3, "table, runs, samples"
+    assert len(frames) == 4, "table, runs, samples, objects"
+
+
+@pytest.mark.parametrize("name", ["two-paths", "web"])
+def test_every_column_has_a_meaning(work: Path, name: str) -> None:
+    results = open_results(work / "results" / name)
+    seen = 0
+    for frame, columns in FRAMES.items():
+        found = [one for one in getattr(results, frame).columns if "." not in one and not one.startswith("share ")]
+        unknown = [one for one in found if one not in columns and one not in RUN]
+        assert not unknown, f"{frame}: {unknown}"
+        seen += len(found)
+    assert seen > 100, f"only {seen} columns were seen"
 
 
 def test_what_cannot_be_reported(work: Path) -> None:

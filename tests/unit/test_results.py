@@ -17,7 +17,7 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
-from mptcplab.results import open_results, to_pandas
+from mptcplab.results import columns, open_results, to_pandas
 
 
 def test_runs_as_a_frame(tmp_path: Path) -> None:
@@ -137,6 +137,25 @@ def test_who_sends(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_page_has_all_columns() -> None:
+    page = Path(__file__).parents[2] / "docs" / "python.md"
+    text = page.read_text()
+    assert text == columns.replace(text), "run: python -m mptcplab.results.columns --write docs/python.md"
+    assert all(f"<!-- columns: {frame} -->" in text for frame in columns.FRAMES)
+
+
+def test_frames_of_what_the_lab_counted(tmp_path: Path) -> None:
+    make_results(tmp_path / "r")
+    results = open_results(tmp_path / "r")
+    assert set(results.subflows["workload"]) == {"bulk"}
+    assert set(results.connections["workload"]) == {"bulk"}
+    links = results.links
+    assert set(links["direction"]) == {"forward", "backward"}
+    assert links.height == 2 * 3 * 3 * 4 * 2, "points and seeds, four links, two directions"
+    assert links["lost_expected_low"].null_count() < links.height
+    assert all(getattr(results, name).is_empty() for name in ("objects", "requests", "messages", "calls"))
+
+
 def test_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_results(tmp_path / "r")
     runs = open_results(tmp_path / "r").runs

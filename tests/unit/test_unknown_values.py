@@ -187,7 +187,7 @@ _TO_ZERO = re.compile(r"\bor 0(?:\.0)?\b(?!:)|fill_null|fill_nan|nan_to_num|\.ge
 #: A count or sum that begins with its first part: until then there is nothing, which is 0.
 _TALLY = re.compile(r"([\w.]+)\[(.+?)\] = \1\.get\(\2, 0\) \+ ")
 _ROOMS = (
-    *("metrics", "recording", "report", "study", "capture", "results.py", "stats"),
+    *("metrics", "recording", "report", "study", "capture", "results", "stats"),
     *("guest/sockets.py", "guest/queues.py", "guest/machine.py"),
 )
 #: Where 0 is the truth, and why.

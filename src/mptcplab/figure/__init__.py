@@ -6,3 +6,7 @@
 ``mptcplab figure``, the figures of ``mptcplab run`` and ``reproduce``, and the report take their data and their looks
 from here.
 """
+
+from mptcplab.figure.chosen import Choice, Drawn, drawn
+
+__all__ = ["Choice", "Drawn", "drawn"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import io
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,18 @@ def grid(axes: Axes) -> None:
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def png(size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> bytes:
+    """Return a drawing as PNG, for a notebook."""
+    made = io.BytesIO()
+    with plotting() as plt:
+        drawing = plt.figure(figsize=size, layout="constrained")
+        draw(drawing)
+        _add_note(drawing, note)
+        drawing.savefig(made, format="png", dpi=72, metadata=SUFFIXES[".png"])
+        plt.close(drawing)
+    return made.getvalue()
 
 
 def write(file: Path, size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> None:

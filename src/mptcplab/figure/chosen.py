@@ -8,14 +8,14 @@ numbers, bars otherwise; and the metric that the workload is about.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
-from mptcplab.figure.canvas import write
+from mptcplab.figure.canvas import png, write
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import NAMES, are_numbers, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
@@ -67,13 +67,17 @@ class Drawn:
 
     kind: Kind
     size: tuple[float, float]
-    draw: Callable[[MplFigure], None]
+    draw: Callable[[MplFigure], None] = field(repr=False)
     shows: str
     note: str = ""
 
     def write(self, file: Path) -> None:
         """Write ``file`` in the format of its suffix."""
         write(file, self.size, self.draw, self.note)
+
+    def _repr_png_(self) -> bytes:
+        """Return what a notebook shows of it."""
+        return png(self.size, self.draw, self.note)
 
 
 def drawn(results: Results, choice: Choice) -> Drawn:
