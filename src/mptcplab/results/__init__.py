@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Open a results folder: its runs, samples and rows as data frames, for notebooks and for the report.
+
+    from mptcplab.results import open_results
+
+    results = open_results("results/two-paths")
+    results.runs          # one line per run and workload: settings, seed, goodput, shares, warnings
+    results.subflows      # every sample of every subflow, with the settings of its run as columns
+    results.table         # the rows of the experiment's table: means and their intervals
+
+Nothing is run, and nothing is written. The data frames are polars'; :func:`to_pandas` converts them to pandas. Names of
+columns contain the units; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
+"""
+
+from mptcplab.results.folder import DAMAGED_RESULTS, Results, log_lines, open_every, open_results
+from mptcplab.results.frames import subflow_path, to_pandas
+from mptcplab.results.run import RecordedRun
+
+__all__ = [
+    "DAMAGED_RESULTS",
+    "RecordedRun",
+    "Results",
+    "log_lines",
+    "open_every",
+    "open_results",
+    "subflow_path",
+    "to_pandas",
+]

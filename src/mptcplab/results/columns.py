@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""The meaning and the unit of every column of the data frames, from which docs/python.md is generated.
+
+``python -m mptcplab.results.columns --write docs/python.md`` writes each table between its two markers; tests check that
+they are up to date, and that frames have no other columns. Those of TCP_INFO and MPTCP_INFO have the kernel's names
+(include/uapi/linux/tcp.h and mptcp.h), without the prefix.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.registry import METRICS
+
+_PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
+
+#: Unit and meaning by column. Every frame begins with those of a run.
+Columns = Mapping[str, tuple[str, str]]
+RUN: Columns = {
+    "run": ("", "identity of the run, which is also the name of its folder"),
+    "seed": ("", "seed of the run"),
+}
+_WORKLOAD: Columns = {"workload": ("", "name of the workload")}
+_MEASURED: Columns = {
+    "mptcp": ("", "whether MPTCP was in use, and the number of subflows"),
+    "congestion_control": ("", "congestion controls of the sockets that sent data"),
+    "scheduler": ("", "scheduler of the sockets that sent data"),
+    "warnings": ("", "warnings about the run, separated by semicolons"),
+}
+_SOCKET: Columns = {
+    "time_ns": ("ns", "when, from time zero"),
+    "node": ("", "node of the socket"),
+    "program": ("", "program that sampled its own socket; null for samples of the lab"),
+    "role": ("", "`client` or `server`"),
+    "conn": ("", "number of the connection in its program"),
+}
+_ITEM: Columns = {
+    **_WORKLOAD,
+    "number": ("", "number within the workload, from 0"),
+    "begun_s": ("s", "when it was asked for, from time zero; null if the program does not report it"),
+}
+_TOOK: Columns = {**_ITEM, "took_s": ("s", "time until its last byte had arrived")}
+_TCP_INFO: Columns = {
+    "local": ("", "address and port of this side"),
+    "remote": ("", "address and port of the other side"),
+    "path": ("", "link of the sender and link of the receiver, the same on both sides"),
+    "state": ("", "state of TCP"),
+    "protocol": ("", "protocol of the socket"),
+    "congestion": ("", "congestion control of the subflow"),
+    "subflow_id": ("", "number of the subflow in its connection, from the kernel"),
+    "id_local": ("", "address ID of this side"),
+    "id_remote": ("", "address ID of the other side"),
+    "token": ("", "token of the connection"),
+    "flags": ("", "flags of the subflow, `MPTCP_SUBFLOW_FLAG_*`"),
+    "final": ("", "whether this is the last sample"),
+    "snd_cwnd": ("segments", "congestion window"),
+    "snd_ssthresh": ("segments", "slow-start threshold"),
+    "snd_wnd": ("B", "window that the peer offers"),
+    "snd_mss": ("B", "maximum segment size for sending"),
+    "rcv_mss": ("B", "maximum segment size that was received"),
+    "rcv_ssthresh": ("B", "upper bound of the window that is offered"),
+    "rcv_space": ("B", "estimated need of the receive buffer"),
+    "rtt_us": ("us", "smoothed round-trip time"),
+    "rttvar_us": ("us", "its mean deviation"),
+    "min_rtt_us": ("us", "minimum of the round-trip time in the last five minutes"),
+    "rcv_rtt_us": ("us", "round-trip time as the receiver estimates it"),
+    "rto_us": ("us", "retransmission timeout"),
+    "bytes_sent": ("B", "payload sent since the beginning, retransmissions included"),
+    "bytes_acked": ("B", "payload acknowledged since the beginning"),
+    "bytes_received": ("B", "payload received since the beginning"),
+    "bytes_retrans": ("B", "payload retransmitted since the beginning"),
+    "notsent_bytes": ("B", "payload in the send buffer that was not sent yet"),
+    "segs_in": ("segments", "segments received since the beginning"),
+    "segs_out": ("segments", "segments sent since the beginning"),
+    "data_segs_in": ("segments", "those with payload received"),
+    "data_segs_out": ("segments", "those with payload sent"),
+    "delivered": ("segments", "segments delivered, as acknowledgements say"),
+    "delivered_ce": ("segments", "those that arrived with a congestion mark (ECN)"),
+    "unacked": ("segments", "sent and not acknowledged"),
+    "sacked": ("segments", "acknowledged selectively"),
+    "lost": ("segments", "taken for lost"),
+    "retrans": ("segments", "retransmitted and not acknowledged"),
+    "total_retrans": ("segments", "retransmitted since the beginning"),
+    "dsack_dups": ("", "duplicates that the peer reported"),
+    "reord_seen": ("", "reordering events"),
+    "reordering": ("segments", "reordering that is tolerated before a segment counts as lost"),
+    "rcv_ooopack": ("segments", "received out of order since the beginning"),
+    "ca_state": ("", "state of the congestion control: 0 open, 1 disorder, 2 CWR, 3 recovery, 4 loss"),
+    "pacing_rate": ("B/s", "rate of pacing"),
+    "delivery_rate": ("B/s", "latest delivery rate"),
+    "busy_time_us": ("us", "time with data to send since the beginning"),
+    "rwnd_limited_us": ("us", "of it, time limited by the peer's window"),
+    "sndbuf_limited_us": ("us", "of it, time limited by the send buffer"),
+}
+_MPTCP_INFO: Columns = {
+    "bytes": ("B", "payload since the previous sample, of the sender as written, of the receiver as read"),
+    "total": ("B", "payload since the beginning"),
+    "final": ("", "whether this is the last sample"),
+    "pause_ns": ("ns", "longest pause between two arrivals since the previous sample"),
+    "pause_at_ns": ("ns", "when it began, from time zero"),
+    "subflows": ("", "subflows beside the first"),
+    "subflows_max": ("", "their limit"),
+    "subflows_total": ("", "all subflows"),
+    "add_addr_signal": ("", "addresses announced"),
+    "add_addr_signal_max": ("", "their limit"),
+    "add_addr_accepted": ("", "announced addresses accepted"),
+    "add_addr_accepted_max": ("", "their limit"),
+    "local_addr_used": ("", "local addresses in use beside the first"),
+    "local_addr_max": ("", "their limit"),
+    "flags": ("", "flags of the connection, `MPTCP_INFO_FLAG_*`"),
+    "fallback": ("", "whether the connection fell back to TCP"),
+    "remote_key_received": ("", "whether the peer's key is known"),
+    "csum_enabled": ("", "1 with checksums of data"),
+    "token": ("", "token of the connection"),
+    "write_seq": ("", "next data sequence number to be written"),
+    "snd_una": ("", "first data sequence number that is not acknowledged"),
+    "rcv_nxt": ("", "next data sequence number expected"),
+    "retransmits": ("", "timeouts of the connection in a row"),
+    "bytes_sent": ("B", "payload handed to subflows since the beginning"),
+    "bytes_acked": ("B", "payload acknowledged since the beginning"),
+    "bytes_received": ("B", "payload received since the beginning"),
+    "bytes_retrans": ("B", "payload reinjected since the beginning"),
+    "last_data_sent_ms": ("ms", "time since data was sent"),
+    "last_data_recv_ms": ("ms", "time since data was received"),
+    "last_ack_recv_ms": ("ms", "time since an acknowledgement was received"),
+}
+_DIRECTION: Columns = {"link": ("", "name of the link"), "direction": ("", "`forward` or `backward`")}
+
+#: The columns of each frame, beside those of :data:`RUN` and the swept keys.
+FRAMES: Mapping[str, Columns] = {
+    "runs": {
+        **_WORKLOAD,
+        **{name: (metric.unit, metric.noun) for name, metric in METRICS.items()},
+        **_MEASURED,
+        "kernel": ("", "release of the kernel"),
+        "hz": ("1/s", "ticks of the kernel's timers"),
+    },
+    "subflows": {**_WORKLOAD, **_SOCKET, **_TCP_INFO},
+    "connections": {**_WORKLOAD, **_SOCKET, **_MPTCP_INFO},
+    "objects": _TOOK,
+    "requests": _TOOK,
+    "messages": {**_ITEM, "delay_ms": ("ms", "time from the instant at which it was due until it was read")},
+    "calls": {
+        **_WORKLOAD,
+        **{
+            name: (METRICS[name].unit, METRICS[name].definition)
+            for name in ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
+        },
+    },
+    "events": {
+        "instant_ns": ("ns", "when, from time zero"),
+        "kind": ("", "what changed: `down`, `up`, `set`, `trace` and others"),
+        "link": ("", "name of the link, host or gateway"),
+        "direction": ("", "`forward`, `backward` or `both`"),
+        "value": ("", "what it changed to"),
+    },
+    "links": {
+        **_DIRECTION,
+        "packets": ("packets", "that left the direction"),
+        "bytes": ("B", "of these packets, as whole Ethernet frames"),
+        "lost": ("packets", "lost at random"),
+        "dropped": ("packets", "dropped by the queue"),
+        "marked": ("packets", "with a congestion mark (ECN)"),
+        "waiting": ("packets", "still in the queue when the run ended"),
+        "lost_percent": ("%", "lost at random, of the packets that entered"),
+        "lost_expected_low": ("packets", "lower end of the interval that has `lost` in 99.9 % of all runs"),
+        "lost_expected_high": ("packets", "its upper end"),
+        "peak_queue_bytes": ("B", "maximum of the queue's samples"),
+        "peak_queue_packets": ("packets", "maximum of the queue's samples"),
+    },
+    "queues": {
+        "time_ns": ("ns", "when, from time zero"),
+        **_DIRECTION,
+        "node": ("", "node with the queue"),
+        "device": ("", "its interface"),
+        "bytes": ("B", "waiting"),
+        "packets": ("packets", "waiting"),
+        "drops": ("packets", "dropped since the beginning"),
+    },
+}
+
+
+def table(frame: str) -> str:
+    """Return the columns of a frame as Markdown; those of METRICS are on a page of their own."""
+    shown = {name: text for name, text in FRAMES[frame].items() if frame != "runs" or name not in METRICS}
+    rows = [f"| `{name}` | {unit} | {meaning} |" for name, (unit, meaning) in shown.items()]
+    return "\n".join(("| column | unit | meaning |", "| --- | --- | --- |", *rows))
+
+
+def replace(document: str) -> str:
+    """Return ``document`` with the table of each pair of markers."""
+    return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}\n{found[3]}", document)
+
+
+def main(arguments: list[str]) -> None:
+    """Write the tables into the file after ``--write``."""
+    if arguments[:1] != ["--write"] or len(arguments) != 2:
+        raise InputError("no file to write is named", hint="--write docs/python.md")
+    file = Path(arguments[1])
+    file.write_text(replace(file.read_text()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""A results folder: which of its recordings belong to the experiment, and their data frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from mptcplab.errors import InputError, LabError
+from mptcplab.metrics.rows import ResultRow, Settings, rows_of, run_result
+from mptcplab.recording.damage import reporting_damage
+from mptcplab.recording.record import Recording
+from mptcplab.results import frames
+from mptcplab.results.run import RecordedRun
+
+#: The hint if files of a results folder have contents that mptcplab does not write.
+DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
+_RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The contents of a results folder. Open one with :func:`open_results`.
+
+    ``recorded`` has the runs of the experiment that was written last, by point and seed. ``document`` is its
+    results.json, empty if there is none. ``log`` has a line per execution.
+
+    ``damaged`` names recordings that could not be read, with the error. ``others`` counts recordings that do not belong
+    to the experiment, ``older`` those with settings and seed of another that is shown (made with another kernel,
+    another program or other keys), and ``absent`` the runs that results.json names and that are missing.
+    """
+
+    folder: Path
+    recorded: tuple[RecordedRun, ...]
+    document: dict[str, Any]
+    log: tuple[dict[str, Any], ...]
+    damaged: tuple[str, ...] = ()
+    others: int = 0
+    older: int = 0
+    absent: int = 0
+
+    @property
+    def recordings(self) -> tuple[Recording, ...]:
+        """The recordings of the runs."""
+        return tuple(run.recording for run in self.recorded)
+
+    @property
+    def title(self) -> str:
+        """The experiment's title; the folder's name if it is unknown."""
+        return str(self.document.get("title") or self.folder.resolve().name)
+
+    @property
+    def question(self) -> str:
+        """The question that the experiment should answer; may be empty."""
+        return str(self.document.get("question") or "")
+
+    @cached_property
+    def rows(self) -> list[ResultRow]:
+        """The rows of the experiment's table, as ``mptcplab run`` prints them."""
+        return rows_of(run.result for run in self.recorded)
+
+    @cached_property
+    def runs(self) -> pl.DataFrame:
+        """One row per run and workload: settings, seed, metrics, share of each path."""
+        return frames.runs(self.recorded)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row per point and workload: means and the ends of their 95 % confidence intervals (Student's t)."""
+        return frames.table(self.rows)
+
+    @cached_property
+    def subflows(self) -> pl.DataFrame:
+        """Samples of every subflow (TCP_INFO) of all runs; ``path`` is the sender's and the receiver's link."""
+        return self._read("subflows", frames.subflows)
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        """Samples of every connection (payload, MPTCP_INFO) of all runs."""
+        return self._read("connections", frames.connections)
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """Samples of the queues of all directions of links with a rate."""
+        return self._read("queues", frames.queues)
+
+    @cached_property
+    def objects(self) -> pl.DataFrame:
+        """One row per object of ``web`` and per file of ``http`` and ``ftp``: how long it took."""
+        return self._read("objects", partial(frames.items, noun="objects"))
+
+    @cached_property
+    def requests(self) -> pl.DataFrame:
+        """One row per answered request of ``requests``."""
+        return self._read("requests", partial(frames.items, noun="requests"))
+
+    @cached_property
+    def messages(self) -> pl.DataFrame:
+        """One row per message of ``stream`` and per packet of ``voip`` that arrived."""
+        return self._read("messages", partial(frames.items, noun="messages"))
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """One row per run and call: delay, loss and quality."""
+        return frames.calls(self.recorded)
+
+    @cached_property
+    def events(self) -> pl.DataFrame:
+        """One row per change of the network."""
+        return self._read("events", frames.events)
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row per run, link and direction: the counters at the end of the run."""
+        return frames.links(self.recorded)
+
+    def of_experiment(self) -> Results:
+        """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
+        with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
+            return _chosen(self)
+
+    def _read(self, name: str, make: Callable[[Sequence[RecordedRun]], pl.DataFrame]) -> pl.DataFrame:
+        with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
+            return make(self.recorded)
+
+
+def open_results(folder: str | Path) -> Results:
+    """Open the folder that ``mptcplab run`` wrote.
+
+    :raises InputError: if there are no runs in it. :raises LabError: if its results.json is damaged.
+    """
+    return open_every(Path(folder)).of_experiment()
+
+
+def open_every(folder: Path) -> Results:
+    """Open all recordings of a folder, of any experiment. :raises InputError: if there are none."""
+    found, damaged = _recorded(folder)
+    if not found and not damaged:
+        raise InputError(f"{folder} has no recorded runs", hint=_RUN_HINT)
+    if not found:
+        raise LabError(
+            f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
+        )
+    log = tuple(log_lines(folder / "log.jsonl"))
+    return Results(folder, tuple(found), _document(folder / "results.json"), log, tuple(damaged))
+
+
+def _chosen(results: Results) -> Results:
+    """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
+    by_name = {run.result.identity: run for run in results.recorded}
+    named = list(dict.fromkeys(name for row in results.document.get("rows", ()) for name in row["runs"]))
+    if named:
+        chosen = [by_name[name] for name in named if name in by_name]
+        others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
+        return replace(results, recorded=tuple(chosen), others=others, absent=absent)
+    newest = {line.get("run"): number for number, line in enumerate(results.log)}
+    alike: dict[tuple[Settings, int], list[RecordedRun]] = {}
+    for run in sorted(results.recorded, key=lambda run: (newest.get(run.result.identity, -1), run.key)):
+        alike.setdefault(run.key, []).append(run)
+    chosen = [some[-1] for some in alike.values()]
+    return replace(results, recorded=tuple(chosen), older=len(results.recorded) - len(chosen))
+
+
+def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
+    """Return every run that can be read and measured, and the errors of the others."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
+    found, damaged = [], []
+    for place in sorted((folder / "runs").glob("*/manifest.json")):
+        recording = Recording(place.parent)
+        try:
+            found.append(RecordedRun(recording, run_result(recording)))
+        except LabError as error:
+            damaged.append(f"{place.parent.name}: {error.message}")
+    return found, damaged
+
+
+def _document(file: Path) -> dict[str, Any]:
+    """Read results.json; empty if a sweep was interrupted before it was written."""
+    try:
+        document = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def log_lines(file: Path) -> Iterable[dict[str, Any]]:
+    """Yield when and where runs were executed; a line that a killed process left incomplete is skipped."""
+    for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and _is_logged(found):
+            yield found
+
+
+def _is_logged(line: dict[str, Any]) -> bool:
+    """Return whether a line has the keys that readers use, with the right types."""
+    seconds = [line[key] for key in ("wall_seconds", "virtual_seconds") if key in line]
+    texts = [line.get("run"), line.get("when", "")]
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(second, (int, float)) for second in seconds)
+        and isinstance(line.get("host", {}), dict)
+    )

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Data frames of runs: each row has the run, its swept keys and its seed, and most have the workload.
+
+:mod:`mptcplab.results.columns` documents every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mptcplab.errors import MissingError
+from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.links import DirectionCounters
+from mptcplab.metrics.measure import WorkloadMeasurement, items_of
+from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.subflows import path_name
+from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.recording.record import Recording
+from mptcplab.results.run import RecordedRun
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CALL = ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """Return the frame as a pandas data frame. :raises MissingError: if pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingError("pandas is not installed", hint="pip install pandas, or use the polars frame") from error
+    return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
+
+
+def runs(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run and workload."""
+    return _frame(_run_row(run, one) for run in recorded for one in run.result.measured)
+
+
+def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run and workload with a rating of the E-model."""
+    return _frame(
+        {**_labels(run), "workload": one.workload, **{name: one.metrics.get(name) for name in _CALL}}
+        for run in recorded
+        for one in run.result.measured
+        if "mos" in one.metrics
+    )
+
+
+def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
+    """Return the rows of an experiment's table with the ends of their intervals."""
+    return _frame(_table_row(row) for row in rows)
+
+
+def links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run, link and direction."""
+    return _frame(
+        {**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions
+    )
+
+
+def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
+    """Return one row for each of the objects, requests or messages (``noun``) of all workloads."""
+
+    def rows() -> Iterator[dict[str, Any]]:
+        for run in recorded:
+            for workload, found in items_of(run.recording).items():
+                column = f"{'delay' if found.time == 'delay' else 'took'}_{found.unit}"
+                if found.noun == noun:
+                    for one in found.items:
+                        shown = {"number": one.number, "begun_s": one.begun_s, column: one.took}
+                        yield {**_labels(run), "workload": workload, **shown}
+
+    return _frame(rows())
+
+
+def events(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per change of the network."""
+    return _joined((run, run.recording.events) for run in recorded)
+
+
+def queues(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return the samples of all queues."""
+    return _joined((run, run.recording.queues) for run in recorded)
+
+
+def connections(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return the samples of all connections, with their workloads."""
+    return _joined((run, _with_programs(run.recording.connections)) for run in recorded)
+
+
+def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return the samples of all subflows, with their workloads and paths."""
+    return _joined((run, _with_places(run.recording)) for run in recorded)
+
+
+def subflow_path(row: Mapping[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
+    """Return a subflow's path as tables name it, the sender's link first, from a sample of either side."""
+    return path_name({"local": row["remote"], "remote": row["local"]} if sends else dict(row), addresses)
+
+
+def _with_programs(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the workload of each sample, whose programs are called WORKLOAD.client and WORKLOAD.server."""
+    if not frame.height:
+        return frame
+    return frame.with_columns(pl.col("program").str.replace(r"\.[^.]*$", "").alias("workload"))
+
+
+def _with_places(recording: Recording) -> pl.DataFrame:
+    """Add the workload of each subflow, and its path. A subflow of no workload has none, such as that of a tunnel."""
+    frame = recording.subflows
+    if not frame.height:
+        return frame
+    names = [name for name in ("node", "program", "conn", "local", "remote") if name in frame.columns]
+    sockets = frame.select(names).unique(maintain_order=True).to_dicts()
+    workloads, senders = _owners(recording, sockets), set()
+    for ends in ends_of(recording):
+        senders.add((ends.sender, ends.sending))
+    addresses = recording.manifest["addresses"]
+    known = [
+        {
+            **one,
+            "workload": workloads.get(_key(one)),
+            "path": subflow_path(one, addresses, sends=(one["node"], one.get("program")) in senders),
+        }
+        for one in sockets
+    ]
+    schema = {name: frame.schema[name] for name in names} | {"workload": pl.String, "path": pl.String}
+    places = pl.DataFrame(known, schema=schema)
+    return frame.join(places, on=names, how="left", nulls_equal=True, maintain_order="left")
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in ("node", "program", "conn", "local", "remote"))
+
+
+def _owners(recording: Recording, sockets: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], str]:
+    """Return the workload of each subflow: by its program, or by the ports of the workload or of its gateway."""
+    found: dict[tuple[Any, ...], str] = {}
+    for ends in ends_of(recording):
+        for node, program in ((ends.sender, ends.sending), (ends.receiver, ends.receiving)):
+            own = [one for one in sockets if one["node"] == node and one.get("program") == program]
+            for row in workload_rows(own, recording, ends, node, program):
+                found.setdefault(_key(row), ends.workload)
+        for row in _carried(recording, ends, sockets):
+            found.setdefault(_key(row), ends.workload)
+    return found
+
+
+def _carried(recording: Recording, ends: Ends, sockets: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for gateway in gateways_of(recording, ends.workload):
+        inner = inner_of(gateway, ends, described(recording, ends.workload)["from"])
+        for node in (inner.sender, inner.receiver):
+            own = [one for one in sockets if one["node"] == node and one.get("program") is None]
+            yield from inner_rows(own, inner, recording.manifest["addresses"])
+
+
+def _joined(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:
+    """Return the frames of all runs as one; each row begins with the labels of its run, and its workload if known."""
+    frames = []
+    for run, frame in parts:
+        if frame.height:
+            labels = [pl.lit(value).alias(key) for key, value in _labels(run).items()]
+            first = [name for name in ("workload", "path") if name in frame.columns]
+            frames.append(frame.select(*labels, *first, pl.exclude(first) if first else pl.all()))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+
+
+def _labels(run: RecordedRun) -> dict[str, Any]:
+    return {"run": run.result.identity, **run.settings, "seed": run.result.seed}
+
+
+def _counted(one: DirectionCounters) -> dict[str, Any]:
+    low, high = one.expected or (None, None)
+    kept = ("link", "direction", "packets", "bytes", "lost", "dropped", "marked", "waiting")
+    values = asdict(one)
+    return {
+        **{name: values[name] for name in kept},
+        "lost_percent": one.lost_percent,
+        "lost_expected_low": low,
+        "lost_expected_high": high,
+        "peak_queue_bytes": one.peak_bytes,
+        "peak_queue_packets": one.peak_packets,
+    }
+
+
+def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
+    sockets = measured.sockets
+    return {
+        **_labels(run),
+        "workload": measured.workload,
+        **{name: measured.metrics.get(name) for name in BASIC},
+        "mptcp": sockets.use.text,
+        "congestion_control": ", ".join(sockets.congestion),
+        "scheduler": measured.scheduler,
+        "kernel": run.result.kernel,
+        "hz": run.result.hz,
+        "warnings": "; ".join(measured.warnings),
+        **{name: measured.metrics[name] for name in columns([measured.metrics], hidden=True)},
+        **{f"share {path}": share for path, share in sockets.shares.items()},
+    }
+
+
+def _table_row(row: ResultRow) -> dict[str, Any]:
+    intervals: dict[str, float | None] = {}
+    for name in dict.fromkeys((*BASIC, *row.metrics)):
+        value = row.metrics.get(name)
+        ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
+        intervals[name] = value.mean if value is not None else None
+        intervals[f"{name}_low"], intervals[f"{name}_high"] = ends
+    return {
+        **row.settings,
+        "workload": row.workload,
+        **intervals,
+        "n": row.n,
+        "mptcp": row.mptcp,
+        "congestion_control": row.congestion,
+        "scheduler": row.scheduler,
+        "warnings": "; ".join(row.warnings),
+        **{f"share {path}": share for path, share in row.shares.items()},
+    }
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
+    """Return rows as a frame; missing columns of a row are null."""
+    rows = list(rows)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return pl.DataFrame({name: [row.get(name) for row in rows] for name in names}, strict=False)
