@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The meaning and the unit of every column of the data frames, from which docs/python.md is generated.
 
-``python -m mptcplab.results.columns --write docs/python.md`` writes each table between its two markers; tests check that
-they are up to date, and that frames have no other columns. Those of TCP_INFO and MPTCP_INFO have the kernel's names
-(include/uapi/linux/tcp.h and mptcp.h), without the prefix.
+``python -m mptcplab.results.columns --write docs/python.md`` writes each table between its two markers; tests check
+that they are up to date, and that frames have no other columns. Those of TCP_INFO and MPTCP_INFO have the kernel's
+names (include/uapi/linux/tcp.h and mptcp.h), without the prefix.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from mptcplab.metrics.registry import METRICS
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
 
+#: Metrics that rate a call.
+CALL = ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
 #: Unit and meaning by column. Every frame begins with those of a run.
 Columns = Mapping[str, tuple[str, str]]
 RUN: Columns = {
@@ -146,10 +148,7 @@ FRAMES: Mapping[str, Columns] = {
     "messages": {**_ITEM, "delay_ms": ("ms", "time from the instant at which it was due until it was read")},
     "calls": {
         **_WORKLOAD,
-        **{
-            name: (METRICS[name].unit, METRICS[name].definition)
-            for name in ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
-        },
+        **{name: (METRICS[name].unit, METRICS[name].definition) for name in CALL},
     },
     "events": {
         "instant_ns": ("ns", "when, from time zero"),

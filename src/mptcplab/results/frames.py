@@ -21,12 +21,11 @@ from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.subflows import path_name
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
+from mptcplab.results.columns import CALL
 from mptcplab.results.run import RecordedRun
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_CALL = ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
@@ -46,7 +45,7 @@ def runs(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
 def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload with a rating of the E-model."""
     return _frame(
-        {**_labels(run), "workload": one.workload, **{name: one.metrics.get(name) for name in _CALL}}
+        {**_labels(run), "workload": one.workload, **{name: one.metrics.get(name) for name in CALL}}
         for run in recorded
         for one in run.result.measured
         if "mos" in one.metrics
@@ -60,9 +59,7 @@ def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
 
 def links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run, link and direction."""
-    return _frame(
-        {**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions
-    )
+    return _frame({**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions)
 
 
 def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
