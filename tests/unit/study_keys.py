@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mptcplab.scenario.document import dotted, read, split_key
+from mptcplab.scenario.document import dotted, split_key
+from mptcplab.scenario.extends import read
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology, expand
 from mptcplab.study.load import SelectedTable

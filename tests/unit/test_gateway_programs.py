@@ -11,7 +11,7 @@ from tests.unit.made_gateways import LOCAL, PROXIES, Make, gateway, line_of, pla
 
 from mptcplab.gateway.base import PASSWORD, GatewayBase
 from mptcplab.gateway.registry import PROGRAMS
-from mptcplab.scenario.document import OF_EVERY_PROGRAM
+from mptcplab.scenario.extends import OF_EVERY_PROGRAM
 from mptcplab.scenario.keys import fields_of
 from mptcplab.scenario.load import load
 

@@ -89,6 +89,7 @@ BEYOND = {
     ),
     "other files": (
         "extends-base-is-wrong extends-circle extends-directory extends-itself extends-missing-file sweep-hidden-key "
+        "without-member without-misspelled without-not-a-key without-unknown without-what-is-needed "
     ),
     "arithmetic of addresses": (
         "address-loopback address-none address-of-broadcast address-of-network address-of-other-family-6 "

@@ -12,7 +12,8 @@ import pytest
 from mptcplab.errors import InputError
 from mptcplab.node.transport import Endpoint
 from mptcplab.scenario import preset
-from mptcplab.scenario.document import OF_EVERY_KIND, dotted, split_key
+from mptcplab.scenario.document import dotted, split_key
+from mptcplab.scenario.extends import OF_EVERY_KIND
 from mptcplab.scenario.keys import Written, fields_of, known_fields
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.scenario.network import Network

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A scenario file as read: nested tables, and the place where each key was written.
-
-``extends = "base.toml"`` inherits the tables of another file: tables are merged key by key; everything else, arrays
-included, is replaced by the value of the extending file. A workload that is given another ``kind`` inherits only the
-keys that workloads of every kind have.
-"""
+"""A scenario file as read: nested tables, and the place where each key was written."""
 
 from __future__ import annotations
 
 import copy
 import difflib
 import fnmatch
-import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -25,15 +19,8 @@ from mptcplab.errors import InputError, Mistake, reason
 from mptcplab.scenario.place import KeyPath, Place, key_lines
 
 Table = dict[str, Any]
-#: The keys that workloads of every kind have.
-OF_EVERY_KIND = ("from", "to", "via", "through", "start", "timeout", "congestion_control", "scheduler")
-#: The keys that gateways of every program have.
-OF_EVERY_PROGRAM = ("entry", "exit", "via", "protocol", "port", "outages")
-#: The keys that select the model of a table in these tables, and the keys of all its models.
-_SELECTORS = {"workloads": ("kind", OF_EVERY_KIND), "gateways": ("program", OF_EVERY_PROGRAM)}
 _MAX_FILE_BYTES = 4 << 20
 _MAX_DEPTH = 20
-_MAX_FILES = 20
 _MAX_VALUE = 60
 _MAX_MESSAGE = 500
 _MAX_NAME = 4096
@@ -267,41 +254,8 @@ def _one_line(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
-def read(file: Path) -> Document:
-    """Read ``file`` and all files that it extends. :raises InputError: if a file cannot be read or is not TOML."""
-    return _read(file, ())
-
-
-def _read(file: Path, chain: tuple[Path, ...]) -> Document:
-    """Read one file of a chain; ``chain`` has the real paths of the files that extend ``file``."""
-    document = _parse(file)
-    base_name = document.tables.get("extends")
-    if base_name is None:
-        return document
-    if not isinstance(base_name, str):
-        hint = 'write a file name, like extends = "base.toml"'
-        raise document.error(("extends",), "is not a file name", hint=hint, kind=Mistake.TYPE)
-    base_file = file.parent / base_name
-    if not os.path.isfile(base_file):
-        hint = f"names are relative to the extending file: looked for {base_file}"
-        raise document.error(("extends",), "does not exist", hint=hint, kind=Mistake.FILE)
-    chain = (*chain, file.resolve())
-    if base_file.resolve() == chain[-1]:
-        hint = "name another file, or remove the line"
-        raise document.error(("extends",), "is this file itself", hint=hint, kind=Mistake.FILE)
-    if base_file.resolve() in chain:
-        hint = f"remove one `extends`: {base_file.name} extends this file"
-        raise document.error(("extends",), "forms a cycle", hint=hint, kind=Mistake.FILE)
-    if len(chain) > _MAX_FILES:
-        hint = f"use a chain of at most {_MAX_FILES} files"
-        raise document.error(("extends",), "makes the chain of files too long", hint=hint, kind=Mistake.FILE)
-    del document.tables["extends"]
-    base = _read(base_file, chain)
-    _merge(base, document)
-    return Document(file, base.tables, base.places)
-
-
-def _parse(file: Path) -> Document:
+def parse(file: Path) -> Document:
+    """Read one file. :raises InputError: if it cannot be read or is not TOML."""
     place, hint = Place(file, 0), "name a scenario file in TOML, like scenario.toml"
     try:
         if file.is_dir():
@@ -370,24 +324,3 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
             words, hint = plain, advice
             break
     return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), f"is not TOML: {words}", hint=hint)
-
-
-def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
-    for key, value in (lookup(over.tables, path) or {}).items():
-        here = (*path, key)
-        under = lookup(base.tables, here)
-        if isinstance(value, dict) and isinstance(under, dict):
-            base.places[here] = over.place(here)
-            _drop_other_keys(here, under, value)
-            _merge(base, over, here)
-            continue
-        base.put(here, value, over.place(here))
-        base.places.update({p: place for p, place in over.places.items() if p[: len(here)] == here})
-
-
-def _drop_other_keys(path: KeyPath, base: Table, over: Table) -> None:
-    """Remove the keys of a ``base`` table that only its kind or program has, if the extending file changes that."""
-    selector, kept = _SELECTORS.get(str(path[0]), ("", ())) if len(path) == 2 else ("", ())
-    if selector in over and over[selector] != base.get(selector):
-        for key in [key for key in base if key not in kept]:
-            del base[key]

@@ -26,7 +26,7 @@ Schema = dict[str, Any]
 
 _REFERENCE = "#/definitions/"
 #: Keys of the whole file, which no sweep can vary.
-_NOT_SWEPT = ("sweep", "seed", "repeats", "extends", "title", "question")
+_NOT_SWEPT = ("sweep", "seed", "repeats", "extends", "without", "title", "question")
 #: Swept keys that only ``load`` can check: wildcards, quotes and blanks.
 _FREE_KEY = r"[*?\"'\s]"
 
@@ -211,6 +211,7 @@ def _requirements() -> Iterator[Schema]:
     alone: Schema = {"not": {"required": ["extends"]}}
     certain: Schema = {"if": {"type": "object"}, "then": {"required": ["until"]}}
     yield {"if": alone, "then": {"required": ["title"], "properties": {"repeats": certain}}}
+    yield {"dependencies": {"without": ["extends"]}}
     both: Schema = {"not": {"required": list(_GOALS)}}
     yield {"properties": {"workloads": {"additionalProperties": both}}}
     named: Schema = {"minProperties": 1}

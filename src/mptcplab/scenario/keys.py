@@ -64,6 +64,10 @@ Written = create_model(
         Field(default=1, description="runs per point, with consecutive seeds", examples=[10, {"until": "2 %"}]),
     ),
     extends=(str, Field(default="", description="a file whose keys apply unless this one sets them")),
+    without=(
+        list[str],
+        Field(default=[], description="keys and tables of that file to leave out", examples=[["workloads.bulk"]]),
+    ),
 )
 
 

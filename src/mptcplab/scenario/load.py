@@ -28,12 +28,12 @@ from mptcplab.scenario.document import (
     is_wildcard,
     lookup,
     nearest,
-    read,
     show,
     split_key,
     toml,
 )
 from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.extends import read
 from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
@@ -152,7 +152,7 @@ def _override(text: str) -> sweep.Setting:
     pattern = split_key(key.strip())
     if pattern is None:
         raise ScenarioError(Mistake.SYNTAX, _SET, "is not a key", hint=hint, key=show(key))
-    if pattern[0] in ("sweep", "extends"):
+    if pattern[0] in ("sweep", "extends", "without"):
         message, hint = "cannot be set on the command line", "edit the file"
         raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
     return sweep.Setting(pattern, _literal(value.strip()), replace(_SET, written=pattern))

@@ -29,7 +29,7 @@ from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildc
 from mptcplab.scenario.place import KeyPath, Place
 
 _MAX_POINTS = 100_000
-_NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "title", "question")
+_NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
 #: The key of a zip with the names of its positions.
 NAME = "name"
 _KEY_HINT = "write it with dots, like links.link1.rate"

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mptcplab.scenario.document import read
+from mptcplab.scenario.extends import read
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import Column, PublishedTable
 
