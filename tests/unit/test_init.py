@@ -24,13 +24,18 @@ from jsonschema import Draft7Validator
 from mptcplab.cli.main import main
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.jsonschema import scenario_schema
+from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.load import load
+from mptcplab.scenario.template import KINDS
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[str, ...]] = {
     "init-default": (),
     "init-unequal": ("--path", "50 Mbit/s, 10 ms", "--path", "20 Mbit/s, 30 ms, 0.1 %", "--repeats", "5"),
     "init-iperf3": ("--paths", "3", "--workload", "iperf3", "--duration", "20 s", "--title", 'He said "fast"'),
+    "init-asymmetric": ("--path", "50/10 Mbit/s, 8 ms", "--path", "lte-2014", "--direction", "download"),
+    "init-call": ("--workload", "voip", "--event", "link1 down 4 s", "--event", "link1 up at 9 s"),
+    "init-web": ("--workload", "web", "--duration", "20 s"),
     "init-transfer": ("--path", "1 Gbit/s,1ms", "--paths", "1", "--workload", "transfer", "--compare", "mptcp"),
 }
 
@@ -95,7 +100,17 @@ def test_says_what_next_and_keeps_what_is_there(
         (("--path", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
         (("--paths", "3", "--path", "1 Mbit/s", "--path", "2 Mbit/s"), "2 paths are described, but 3 are requested"),
         (("--paths", "17"), "17"),
-        (("--workload", "transfer", "--duration", "5 s"), "a transfer has no duration"),
+        (("--workload", "transfer", "--duration", "5 s"), "workloads of kind transfer have no duration"),
+        (("--workload", "voip", "--size", "5 MB"), "workloads of kind voip have no size"),
+        (("--workload", "http", "--direction", "upload"), "workloads of kind http only download"),
+        (("--path", "50/ten Mbit/s"), '"ten Mbit/s"'),
+        (("--path", "50/10"), '"10": a rate needs a unit'),
+        (("--path", "lte-2041"), '"lte-2041" is not a link preset'),
+        (("--event", "link3 down 4 s"), "there is no link 'link3'"),
+        (("--event", "link1 falls 4 s"), '"falls" is not down or up'),
+        (("--event", "link1 down"), '"link1 down" is not an event'),
+        (("--event", "link1 down soon"), '"soon"'),
+        (("--event", "link1 down 20 s"), "is too late to have an effect"),
         (("--size", "1 GB", "--duration", "5 s"), "a workload ends by a duration or a size, not both"),
         (("--workload", "iperf3", "--duration", "1.5 s"), '"1.5 s" is not a whole number of seconds'),
         (("--duration", "0 s"), '"0 s" would transfer nothing'),
@@ -136,12 +151,16 @@ _LINES = st.one_of(
         _NUMBERS,
     ),
     st.builds("{} Mbit/s".format, _NUMBERS),
+    st.builds("{}/{} Mbit/s, {} ms".format, _NUMBERS, _NUMBERS, _NUMBERS),
+    st.sampled_from(sorted(LINK_PRESETS)),
     st.text(max_size=10),
 )
 _FLAGS: dict[str, st.SearchStrategy[str]] = {
     "--title": st.text(max_size=20),
     "--paths": st.integers(-1, 20).map(str),
-    "--workload": st.sampled_from(["flow", "iperf3", "transfer"]),
+    "--workload": st.sampled_from(sorted(KINDS)),
+    "--direction": st.sampled_from(["download", "upload"]),
+    "--event": st.builds("link{} {} {} s".format, st.integers(0, 3), st.sampled_from(["down", "up"]), _NUMBERS),
     "--duration": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["ms", "s", "min", "h"])),
     "--size": st.builds("{} {}".format, _NUMBERS, st.sampled_from(["B", "MB", "GiB"])),
     "--compare": st.sampled_from(["tcp", "mptcp", "tcp,mptcp", "mptcp, tcp", "", "tcp,tcp"]),
@@ -224,8 +243,11 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
         ("Path 2", "20 Mbit/s, 30 ms, 0.1 %"),
         ("Which kind of workload", "torrent"),
         ("is not a workload", "iperf3"),
+        ("Download or upload", "sideways"),
+        ("is not a direction", "download"),
         ("For how long", "1.5 s"),
         ("is not a whole number of seconds", "5 s"),
+        ("What fails", ""),
         ("Which protocols", ""),
         ("How many runs", ""),
         ("Which title", ""),

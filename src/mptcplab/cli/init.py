@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -15,12 +16,15 @@ import click
 from mptcplab.cli import complete
 from mptcplab.errors import InputError, reason
 from mptcplab.scenario import template
-from mptcplab.scenario.template import Answers, Kind
+from mptcplab.scenario.load import load
+from mptcplab.scenario.template import Answers, EventAnswer
 
 _EPILOG = """\b
 Examples:
   mptcplab init                              ask questions, on a terminal
   mptcplab init my.toml --path '50 Mbit/s, 10 ms' --path '20 Mbit/s, 30 ms, 0.1 %'
+  mptcplab init cable-and-lte.toml --path '50/10 Mbit/s, 8 ms' --path lte-2014 --direction download
+  mptcplab init call.toml --workload voip --event 'link1 down 4 s' --event 'link1 up 9 s'
   mptcplab init - --paths 3 --workload iperf3 --duration '20 s' --repeats 5 > three.toml
 
 \b
@@ -43,10 +47,23 @@ _Answer = TypeVar("_Answer")
     "described",
     multiple=True,
     metavar="RATE,DELAY,LOSS",
-    help=f"One path, such as '{template.PATH_EXAMPLE}'. Repeatable. Default: two paths of 100 Mbit/s, 10 ms.",
+    help=f"One path, such as '{template.PATH_EXAMPLE}'. A rate of '50/10 Mbit/s' is that of downloads and that of "
+    "uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of 100 Mbit/s, 10 ms.",
 )
 @click.option("--paths", "count", type=click.IntRange(1, 16), help="Number of paths. Default: 2, or those of --path.")
-@click.option("--workload", type=click.Choice(template.KINDS), default="flow", help="Kind of the workload.")
+@click.option("--workload", type=click.Choice(list(template.KINDS)), default="flow", help="Kind of the workload.")
+@click.option(
+    "--direction",
+    type=click.Choice(template.DIRECTIONS),
+    help="Whether the server sends the data, or the client. Default: as the kind does by itself.",
+)
+@click.option(
+    "--event",
+    "happening",
+    multiple=True,
+    metavar="LINK TYPE TIME",
+    help=f"A link that fails or returns, such as '{template.EVENT_EXAMPLE}'. Repeatable.",
+)
 @click.option("--duration", help="Time that the workload sends. Default: 10 s.")
 @click.option("--size", help="Amount that the workload sends, instead of a duration. Default for transfer: 100 MB.")
 @click.option("--compare", default="tcp,mptcp", help="Protocols to compare, or a single protocol.")
@@ -59,7 +76,9 @@ def init(
     title: str | None,
     described: tuple[str, ...],
     count: int | None,
-    workload: Kind,
+    workload: str,
+    direction: str | None,
+    happening: tuple[str, ...],
     duration: str | None,
     size: str | None,
     compare: str,
@@ -82,13 +101,27 @@ def init(
         paths = template.spread_paths([template.parse_path(text) for text in described], count)
         time, amount = template.parse_goal(duration, size, workload)
         name = template.default_title(paths, protocols) if title is None else template.parse_title(title)
-        answers = Answers(name, paths, workload, time, amount, protocols, repeats)
+        way = None if direction is None else template.parse_direction(direction, workload)
+        events = tuple(template.parse_event(text, len(paths)) for text in happening)
+        answers = Answers(name, paths, workload, time, amount, protocols, repeats, way, events)
     text = template.compose(answers)
+    _check(text)
     if is_output:
         click.echo(text, nl=False)
         return
     _write(file, text, force=force)
     click.echo(f"Wrote {file}. Check it with `mptcplab show {file}`, then run it with `mptcplab run {file}`.")
+
+
+def _check(text: str) -> None:
+    """Load the scenario: events may be too late although each answer is right. :raises InputError: as load does."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "scenario.toml"
+        file.write_text(text, encoding="utf-8")
+        try:
+            load(file)
+        except InputError as error:
+            raise InputError(str(error.message).partition(": ")[2], hint=error.hint) from error
 
 
 def _ask_all() -> Answers:
@@ -103,15 +136,20 @@ def _ask_all() -> Answers:
         paths.append(_ask(f"Path {number}: rate, one-way delay, loss?", shown, template.parse_path))
         shown = f"{paths[-1].rate}, {paths[-1].delay}, {paths[-1].loss if paths[-1].loss else '0 %'}"
     kind = _ask(f"Which kind of workload ({', '.join(template.KINDS)})?", "flow", _kind)
+    way = None
+    if template.KINDS[kind].has("reverse"):
+        way = _ask("Download or upload?", "upload", lambda text: template.parse_direction(_direction(text), kind))
     time, amount = None, None
-    if kind == "transfer":
+    if not template.KINDS[kind].has("duration"):
         amount = _ask("How much data?", str(template.DEFAULT_SIZE), lambda text: template.parse_size(text, kind))
     else:
         time = _ask("For how long?", str(template.DEFAULT_DURATION), lambda text: template.parse_duration(text, kind))
+    words = f"What fails, such as '{template.EVENT_EXAMPLE}; link1 up 9 s'?"
+    events = _ask(words, "nothing", lambda text: _events(text, count))
     protocols = _ask("Which protocols to compare?", "tcp,mptcp", template.parse_protocols)
     repeats = _ask("How many runs of each, with different seeds?", "3", _integer(1, 10_000))
     title = _ask("Which title?", template.default_title(paths, protocols), template.parse_title)
-    return Answers(title, tuple(paths), kind, time, amount, protocols, repeats)
+    return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, way, events)
 
 
 def _ask(question: str, default: str, parse: Callable[[str], _Answer]) -> _Answer:
@@ -139,7 +177,21 @@ def _integer(min_value: int, max_value: int) -> Callable[[str], int]:
     return parse
 
 
-def _kind(text: str) -> Kind:
+def _direction(text: str) -> str:
+    for direction in template.DIRECTIONS:
+        if text.strip().lower() == direction:
+            return direction
+    raise InputError(f'"{text}" is not a direction', hint=f"use {' or '.join(template.DIRECTIONS)}")
+
+
+def _events(text: str, count: int) -> tuple[EventAnswer, ...]:
+    """Parse events that are separated by semicolons."""
+    if text.strip().lower() in ("", "nothing"):
+        return ()
+    return tuple(template.parse_event(part, count) for part in text.split(";"))
+
+
+def _kind(text: str) -> str:
     for kind in template.KINDS:
         if text.strip().lower() == kind:
             return kind

@@ -7,8 +7,9 @@ and name alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,18 +17,21 @@ from pydantic import TypeAdapter, ValidationError
 from mptcplab.errors import InputError
 from mptcplab.fields import Line as TitleLine
 from mptcplab.fields import Protocol
-from mptcplab.scenario.document import show
+from mptcplab.scenario.document import name_hint, show
+from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
-from mptcplab.workload.flow import Flow
-from mptcplab.workload.iperf3 import Iperf3
-from mptcplab.workload.transfer import Transfer
+from mptcplab.workload.registry import KINDS as REGISTERED
 
-Kind = Literal["flow", "iperf3", "transfer"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+#: Kinds of a first workload: all but those whose protocol cannot be chosen, which are traffic beside others.
+KINDS = {name: kind for name, kind in REGISTERED.items() if kind.only_protocol is None}
+Direction = Literal["download", "upload"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
 PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
-_MODELS = {"flow": Flow, "iperf3": Iperf3, "transfer": Transfer}
+EVENT_EXAMPLE = "link1 down 4 s"
+_EVENT = re.compile(r"(?P<link>\S+)\s+(?P<type>\S+)\s+(?:at\s+)?(?P<at>.+)")
+_EVENT_TYPES = ("down", "up")
 _MAX_PATHS = 16
 #: Up to this total rate, the data that arrives in 5 ms is far less than a receive buffer.
 _MAX_QUANTUM_RATE = Rate(2 * 10**9)
@@ -36,11 +40,25 @@ _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 @dataclass(frozen=True)
 class PathAnswer:
-    """A path: rate, one-way delay and random loss."""
+    """A path: rate, one-way delay and random loss; or a link preset, which has rates and a delay.
+
+    ``rate`` is that of both directions, or of downloads if there is another one for uploads.
+    """
 
     rate: Rate
     delay: Duration
     loss: Probability
+    uplink: Rate | None = None
+    preset: str = ""
+
+
+@dataclass(frozen=True)
+class EventAnswer:
+    """A link that fails or returns."""
+
+    link: str
+    type: str
+    at: Duration
 
 
 DEFAULT_PATH = PathAnswer(Rate(100_000_000), Duration(10_000_000), Probability(0))
@@ -54,40 +72,82 @@ class Answers:
 
     title: str
     paths: tuple[PathAnswer, ...]
-    kind: Kind
+    kind: str
     duration: Duration | None
     size: Size | None
     protocols: tuple[Protocol, ...]
     repeats: int
+    direction: Direction | None = None
+    events: tuple[EventAnswer, ...] = ()
 
 
 def parse_path(text: str) -> PathAnswer:
     """Parse ``"100 Mbit/s, 10 ms, 0.1 %"``: rate, delay and loss, of which the last ones are optional.
 
+    A rate may be ``"50/10 Mbit/s"``, downlink and uplink. In place of all, the name of a link preset.
     :raises InputError: with the message of the unit parser.
     """
     parts = [part.strip() for part in text.split(",")]
+    if len(parts) == 1 and parts[0][:1].isalpha():
+        if parts[0] not in LINK_PRESETS:
+            raise InputError(f"{show(text)} is not a link preset", hint=name_hint(parts[0], LINK_PRESETS))
+        return replace(DEFAULT_PATH, preset=parts[0])
     hint = f'write rate, one-way delay and loss, like "{PATH_EXAMPLE}"'
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)
     values: list[Any] = [DEFAULT_PATH.rate, DEFAULT_PATH.delay, DEFAULT_PATH.loss]
+    down, slash, rest = parts[0].partition("/")
+    uplink = None
+    if slash and down.strip().replace(".", "", 1).isdigit():
+        uplink = _quantity(Rate, rest.strip(), hint)
+        parts[0] = f"{down} {rest.strip().partition(' ')[2]}"
     for index, (kind, part) in enumerate(zip(kinds, parts, strict=False)):
-        try:
-            values[index] = kind.parse(part)
-        except UnitError as error:
-            raise InputError(f"{show(part)}: {error}", hint=error.hint if part else hint) from error
-    answer = PathAnswer(*values)
-    _validate(DirectionSettings, {"rate": answer.rate, "delay": answer.delay, "loss": answer.loss})
+        values[index] = _quantity(kind, part, hint)
+    answer = PathAnswer(values[0], values[1], values[2], uplink)
+    for rate in (answer.rate, answer.uplink or answer.rate):
+        _validate(DirectionSettings, {"rate": rate, "delay": answer.delay, "loss": answer.loss})
     return answer
 
 
-def parse_duration(text: str, kind: Kind) -> Duration:
+def _quantity(kind: Any, part: str, hint: str) -> Any:
+    try:
+        return kind.parse(part)
+    except UnitError as error:
+        raise InputError(f"{show(part)}: {error}", hint=error.hint if part else hint) from error
+
+
+def parse_event(text: str, count: int) -> EventAnswer:
+    """Parse ``"link1 down 4 s"``, an event of one of ``count`` links. :raises InputError: for anything else."""
+    found = _EVENT.fullmatch(text.strip())
+    hint = f'write link, type and time, like "{EVENT_EXAMPLE}"'
+    if found is None:
+        raise InputError(f"{show(text)} is not an event", hint=hint)
+    links = [f"link{number}" for number in range(1, count + 1)]
+    if found["link"] not in links:
+        raise InputError(f"there is no link '{found['link']}'", hint=name_hint(found["link"], links))
+    if found["type"] not in _EVENT_TYPES:
+        raise InputError(f"{show(found['type'])} is not down or up", hint="docs/events.md has all other events")
+    return EventAnswer(found["link"], found["type"], Duration(_quantity(Duration, found["at"], hint)))
+
+
+def parse_direction(text: str, kind: str) -> Direction:
+    """Check that a kind has data in a direction. :raises InputError: if it has not."""
+    found: Direction = "download" if text == "download" else "upload"
+    model = KINDS[kind]
+    own: Direction = "download" if model.server_sends else "upload"
+    if found != own and not model.has("reverse"):
+        other = ", ".join(name for name, one in KINDS.items() if one.has("reverse"))
+        raise InputError(f"workloads of kind {kind} only {own}", hint=f"use one of {other}")
+    return found
+
+
+def parse_duration(text: str, kind: str) -> Duration:
     """Parse the duration of a workload. :raises InputError: with the message of the scenario language."""
     return Duration(_workload_value(text, kind, "duration"))
 
 
-def parse_size(text: str, kind: Kind) -> Size:
+def parse_size(text: str, kind: str) -> Size:
     """Parse the size of a workload. :raises InputError: with the message of the scenario language."""
     return Size(_workload_value(text, kind, "size"))
 
@@ -112,18 +172,20 @@ def parse_title(text: str) -> str:
         raise _input_error(error, text) from error
 
 
-def parse_goal(duration: str | None, size: str | None, kind: Kind) -> tuple[Duration | None, Size | None]:
+def parse_goal(duration: str | None, size: str | None, kind: str) -> tuple[Duration | None, Size | None]:
     """Return the duration or size that ends the workload; by default 10 s, or 100 MB for kinds without a duration.
 
-    :raises InputError: if both are given, or a duration that the kind does not have.
+    :raises InputError: if both are given, or what the kind does not have.
     """
     if duration is not None and size is not None:
         raise InputError("a workload ends by a duration or a size, not both", hint="remove one of them")
-    if duration is not None and kind == "transfer":
-        raise InputError("a transfer has no duration", hint="give a size, or use the workload flow or iperf3")
+    for key, given in (("duration", duration), ("size", size)):
+        if given is not None and not KINDS[kind].has(key):
+            others = ", ".join(name for name, one in KINDS.items() if one.has(key))
+            raise InputError(f"workloads of kind {kind} have no {key}", hint=f"these have one: {others}")
     if size is not None:
         return None, parse_size(size, kind)
-    if kind == "transfer":
+    if not KINDS[kind].has("duration"):
         return None, DEFAULT_SIZE
     return (DEFAULT_DURATION if duration is None else parse_duration(duration, kind)), None
 
@@ -190,40 +252,62 @@ def _network(answers: Answers) -> str:
 
 def _link(number: int, path: PathAnswer) -> str:
     first = number == 1
-    rows = [
-        ("rate", path.rate, "includes Ethernet headers: goodput is some per cent less"),
-        ("delay", path.delay, f"one-way: the round-trip time is {Duration(2 * path.delay)}"),
-        ("loss", path.loss if path.loss else "0 %", "of every packet, at random and in both directions"),
+    queue = ['# queue = "100 ms" # of the bottleneck, as time, bytes or packets; this is the default'] if first else []
+    written = [
+        f"{key} = {value} # {comment}" if first else f"{key} = {value}" for key, value, comment in _link_rows(path)
     ]
-    written = [f'{key} = "{value}"{f" # {comment}" if first else ""}' for key, value, comment in rows]
-    queue = '# queue = "100 ms" # of the bottleneck, as time, bytes or packets; this is the default'
-    return "\n".join([f"[links.link{number}]", *written, *([queue] if first else [])])
+    return "\n".join([f"[links.link{number}]", *written, *queue])
+
+
+def _link_rows(path: PathAnswer) -> Iterator[tuple[str, str, str]]:
+    """Yield keys, values and what to say of them."""
+    if path.preset:
+        yield "preset", f'"{path.preset}"', "measured rates and a delay, see docs/events.md; forward is the uplink"
+        return
+    about = "includes Ethernet headers: goodput is some per cent less"
+    if path.uplink is None:
+        yield "rate", f'"{path.rate}"', about
+    else:
+        yield "backward.rate", f'"{path.rate}"', f"the downlink, to the client; {about}"
+        yield "forward.rate", f'"{path.uplink}"', "the uplink"
+    yield "delay", f'"{path.delay}"', f"one-way: the round-trip time is {Duration(2 * path.delay)}"
+    loss = path.loss if path.loss else "0 %"
+    yield "loss", f'"{loss}"', "of every packet, at random and in both directions"
 
 
 def _workload(answers: Answers) -> str:
-    about = {
-        "flow": "One bulk transfer by mptcplab's own program, which samples every subflow.",
-        "iperf3": "One test by iperf3, unmodified; `mptcpize` makes it open MPTCP sockets.",
-        "transfer": "One file through socat, timed from the start to the end of the client's program.",
-    }[answers.kind]
+    model = KINDS[answers.kind]
+    name = "bulk" if model.is_bulk else answers.kind
     rows = [
-        f"# {about}",
+        f"# {model.about()}",
         "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
-        "[workloads.bulk]",
+        f"[workloads.{name}]",
         f'kind = "{answers.kind}"',
         'from = "client"',
         'to = "server"',
+        *(f'{key} = "{value}"' for key, value in model.first.items()),
     ]
     if answers.duration is not None:
-        rows.append(f'duration = "{answers.duration}" # or size, like "1 GiB"')
+        other = ' # or size, like "1 GiB"' if model.has("size") else ""
+        rows.append(f'duration = "{answers.duration}"{other}')
     else:
-        other = ' # or duration, like "10 s"' if answers.kind != "transfer" else ""
+        other = ' # or duration, like "10 s"' if model.has("duration") else ""
         rows.append(f'size = "{answers.size}"{other}')
-    if answers.kind == "flow" and sum(path.rate for path in answers.paths) <= _MAX_QUANTUM_RATE:
+    rates = (max(path.rate, path.uplink or path.rate) for path in answers.paths)
+    if model.has("read_quantum") and sum(rates) <= _MAX_QUANTUM_RATE:
         rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
-    if answers.kind != "transfer":
-        rows.append("# reverse = true # the server sends")
-    return "\n".join(rows)
+    if model.has("reverse"):
+        rows.append(f"{'' if answers.direction == 'download' else '# '}reverse = true # the server sends")
+    return "\n".join([*rows, *_events(answers)])
+
+
+def _events(answers: Answers) -> Iterator[str]:
+    """Yield the lines of events; which hosts are notified of a failure is a key of theirs."""
+    for number, event in enumerate(answers.events):
+        yield ""
+        if number == 0:
+            yield "# What happens during the run; docs/events.md has all types. `mode` says which hosts notice."
+        yield from ("[[events]]", f'at = "{event.at}"', f'type = "{event.type}"', f'link = "{event.link}"')
 
 
 def _sweep(answers: Answers) -> list[str]:
@@ -248,9 +332,9 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _workload_value(text: str, kind: Kind, key: str) -> int:
-    table = {"kind": kind, "from": "client", "to": "server", key: text}
-    return int(getattr(_validate(_MODELS[kind], table), key))
+def _workload_value(text: str, kind: str, key: str) -> int:
+    table = {"kind": kind, "from": "client", "to": "server", **KINDS[kind].first, key: text}
+    return int(getattr(_validate(KINDS[kind], table), key))
 
 
 def _validate(model: Any, table: dict[str, Any]) -> Any:

@@ -43,6 +43,8 @@ class WorkloadBase(Part):
     """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside those that all kinds have."""
+    first: ClassVar[Mapping[str, str]] = {}
+    """The keys of a first example, beside those that all kinds have and what ends it."""
 
     sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
     receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
@@ -60,6 +62,16 @@ class WorkloadBase(Part):
     scheduler: Algorithm | None = Field(
         default=None, description="scheduler of the workload's MPTCP sockets, on both hosts", examples=["roundrobin"]
     )
+
+    @classmethod
+    def about(cls) -> str:
+        """Return what it is in one sentence, for readers of a scenario."""
+        return (cls.__doc__ or "").partition("\n")[0].replace("``", "`")
+
+    @classmethod
+    def has(cls, key: str) -> bool:
+        """Return whether workloads of the kind have ``key``."""
+        return key in cls.model_fields
 
     def programs(self, name: str, context: Context) -> Iterator[Program]:
         """Return the programs of the workload called ``name``: servers first."""

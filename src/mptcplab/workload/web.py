@@ -24,6 +24,7 @@ class Web(RequestWorkload):
     """Short flows, each on a connection of its own, with random arrivals."""
 
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "interval": "1 s"}
+    first: ClassVar[Mapping[str, str]] = {"interval": "200 ms", "response": "60 kB"}
     noun: ClassVar[str] = "objects"
     time: ClassVar[str] = "completion time"
 
