@@ -7,13 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
-_FILE = "events.parquet"
 #: Kinds of events that take a path away from its hosts, and that give it back.
 _REMOVED, _SILENT = "address-removed", "silent"
 _FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
@@ -33,26 +30,22 @@ class Instant:
 
 def instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
-    rows = _events(recording)
-    found = {
-        (row["instant_ns"], row["kind"], _place(row))
-        for row in rows.filter(pl.col("kind").is_in([*_FAILURES, *_RESTORATIONS, DOWN, UP])).iter_rows(named=True)
-    }
+    kinds = (*_FAILURES, *_RESTORATIONS, DOWN, UP)
+    found = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in kinds}
     return [Instant(instant / _NS_PER_S, kind in (*_FAILURES, DOWN), place) for instant, kind, place in sorted(found)]
 
 
 def changes_rates(recording: Recording) -> bool:
     """Return whether the rate of any link may have changed during the run."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    of_links = _events(recording).filter(~pl.col("kind").is_in([DOWN, UP]))
-    return bool(of_links.height) or any(side.get("trace") for side in sides)
+    return any(row["kind"] not in (DOWN, UP) for row in _events(recording)) or any(side.get("trace") for side in sides)
 
 
 def changes_shape(recording: Recording) -> bool:
     """Return whether a link's rate may have changed while it was up: by an event of another kind, or by a trace."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    others = _events(recording).filter(~pl.col("kind").is_in([*_FAILURES, *_RESTORATIONS, DOWN, UP]))
-    return bool(others.height) or any(side.get("trace") for side in sides)
+    kinds = (*_FAILURES, *_RESTORATIONS, DOWN, UP)
+    return any(row["kind"] not in kinds for row in _events(recording)) or any(side.get("trace") for side in sides)
 
 
 def is_emptied(recording: Recording, link: str) -> bool:
@@ -68,7 +61,7 @@ def failed(recording: Recording, link: str) -> bool:
 def without_address(recording: Recording) -> set[tuple[str, str]]:
     """Return the links that lost an address for good, each with the host that the event names; "" if it names none."""
     last: dict[tuple[str, str], str] = {}
-    for row in _events(recording).iter_rows(named=True):
+    for row in _events(recording):
         if row["kind"].startswith("address"):
             last[row["link"], row["value"] or ""] = row["kind"]
     return {place for place, kind in last.items() if kind == _REMOVED}
@@ -79,11 +72,9 @@ def _place(row: Mapping[str, Any]) -> str:
 
 
 def _of(recording: Recording, link: str) -> list[tuple[str, str]]:
-    rows = _events(recording).filter(pl.col("link") == link)
-    return [(row["kind"], row["value"]) for row in rows.iter_rows(named=True)]
+    return [(row["kind"], row["value"]) for row in _events(recording) if row["link"] == link]
 
 
-def _events(recording: Recording) -> pl.DataFrame:
-    file = recording.folder / _FILE
-    columns = {"instant_ns": pl.Int64, "kind": pl.String, "link": pl.String, "value": pl.String}
-    return pl.read_parquet(file) if file.exists() else pl.DataFrame(schema=columns)
+def _events(recording: Recording) -> list[dict[str, Any]]:
+    """Return the events as rows: they are few, and asked for link by link, so that frames would take longer."""
+    return recording.events.to_dicts()
