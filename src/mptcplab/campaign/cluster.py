@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -116,9 +117,16 @@ def _local(address: str) -> Iterator[Any]:
     if count and not (count.isascii() and count.isdigit() and 0 < int(count) <= 1024):
         raise InputError(f"--cluster {address}: '{count}' is not a number of workers", hint="for example local:2")
     workers = int(count) if count else len(os.sched_getaffinity(0))
-    with distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-    ) as cluster:
+    # Ctrl-C on a terminal reaches all processes of the command. The workers, which this one ends, would each print a
+    # traceback: they are started by a thread that has the signal blocked, and inherit that.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        started = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with started as cluster:
         yield cluster
 
 
