@@ -361,6 +361,31 @@ def test_a_key_that_takes_a_list_is_swept_by_lists(write: Write) -> None:
     assert len(load(file, overrides=[axis]).points) == 2
 
 
+@pytest.mark.parametrize(
+    ("value", "points"),
+    [
+        ('[{ link = "access1" }]', 1),
+        ("[]", 1),
+        ('["auto", "none"]', 2),
+        ('["none", [{ link = "access1" }]]', 2),
+        ('[[{ link = "access1" }], [{ link = "access2" }], "fullmesh"]', 3),
+    ],
+)
+@pytest.mark.parametrize("node", ["client", "clien?"])
+def test_a_key_that_takes_a_list_or_a_choice(write: Write, value: str, points: int, node: str) -> None:
+    """A list without lists and choices is one value."""
+    experiment = load(write(PATHS + WORKLOAD), overrides=[f"hosts.{node}.transport.endpoints={value}"])
+    assert len(experiment.points) == points
+
+
+def test_a_list_fixes_a_key_of_a_zip_that_takes_lists(write: Write) -> None:
+    columns = '"hosts.client.transport.endpoints" = ["auto", "none"]\n"links.link1.delay" = ["1 ms", "2 ms"]\n'
+    file, key = write(PATHS + WORKLOAD + f"[[sweep.zip]]\n{columns}"), "hosts.client.transport.endpoints"
+    fixed = load(file, overrides=[f'{key}=[{{ link = "access1" }}]'])
+    assert settings_of(fixed) == [("1 ms",), ("2 ms",)]
+    assert settings_of(load(file, overrides=[f'{key}=["none"]'])) == [("none", "2 ms")]
+
+
 NAMED = """
 [sweep]
 "links.link1.rate" = ["5 Mbit/s", "9 Mbit/s"]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Axes of a sweep from the command line: ``--set`` with a list sweeps a key, or replaces or narrows its axis.
 
-A list is an axis unless the key itself takes a list; then a list of lists is one. Positions of a zip are chosen by the
-values of one of its keys, or by their names.
+A list is an axis unless the key itself takes a list. For such a key it is the value, unless one of its members is a
+list or a choice of the key: then it is an axis of these. Positions of a zip are chosen by the values of one of its
+keys, or by their names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError, Table, is_wildcard, lookup, name_hint, split_key
@@ -25,7 +26,7 @@ def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
     fixed: list[Setting] = []
     for setting in settings:
         zips = _zips_of(document, setting)
-        if zips and (isinstance(setting.value, list) or zips[1] == NAME):
+        if zips and (_is_axis(document, setting) or zips[1] == NAME):
             _narrow(document, setting, *zips)
         elif _is_axis(document, setting):
             fixed = [other for other in fixed if not setting.covers(other)]
@@ -35,21 +36,40 @@ def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
     return fixed
 
 
+def explain_list(document: Document, error: ScenarioError, settings: Sequence[Setting]) -> None:
+    """Add to the hint of an ``error`` about a list that was taken for one value how its key is swept."""
+    written = error.place.written or ()
+    for setting in settings:
+        is_about = error.place.file == setting.place.file and written[: len(setting.pattern)] == setting.pattern
+        if is_about and isinstance(setting.value, list) and takes_list(document.tables, setting.pattern):
+            error.hint = f"{error.hint}; a list is one value of this key, which is swept by a list of lists"
+
+
 def _is_axis(document: Document, setting: Setting) -> bool:
     if not isinstance(setting.value, list):
         return False
-    return not takes_list(document.tables, setting.pattern) or (
-        bool(setting.value) and all(isinstance(value, list) for value in setting.value)
-    )
+    leaves = _leaves(document.tables, setting.pattern)
+    if not _any_list(leaves):
+        return True
+    choices = {choice for leaf in leaves if get_origin(leaf) is Literal for choice in get_args(leaf)}
+    return any(isinstance(value, list) or (isinstance(value, str) and value in choices) for value in setting.value)
 
 
 def takes_list(tables: Any, pattern: KeyPath) -> bool:
     """Return whether the value of a key may be a list."""
+    return _any_list(_leaves(tables, pattern))
+
+
+def _any_list(leaves: Sequence[Any]) -> bool:
+    return any((get_origin(leaf) or leaf) in (list, tuple) for leaf in leaves)
+
+
+def _leaves(tables: Any, pattern: KeyPath) -> list[Any]:
+    """Return the types that the value of a key may have."""
     # Wildcards and numbers of list members are names that no table has; their models are looked up all the same.
     path: KeyPath = tuple(int(part) if str(part).isdigit() else part for part in pattern)
     field = known_fields(tables, path[:-1]).get(str(path[-1]))
-    leaves = [] if field is None else leaves_of(field.annotation)
-    return any((get_origin(leaf) or leaf) in (list, tuple) for leaf in leaves)
+    return [] if field is None else leaves_of(field.annotation)
 
 
 def _replace(document: Document, setting: Setting) -> None:

@@ -17,8 +17,7 @@ from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
-from mptcplab.scenario import copies, preset, sweep
-from mptcplab.scenario.axes import take_axes
+from mptcplab.scenario import axes, copies, preset, sweep
 from mptcplab.scenario.check import check
 from mptcplab.scenario.document import (
     Document,
@@ -127,9 +126,13 @@ def load(
     until = _take_until(document)
     whole_file = {key: _take_whole(document, key) for key in _WHOLE_FILE}
     fixed = tuple(setting for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
-    fixed = tuple(take_axes(document, fixed))
+    fixed = tuple(axes.take_axes(document, fixed))
     choices = sweep.take_choices(document, fixed=fixed)
-    points = tuple(_point(document, choice, fixed) for choice in choices)
+    try:
+        points = tuple(_point(document, choice, fixed) for choice in choices)
+    except ScenarioError as error:
+        axes.explain_list(document, error, fixed)
+        raise
     _refuse_same(document, points)
     _refuse_idle_weights(document, points)
     scenario = points[0].scenario
