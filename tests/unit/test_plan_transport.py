@@ -94,6 +94,24 @@ def test_listed_endpoints_in_their_order() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("topology", "modes", "added"),
+    [
+        (LINES, {"access2": "backup"}, ["10.0.1.1 dev access1 subflow", "10.0.3.1 dev access2 backup"]),
+        (LINES, {"access1": "backup"}, ["10.0.1.1 dev access1 subflow backup"]),
+        (LINES, {"access2": "master"}, ["10.0.1.1 dev access1 subflow"]),
+        ({"preset": "direct"}, {"link1": "backup"}, ["10.0.1.1 dev link1 backup"]),
+    ],
+)
+def test_a_backup_of_the_kernels_path_manager(
+    topology: dict[str, Any], modes: dict[str, str], added: list[str]
+) -> None:
+    """An address that needs no endpoint gets one with this flag alone, which opens no subflow."""
+    made = scenario(topology).model_dump(by_alias=True)
+    made["hosts"]["client"]["transport"]["modes"] = modes
+    assert endpoints(compile_plan(Scenario.model_validate(made), seed=1), "client") == added
+
+
 def test_tcp_hosts_have_no_mptcp_commands() -> None:
     plan = plan_of(LINES, transport={"protocol": "tcp"})
     assert not [command for command in plan.setup if command.argv[:2] == ("ip", "mptcp")]

@@ -80,8 +80,8 @@ BEYOND = {
         "event-unknown-link event-without-link event-up-of-one-direction event-up-without-down trace-and-change"
     ),
     "path managers": (
-        "endpoints-of-userspace modes-all-off modes-of-another-host modes-of-no-link modes-of-nobody "
-        "modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel router-modes-of-another-node "
+        "endpoints-of-userspace modes-all-off modes-beside-endpoints modes-of-another-host modes-of-no-link "
+        "modes-of-nobody modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel router-modes-of-another-node "
         "router-modes-of-the-kernel"
     ),
     "traces": (

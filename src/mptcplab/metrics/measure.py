@@ -184,7 +184,9 @@ def _backup_links(transports: Mapping[str, Any]) -> set[str]:
     """Return the links that should carry nothing as long as others work."""
     endpoints = [transport.get("endpoints") for transport in transports.values()]
     listed = [endpoint for some in endpoints if isinstance(some, list) for endpoint in some]
-    return {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
+    modes = [item for transport in transports.values() for item in transport.get("modes", {}).items()]
+    by_mode = {link for link, mode in modes if mode == "backup"}
+    return by_mode | {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
 
 
 def _warnings(

@@ -93,7 +93,8 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
 
     ``auto``: a server announces its other addresses (signal); a client may open subflows from every address that has
     a path to the address it connects to (subflow). With disjoint paths only the first path's address has one: there
-    the client opens subflows to announced addresses, from the address that routing selects.
+    the client opens subflows to announced addresses, from the address that routing selects. The mode ``backup`` of a
+    link marks all subflows with its address, and opens none.
     """
     wanted = transport.endpoints
     if isinstance(wanted, tuple):
@@ -102,18 +103,27 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
             yield own[endpoint.link], (*port_number, *endpoint.flags)
         return
-    ports = context.ports_of_paths
-    if wanted == "none" or len(ports) < 2 or transport.path_manager == "userspace":
+    if wanted == "none" or transport.path_manager == "userspace":
         return
+    for port in context.ports_of_paths:
+        flags = _flags_of(context, transport, port)
+        if transport.modes.get(port.link) == "backup":
+            # Alone, the flag opens no subflow, and marks those that have this address for another reason.
+            flags += ("backup",)
+        if flags:
+            yield port, flags
+
+
+def _flags_of(context: Context, transport: Transport, port: Port) -> tuple[str, ...]:
+    """Return the flags of the endpoint with the address of ``port``, except backup; none if it needs no endpoint."""
+    if len(context.ports_of_paths) < 2:
+        return ()
     talks = [talk for talk in context.workloads if (talk.protocol or transport.protocol) == "mptcp"]
     connected_to = {talk.target for talk in talks if not talk.is_client}
     targets = [talk.target for talk in talks if talk.is_client]
-    for port in ports:
-        flags = ["signal"] if connected_to and connected_to != {port} else []
-        if wanted == "fullmesh" and targets:
-            # The kernel refuses an endpoint that is both fullmesh and signal.
-            flags += ["subflow"] if flags else ["subflow", "fullmesh"]
-        elif any(target is not None and context.graph.enters(port, target) for target in targets):
-            flags += ["subflow"]
-        if flags:
-            yield port, tuple(flags)
+    signal = ("signal",) if connected_to and connected_to != {port} else ()
+    if transport.endpoints == "fullmesh" and targets:
+        # The kernel refuses an endpoint that is both fullmesh and signal.
+        return (*signal, "subflow") if signal else ("subflow", "fullmesh")
+    enters = any(target is not None and context.graph.enters(port, target) for target in targets)
+    return (*signal, "subflow") if enters else signal

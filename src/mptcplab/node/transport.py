@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
@@ -119,6 +119,12 @@ Weights = dict[LinkName, Annotated[int, BeforeValidator(_weight), WithJsonSchema
 
 Mode = Literal["on", "master", "backup", "handover", "off"]
 Modes = dict[LinkName, Mode]
+#: The modes that the kernel's path manager lacks, and why.
+_NOT_IN_KERNEL: dict[Mode, str] = {
+    "handover": "it does not watch interfaces",
+    "off": "it opens subflows to announced addresses from whatever address routing selects",
+}
+_KERNEL_MODES = " or ".join(mode for mode in get_args(Mode) if mode not in _NOT_IN_KERNEL)
 
 
 class Transport(Part):
@@ -140,8 +146,8 @@ class Transport(Part):
     )
     modes: Modes = Field(
         default_factory=dict,
-        description="modes of this node's links, for path_manager userspace: on (default), master, backup, handover, "
-        "off",
+        description="modes of this node's links: on (default), master, backup; with path_manager userspace also "
+        + " and ".join(_NOT_IN_KERNEL),
         examples=[{"link1": "master", "link2": "backup"}],
     )
     subflows_per_pair: Whole = Field(
@@ -163,20 +169,29 @@ class Transport(Part):
 
     @model_validator(mode="after")
     def _check_path_manager(self) -> Transport:
-        """Refuse keys of the other path manager."""
+        """Refuse what the path manager lacks."""
         if self.path_manager == "kernel":
-            for key in ("modes", "subflows_per_pair"):
-                if self.is_set(key):
-                    hint = 'add path_manager = "userspace", or use flags of endpoints, like "backup"'
-                    raise idle("does nothing with the kernel's path manager", hint, key)
+            self._check_kernel()
         elif isinstance(self.endpoints, tuple):
             hint = 'use modes, like modes = { link2 = "backup" }, or path_manager = "kernel"'
             raise idle("is a list, which only the kernel's path manager uses", hint, "endpoints")
-        elif self.endpoints == "none" and self.modes:
+        if self.endpoints == "none" and self.modes:
             raise idle('do nothing with endpoints = "none"', "remove endpoints, or modes", "modes")
         if list(self.modes.values()).count("master") > 1:
             raise conflict("name two masters", "use at most one master: its routes come first", "modes")
         return self
+
+    def _check_kernel(self) -> None:
+        if self.is_set("subflows_per_pair"):
+            hint = 'add path_manager = "userspace", or remove the key'
+            raise idle("does nothing with the kernel's path manager", hint, "subflows_per_pair")
+        for link, mode in self.modes.items():
+            if mode in _NOT_IN_KERNEL:
+                hint = f'add path_manager = "userspace", or use {_KERNEL_MODES}'
+                raise idle(f"is no mode of the kernel's path manager: {_NOT_IN_KERNEL[mode]}", hint, "modes", link)
+        if isinstance(self.endpoints, tuple) and self.modes:
+            hint = 'remove endpoints, which then is "auto", or mark the endpoint itself: flags = ["subflow", "backup"]'
+            raise conflict("are given beside a list of endpoints", hint, "modes")
 
     @model_validator(mode="after")
     def _check_sysctl(self) -> Transport:
