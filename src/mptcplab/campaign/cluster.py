@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.cache import cache_root, work_dir
+from mptcplab.campaign import worker_signals
 from mptcplab.campaign.record import Executor, Job, LocalExecutor, RunDuration, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError, WithImages
 from mptcplab.engine.registry import engine_kinds
@@ -117,16 +117,14 @@ def _local(address: str) -> Iterator[Any]:
     if count and not (count.isascii() and count.isdigit() and 0 < int(count) <= 1024):
         raise InputError(f"--cluster {address}: '{count}' is not a number of workers", hint="for example local:2")
     workers = int(count) if count else len(os.sched_getaffinity(0))
-    # Ctrl-C on a terminal reaches all processes of the command. The workers, which this one ends, would each print a
-    # traceback: they are started by a thread that has the signal blocked, and inherit that.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        started = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    with started as cluster:
+    with distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address=None,
+        preload=[worker_signals.__name__],
+    ) as cluster:
         yield cluster
 
 

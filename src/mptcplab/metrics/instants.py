@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.recording.record import Recording
 
@@ -77,4 +79,5 @@ def _of(recording: Recording, link: str) -> list[tuple[str, str]]:
 
 def _events(recording: Recording) -> list[dict[str, Any]]:
     """Return the events as rows: they are few, and asked for link by link, so that frames would take longer."""
-    return recording.events.to_dicts()
+    file = recording.folder / "events.parquet"
+    return pl.read_parquet(file).to_dicts() if file.exists() else []
