@@ -81,8 +81,8 @@ BEYOND = {
     ),
     "path managers": (
         "endpoints-of-userspace modes-all-off modes-beside-endpoints modes-of-another-host modes-of-no-link "
-        "modes-of-nobody modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel router-modes-of-another-node "
-        "router-modes-of-the-kernel"
+        "modes-of-nobody modes-of-the-kernel modes-two-masters subflows-per-pair-of-the-kernel "
+        "router-modes-of-another-node router-modes-of-the-kernel"
     ),
     "traces": (
         "trace-beside-rate trace-not-there trace-of-another-digest trace-of-text trace-window-odd trace-without-file"
