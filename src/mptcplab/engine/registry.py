@@ -6,6 +6,7 @@ A plugin (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as `
 
 from __future__ import annotations
 
+from mptcplab.engine.local.engine import Local
 from mptcplab.engine.protocol import EngineKind, WithImages
 from mptcplab.engine.stock.engine import Stock
 from mptcplab.engine.virtual.engine import Virtual
@@ -17,7 +18,7 @@ DEFAULT_ENGINE = "virtual"
 
 def engine_kinds() -> dict[str, EngineKind]:
     """Return our engines and those of plugins by name."""
-    own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual(), "stock": Stock()}
+    own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual(), "stock": Stock(), "local": Local()}
     return own | {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
 
 

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The engine ``local``: plans in network namespaces of this machine, in real time."""

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The first process of a run: the lab kernel's guest, in namespaces of this machine.
+
+The guest (:mod:`mptcplab.guest.init`) owns its kernel. Here it does not, so what it does to a whole kernel is replaced:
+mounts, limits of memory, random numbers, the kernel's log, the end. What remains works on namespaces.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from mptcplab.engine.local.isolation import fail, run_isolated, set_up_mounts
+from mptcplab.guest import changes, complaints, init, instants, machine, system, timeline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mptcplab.guest.machine import Memory
+
+_SECOND = 1_000_000_000
+#: Time for servers to start, at least: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
+_ZERO_STEP_NS = _SECOND
+#: Time for a waiting `tc` or `ip` to execute the commands of an event, and to report a failure.
+_EXECUTION_NS = 2_000_000
+#: It belongs to the whole kernel, and can only be read in namespaces.
+_WHOLE_KERNEL = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+_LIMITS = "/proc/sys/net/ipv4/tcp_mem"
+
+
+def main(results: str, exposed: list[str]) -> None:
+    """Execute the plan in the folder ``results``; never returns."""
+    limits = [int(word) for word in system.read(_LIMITS).split()]
+    run_isolated(lambda: _run(results, exposed, limits))
+
+
+def _run(results: str, exposed: list[str], limits: list[int]) -> None:
+    write, take_priority = system.write, instants.take_priority
+
+    def mounts(results: str, exposed: list[str]) -> None:
+        try:
+            set_up_mounts(results, exposed)
+        except OSError as error:
+            fail(f"the namespaces cannot be set up: {error.strerror}")
+
+    def write_own(file: str, content: bytes) -> None:
+        if file != _WHOLE_KERNEL:
+            write(file, content)
+
+    def priority() -> None:
+        with contextlib.suppress(PermissionError):  # without root there is none
+            take_priority()
+
+    def state(memory: Memory) -> dict[str, Any]:
+        # The sockets of the whole machine count, since they share this memory.
+        return {
+            "softirq_rounds_delayed": None,
+            "tcp_mem_pages": limits,
+            "tcp_pages_peak": memory.peak,
+            "page_bytes": os.sysconf("SC_PAGE_SIZE"),
+        }
+
+    system.set_up_mounts, system.write = mounts, write_own
+    system.power_off = lambda: os._exit(0)
+    instants.take_priority, instants.reseed = priority, lambda: None
+    machine.fix_limits, machine.state = lambda: None, state
+    complaints.log_with_complaints = lambda: ""
+    timeline._ZERO_NS, changes._EXECUTION_NS = _ZERO_STEP_NS, _EXECUTION_NS
+    init.main(results, exposed)
