@@ -35,6 +35,7 @@ class Mistake(StrEnum):
     REFERENCE = "reference"  # names something that does not exist, or is elsewhere
     CONFLICT = "conflict"  # conflicts with another key
     IDLE = "idle"  # would have no effect
+    UNAVAILABLE = "unavailable"  # is a feature of the other path manager
 
 
 class LabError(Exception):

@@ -34,9 +34,10 @@ def invalid(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VA
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
 
 
-#: Errors for a value that conflicts with another key, and for one that would have no effect.
+#: Errors for a value that conflicts with another key, one without effect, and one that the path manager lacks.
 conflict = partial(invalid, kind=Mistake.CONFLICT)
 idle = partial(invalid, kind=Mistake.IDLE)
+unavailable = partial(invalid, kind=Mistake.UNAVAILABLE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,6 +123,10 @@ class _Sweep:
         self.experiment, self.folder, self._shown = experiment, folder, shown
         self.rounds = Rounds(experiment)
 
+    @property
+    def _unavailable(self) -> list[tuple[dict[str, str], str]]:
+        return [(one.settings, one.reason) for one in self.experiment.unavailable]
+
     def write_partial(self, done: Sequence[CompletedRun]) -> None:
         """Write the results so far. A failure to do so is ignored, since the recordings hold the results."""
         with contextlib.suppress(OSError):
@@ -138,7 +142,8 @@ class _Sweep:
         results = [one.result for one in done if one.result]
         if results:
             count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
-            table = result_table(f"{self.experiment.title} (incomplete: {count})", rows_of(results))
+            title = f"{self.experiment.title} (incomplete: {count})"
+            table = result_table(title, rows_of(results), unavailable=self._unavailable)
             write_text(self.folder / "partial.md", table.to_markdown())
 
     def write(self, done: Sequence[CompletedRun]) -> None:
@@ -150,7 +155,7 @@ class _Sweep:
             return
         rows = rows_of(results)
         write_text(self.folder / "table.md", self._table(rows, done).to_markdown())
-        write_text(self.folder / "table.csv", wide_csv(rows))
+        write_text(self.folder / "table.csv", wide_csv(rows, self._unavailable))
         write_text(self.folder / "metrics.csv", long_csv(rows))
         document = experiment_document(self.experiment, rows)
         document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
@@ -189,7 +194,8 @@ class _Sweep:
         return network_tables([result for result, _ in found], words_of(found))
 
     def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> Table:
-        table = result_table(self.experiment.title, rows, self.experiment.changes, every=every)
+        title, changes = self.experiment.title, self.experiment.changes
+        table = result_table(title, rows, changes, every=every, unavailable=self._unavailable)
         notes = paired_notes(paired_rows(rows))
         until = self.experiment.until
         if until is not None:

@@ -83,6 +83,7 @@ def _document(experiment: Experiment, seconds: float, size: float) -> dict[str, 
             {"settings": point.settings, "scenario": point.scenario.model_dump(mode="json", by_alias=True)}
             for point in experiment.points
         ],
+        "unavailable": [{"settings": one.settings, "reason": one.reason} for one in experiment.unavailable],
     }
 
 
@@ -91,7 +92,8 @@ def _runs(experiment: Experiment) -> Table:
     last = experiment.seed + experiment.repeats - 1
     seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"
     rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
-    return Table("Runs", (*names.values(), "seeds"), rows)
+    lacking = tuple((*one.settings.values(), f"not available: {one.reason}") for one in experiment.unavailable)
+    return Table("Runs", (*names.values(), "seeds"), (*rows, *lacking))
 
 
 @click.command()

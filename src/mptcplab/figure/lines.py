@@ -34,6 +34,8 @@ _POINTS_PER_INCH = 72
 _APART_POINTS = 2.5
 #: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
+#: The room beside the outermost positions, as a part of the axis.
+_MARGIN = 0.04
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 zorder=3,
             )
     label_positions(axes, places, figure.positions)
+    _leave_room(axes, places)
     axes.set_ylim(figure.lowest, figure.lowest + 1.1 * (_largest(figure) - figure.lowest))
     _draw_marks(drawing, axes, places, figure)
     title = "\n".join(textwrap.wrap(figure.title, TITLE_WIDTH))
@@ -127,6 +130,13 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     tidy(axes, figure.legend)
+
+
+def _leave_room(axes: Axes, places: Sequence[float]) -> None:
+    """Leave a margin beside the outermost positions, also if the first series has no value there."""
+    spare = _MARGIN * (max(places) - min(places))
+    left, right = axes.get_xlim()
+    axes.set_xlim(min(left, min(places) - spare), max(right, max(places) + spare))
 
 
 def label_positions(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, conflict, idle, invalid
+from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, conflict, idle, invalid, unavailable
 from mptcplab.units import Size
 
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
@@ -174,7 +174,7 @@ class Transport(Part):
             self._check_kernel()
         elif isinstance(self.endpoints, tuple):
             hint = 'use modes, like modes = { link2 = "backup" }, or path_manager = "kernel"'
-            raise idle("is a list, which only the kernel's path manager uses", hint, "endpoints")
+            raise unavailable("is a list, which only the kernel's path manager uses", hint, "endpoints")
         if self.endpoints == "none" and self.modes:
             raise idle('do nothing with endpoints = "none"', "remove endpoints, or modes", "modes")
         if list(self.modes.values()).count("master") > 1:
@@ -182,13 +182,14 @@ class Transport(Part):
         return self
 
     def _check_kernel(self) -> None:
-        if self.is_set("subflows_per_pair"):
+        if self.subflows_per_pair > 1:
             hint = 'add path_manager = "userspace", or remove the key'
-            raise idle("does nothing with the kernel's path manager", hint, "subflows_per_pair")
+            raise unavailable("is always 1 with the kernel's path manager", hint, "subflows_per_pair")
         for link, mode in self.modes.items():
             if mode in _NOT_IN_KERNEL:
                 hint = f'add path_manager = "userspace", or use {_KERNEL_MODES}'
-                raise idle(f"is no mode of the kernel's path manager: {_NOT_IN_KERNEL[mode]}", hint, "modes", link)
+                message = f"is no mode of the kernel's path manager: {_NOT_IN_KERNEL[mode]}"
+                raise unavailable(message, hint, "modes", link)
         if isinstance(self.endpoints, tuple) and self.modes:
             hint = 'remove endpoints, which then is "auto", or mark the endpoint itself: flags = ["subflow", "backup"]'
             raise conflict("are given beside a list of endpoints", hint, "modes")

@@ -27,6 +27,7 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
         "changed": list(experiment.changes),
         "mptcplab": mptcplab.__version__,
         "rows": [row.to_json() for row in rows],
+        "unavailable": [{"settings": one.settings, "reason": one.reason} for one in experiment.unavailable],
     }
 
 

@@ -45,7 +45,8 @@ def experiment(results: Results) -> Experiment:
     rows = results.rows
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
-    table = result_table(results.title, rows, changes)
+    unavailable = [(one["settings"], one["reason"]) for one in results.document.get("unavailable", [])]
+    table = result_table(results.title, rows, changes, unavailable=unavailable)
     return section(
         results,
         anchor="experiment",

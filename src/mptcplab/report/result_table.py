@@ -41,23 +41,34 @@ class _Column:
     is_numeric: bool = False
 
 
-def result_table(title: str, rows: Sequence[ResultRow], changes: Sequence[str] = (), *, every: bool = False) -> Table:
+def result_table(
+    title: str,
+    rows: Sequence[ResultRow],
+    changes: Sequence[str] = (),
+    *,
+    every: bool = False,
+    unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
+) -> Table:
     """Return the table of an experiment, with warnings and the changes by the command line as notes.
 
-    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise.
+    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise. ``unavailable``
+    are settings of points that cannot be run, each with the reason; their rows come last.
     """
     keys = [*_settings(rows), *_workloads(rows)]
     warnings = {warning: None for row in rows for warning in row.warnings}
     marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
+    reasons = dict.fromkeys(reason for _, reason in unavailable)
+    why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
     found = [*keys, *_metrics(rows, every=every), *_found_on_sockets(rows), _runs(rows, marks)]
     cells = tuple(zip(*(column.cells for column in found), strict=True))
+    lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
     return Table(
         title,
         tuple(column.head for column in found),
-        cells,
+        (*cells, *lacking),
         frozenset(column.head for column in found if column.is_numeric),
-        (*_notes(rows, cells, marks), *changed),
+        (*_notes(rows, cells, marks), *(f"{mark} Not available: {reason}." for reason, mark in why.items()), *changed),
         keys=len(keys),
         names=tuple(column.names for column in found),
     )
@@ -151,6 +162,11 @@ def _shares(shares: Mapping[str, float]) -> str:
 def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
     cells = tuple(f"{row.n}{''.join(f' {marks[warning]}' for warning in row.warnings)}" for row in rows)
     return _Column("n", cells, ("n",))
+
+
+def _unavailable(settings: Mapping[str, str], mark: str, columns: int) -> tuple[str, ...]:
+    """Return the row of a point that cannot be run: its settings, and a mark in the last column, which counts runs."""
+    return (*settings.values(), *[""] * (columns - len(settings) - 1), f"not available {mark}")
 
 
 def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Mapping[str, str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
@@ -13,10 +13,11 @@ from mptcplab.metrics.rows import ResultRow
 _Cell = str | int | float | None
 
 
-def wide_csv(rows: Sequence[ResultRow]) -> str:
+def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str, str], str]] = ()) -> str:
     """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
 
-    An empty cell is a value that does not exist.
+    An empty cell is a value that does not exist. The lines of points that are ``unavailable``, given with the reason,
+    come last, with 0 runs.
     """
     keys, names = _keys(rows), _names(rows)
     paths = sorted({path for row in rows for path in row.shares})
@@ -37,7 +38,11 @@ def wide_csv(rows: Sequence[ResultRow]) -> str:
         ]
         for row in rows
     )
-    return _text(head, lines)
+    lacking = (
+        [*(settings.get(key) for key in keys), "", 0, *[None] * (len(head) - len(keys) - 3), f"not available: {reason}"]
+        for settings, reason in unavailable
+    )
+    return _text(head, [*lines, *lacking])
 
 
 def long_csv(rows: Sequence[ResultRow]) -> str:

@@ -54,7 +54,10 @@ _SYNTAX = {
 
 
 class ScenarioError(InputError):
-    """A mistake in a scenario: its ``kind``, its ``place`` (a line or an option), and the ``key`` concerned."""
+    """A mistake in a scenario: its ``kind``, its ``place`` (a line or an option), and the ``key`` concerned.
+
+    ``about`` is the message without the place.
+    """
 
     def __init__(
         self, kind: Mistake, place: Place, message: str, *, hint: str, key: str = "", value: Any = None
@@ -62,7 +65,7 @@ class ScenarioError(InputError):
         shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         about = f"{key}{shown}: {message}" if key else message
         super().__init__(_one_line(f"{place}: ", longest=_MAX_NAME) + _one_line(about), hint=_one_line(hint))
-        self.kind, self.place, self.key = kind, place, key
+        self.kind, self.place, self.key, self.about = kind, place, key, _one_line(about)
 
 
 @dataclass

@@ -71,6 +71,14 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Unavailable:
+    """A point of a sweep over path managers that needs what its path manager lacks. It has no runs."""
+
+    settings: dict[str, str]
+    reason: str
+
+
+@dataclass(frozen=True)
 class Run:
     """One point with one seed, which an engine executes. Points share seeds, so that runs can be compared in pairs."""
 
@@ -89,6 +97,7 @@ class Experiment:
     """A loaded scenario file. ``changes`` are the keys that the command line has set.
 
     With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
+    ``unavailable`` are further points of the sweep, which cannot be run.
     """
 
     file: Path
@@ -100,6 +109,7 @@ class Experiment:
     seed: int
     changes: tuple[str, ...] = ()
     until: Repeats | None = None
+    unavailable: tuple[Unavailable, ...] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -129,7 +139,7 @@ def load(
     fixed = tuple(axes.take_axes(document, fixed))
     choices = sweep.take_choices(document, fixed=fixed)
     try:
-        points = tuple(_point(document, choice, fixed) for choice in choices)
+        points, unavailable = _points(document, choices, fixed)
     except ScenarioError as error:
         axes.explain_list(document, error, fixed)
         raise
@@ -139,7 +149,7 @@ def load(
     title, question = scenario.title, scenario.question
     changes = tuple(_change(setting) for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
     repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
-    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until)
+    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until, unavailable)
 
 
 def _change(setting: sweep.Setting) -> str:
@@ -252,6 +262,29 @@ def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
     )
 
 
+def _points(
+    document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice
+) -> tuple[tuple[Point, ...], tuple[Unavailable, ...]]:
+    """Return the points, and those that are not available because the sweep varies the path manager."""
+    points, unavailable = [], []
+    for choice in choices:
+        try:
+            points.append(_point(document, choice, fixed))
+        except ScenarioError as error:
+            varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
+            if error.kind != Mistake.UNAVAILABLE or not varies:
+                raise
+            unavailable.append(Unavailable(_labels(choice), error.about))
+            first = error
+    if not points:
+        raise first
+    return tuple(points), tuple(unavailable)
+
+
+def _labels(choice: sweep.Choice) -> dict[str, str]:
+    return {setting.name: setting.text for setting in choice if not setting.is_hidden}
+
+
 def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
     at_point = document.copy()
     settings = choice + fixed
@@ -268,7 +301,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     except ValidationError as error:
         raise first_error(at_point, error) from error
     check(at_point, scenario)
-    return Point({setting.name: setting.text for setting in choice if not setting.is_hidden}, scenario)
+    return Point(_labels(choice), scenario)
 
 
 def _expand_copies(document: Document) -> None:

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Sweeps over both path managers: a point that needs what its path manager lacks is named and not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mptcplab.report.result_table import result_table
+from mptcplab.scenario.document import ScenarioError
+from mptcplab.scenario.load import load
+
+_SCENARIO = """title = "Modes"
+[topology]
+preset = "disjoint-paths"
+
+[links.link1]
+rate = "10 Mbit/s"
+
+[links.link2]
+rate = "10 Mbit/s"
+
+[workloads.bulk]
+kind = "flow"
+from = "client"
+to = "server"
+duration = "2 s"
+"""
+_MODES = '"hosts.client.transport.modes.access2" = ["backup", "handover"]\n'
+
+
+def _file(folder: Path, text: str) -> Path:
+    file = folder / "modes.toml"
+    file.write_text(_SCENARIO + text)
+    return file
+
+
+def test_sweep_over_both_names_what_the_kernel_lacks(tmp_path: Path) -> None:
+    file = _file(tmp_path, f'[sweep]\n"transport.path_manager" = ["kernel", "userspace"]\n{_MODES}')
+    experiment = load(file)
+    assert [list(point.settings.values()) for point in experiment.points] == [
+        ["kernel", "backup"],
+        ["userspace", "backup"],
+        ["userspace", "handover"],
+    ]
+    (lacking,) = experiment.unavailable
+    assert list(lacking.settings.values()) == ["kernel", "handover"]
+    assert "is no mode of the kernel's path manager" in lacking.reason
+    assert "modes.toml" not in lacking.reason  # it goes into tables, which others read elsewhere
+
+
+def test_fixed_path_manager_makes_it_a_mistake(tmp_path: Path) -> None:
+    file = _file(tmp_path, f"[sweep]\n{_MODES}")
+    with pytest.raises(ScenarioError, match="is no mode of the kernel's path manager"):
+        load(file)
+
+
+def test_sweep_without_any_point_left_is_a_mistake(tmp_path: Path) -> None:
+    text = '[hosts.client.transport.modes]\naccess2 = "off"\n[sweep]\n"transport.path_manager" = ["kernel"]\n'
+    with pytest.raises(ScenarioError, match="is no mode of the kernel's path manager"):
+        load(_file(tmp_path, text))
+
+
+def test_other_mistakes_in_such_a_sweep_stay_mistakes(tmp_path: Path) -> None:
+    sweep = '[sweep]\n"transport.path_manager" = ["kernel", "userspace"]\n'
+    with pytest.raises(ScenarioError, match="access9"):
+        load(_file(tmp_path, f'{sweep}"hosts.client.transport.modes.access9" = ["on", "backup"]\n'))
+
+
+def test_table_gives_the_reason_below() -> None:
+    lacking = [({"path manager": "kernel"}, "no such mode"), ({"path manager": "kernel"}, "no such mode")]
+    table = result_table("Modes", [], unavailable=lacking)
+    assert [row[-1] for row in table.rows] == ["not available [1]"] * 2
+    assert [note for note in table.notes if "Not available" in note] == ["[1] Not available: no such mode."]
