@@ -17,6 +17,7 @@ from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import RunOptions, console, default_jobs
 from mptcplab.cli.space import space_warning
 from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.kernel.config import clock_text
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
 from mptcplab.scenario.load import Run
@@ -145,7 +146,13 @@ def _line(done: CompletedRun) -> str:
         return f"failed    {done.run.label}: {done.error.message}"
     if done.wall_seconds is None:
         return f"recorded  {done.run.label}"
-    return f"done      {done.run.label}: {done.virtual_ns / 1e9:.1f} s of virtual time in {done.wall_seconds:.1f} s"
+    return f"done      {done.run.label}: {done.virtual_ns / 1e9:.1f} s of {_clock([done])} in {done.wall_seconds:.1f} s"
+
+
+def _clock(done: Sequence[CompletedRun]) -> str:
+    """Return the word for what the engine's clock counts."""
+    times = {one.result.time for one in done if one.result is not None}
+    return clock_text(times.pop()) if times == {"real"} else clock_text("virtual")
 
 
 def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:
@@ -155,5 +162,5 @@ def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:
         recorded = sum(one.wall_seconds is None for one in done)
         rest = f"; {recorded} more already recorded" if recorded else ""
         count = f"{len(executed)} run{'s' if len(executed) > 1 else ''}"
-        text = f"{count}: {virtual:.0f} s of virtual time in {wall_seconds:.1f} s{rest}"
+        text = f"{count}: {virtual:.0f} s of {_clock(executed)} in {wall_seconds:.1f} s{rest}"
         console(stderr=True).print(text, style="dim", markup=False)

@@ -197,13 +197,12 @@ def _over_time(results: Results, runs: Sequence[RecordedRun], rows: Sequence[Res
     workload = choice.workload or rows[0].workload
     columns = tuple(_column(run, workload) for run in chosen)
     seed = chosen[0].result.seed
-    kernel = rows[0].kernel_name
     figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
     if not figure.shown:
         raise InputError(
             f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"
         )
-    note = "\n".join([*figure.key, f"workload {workload}, seed {seed}; kernel {kernel}; virtual time"])
+    note = "\n".join([*figure.key, f"workload {workload}, seed {seed}; {rows[0].measured_on}"])
     return Drawn(
         "time", figure.size, partial(draw_over_time, figure), f"workload {workload} over time, seed {seed}", note
     )
@@ -243,7 +242,7 @@ def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[
         raise InputError("there are no values to draw", hint="name a metric with --metric")
     _check_curves(len(curves))
     figure = Distribution(_title(results, choice), label, curves, noun)
-    note += f"; kernel {rows[0].kernel_name}; virtual time"
+    note += f"; {rows[0].measured_on}"
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 

@@ -78,4 +78,4 @@ def spread_note(rows: Sequence[ResultRow]) -> str:
     counts = sorted({row.n for row in rows})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run per point"
-    return f"{bars}; kernel {rows[0].kernel_name}; virtual time"
+    return f"{bars}; {rows[0].measured_on}"

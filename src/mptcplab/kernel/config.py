@@ -58,6 +58,21 @@ def kernel_text(release: str, hz: int | None) -> str:
     return release if hz is None else f"{release}, HZ {hz}"
 
 
+#: What ran, by the kind of its clock, which an engine states among the facts of its kernel as `time`.
+_KERNELS = {"virtual": "Lab kernel", "instructions": "Stock kernel", "real": "The host's kernel"}
+_CLOCKS = {"virtual": "virtual time", "instructions": "a clock that counts instructions", "real": "real time"}
+
+
+def kernel_kind(time: str) -> str:
+    """Return a heading for kernels whose clock is of the kind ``time``; a plugin's engine may have another kind."""
+    return _KERNELS.get(time, "Kernel")
+
+
+def clock_text(time: str) -> str:
+    """Return a kind of clock in words."""
+    return _CLOCKS.get(time, f"{time} time")
+
+
 def lost_options(requested: Mapping[str, str], final: Mapping[str, str]) -> tuple[str, ...]:
     """Return the requested options that the final configuration lacks, as `CONFIG_X=value`, sorted."""
     return tuple(sorted(f"{name}={value}" for name, value in requested.items() if final.get(name, "n") != value))

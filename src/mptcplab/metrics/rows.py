@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
-from mptcplab.kernel.config import kernel_text
+from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.against_tcp import benefits_over_tcp
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
@@ -49,6 +49,8 @@ class RunResult:
     jain_1s: float | None = None
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
+    time: str = "virtual"
+    """The kind of the clock: "virtual", "instructions" of an emulated CPU, or "real"."""
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
 
@@ -77,6 +79,7 @@ class ResultRow:
     runs: tuple[str, ...] = ()
     metric_seeds: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     hz: int | None = None
+    time: str = "virtual"
     gateways: str = ""
 
     @property
@@ -94,6 +97,11 @@ class ResultRow:
         """The kernel's release with its timer frequency, for readers."""
         return kernel_text(self.kernel, self.hz)
 
+    @property
+    def measured_on(self) -> str:
+        """The kernel and the kind of its clock, for readers of a figure."""
+        return f"kernel {self.kernel_name}; {clock_text(self.time)}"
+
     def to_json(self) -> dict[str, Any]:
         """Return JSON data with units in the names."""
         return {
@@ -109,6 +117,7 @@ class ResultRow:
             "scheduler": self.scheduler,
             "kernel": self.kernel,
             "hz": self.hz,
+            "time": self.time,
             "seeds": list(self.seeds),
             "runs": list(self.runs),
             "warnings": list(self.warnings),
@@ -179,6 +188,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         jain=jain_index([one.goodput_bps for one in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording, *together) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
+        time=manifest["facts"]["kernel"].get("time", "virtual"),
     )
 
 
@@ -240,6 +250,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         scheduler=_common(measured.scheduler for measured in all_measured),
         kernel=first.kernel,
         hz=first.hz,
+        time=first.time,
         seeds=tuple(result.seed for result, _ in members),
         warnings=tuple(_without_repeats(warning for measured in all_measured for warning in measured.warnings)),
         samples=samples,

@@ -6,12 +6,12 @@ from __future__ import annotations
 import json
 import shlex
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.timelines import MAX_LINES, marks, timelines
-from mptcplab.kernel.config import kernel_text
+from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
@@ -261,8 +261,9 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     identities = {recording.manifest["identity"] for recording in results.recordings}
     log = [line for line in results.log if line.get("run") in identities]
     yield "mptcplab", _different(fact["mptcplab"] for fact in facts)
-    yield "Lab kernel", _different(_kernel(fact["kernel"]) for fact in facts)
-    yield "Engine", _different(f"{fact['engine']}: the lab kernel, in virtual time" for fact in facts)
+    for time in sorted({_time(fact) for fact in facts}):
+        yield kernel_kind(time), _different(_kernel(fact["kernel"]) for fact in facts if _time(fact) == time)
+    yield "Engine", _different(f"{fact['engine']}: {clock_text(_time(fact))}" for fact in facts)
     programs = (f"{name} {digest}" for fact in facts for name, digest in fact["programs"].items())
     yield "Programs (name, digest of the file)", _different(programs)
     libraries = (f"{name} {digest}" for fact in facts for name, digest in fact["libraries"].items())
@@ -276,7 +277,11 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     known = [float(line["wall_seconds"]) for line in latest.values() if "wall_seconds" in line]
     wall = f", {sum(known):.1f} s of wall time (sum over {'runs' if len(known) == runs else f'{len(known)} of them'})"
     virtual = sum(one.manifest["virtual_ns"] - one.manifest["zero_ns"] for one in results.recordings) / 1e9
-    yield "Time", (f"{runs} runs, {virtual:.1f} s of virtual time{wall if known else ''}",)
+    yield "Time", (f"{runs} runs, {virtual:.1f} s on the engine's clock{wall if known else ''}",)
+
+
+def _time(fact: Mapping[str, Any]) -> str:
+    return str(fact["kernel"].get("time", "virtual"))
 
 
 def _kernel(fact: dict[str, Any]) -> str:

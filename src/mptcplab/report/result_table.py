@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.errors import InputError
+from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
@@ -178,6 +179,9 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Map
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)
-    kernels = sorted({row.kernel_name for row in rows})
-    notes.append(f"Goodput is payload at the receiver. Lab kernel {'; '.join(kernels)}; virtual time.")
+    kernels: dict[str, set[str]] = {}
+    for row in rows:
+        kernels.setdefault(row.time, set()).add(row.kernel_name)
+    where = (f"{kernel_kind(time)} {'; '.join(sorted(names))}; {clock_text(time)}." for time, names in kernels.items())
+    notes.append(" ".join(("Goodput is payload at the receiver.", *where)))
     return notes

@@ -55,6 +55,7 @@ class StockEngine:
             "key": hashlib.sha256(f"{self.kernel.sha256} {machine}".encode()).hexdigest(),
             "config_sha256": self.kernel.config_sha256,
             "hz": self.kernel.hz,
+            "time": "instructions",
         }
 
     def check(self, plan: Plan) -> None:
