@@ -78,7 +78,9 @@ def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
     if argv[:2] == ["tc", "filter"] and "action" in argv:
         words = argv[argv.index("action") + 1 :]
         target = ["lo" if before == "dev" else word for before, word in zip(["", *words], words, strict=False)]
-        yield "matchall", _MODULES["matchall"], [clsact, ["tc", "filter", "add", "dev", "lo", "ingress", "matchall"]]
+        # Without any option, the kernel refuses the filter.
+        matchall = ["tc", "filter", "add", "dev", "lo", "ingress", "matchall", "classid", "1:1"]
+        yield "matchall", _MODULES["matchall"], [clsact, matchall]
         module = _MODULES.get(words[0], f"act_{words[0]}")
         yield f"action {words[0]}", module, [list(_LO), ["tc", "actions", "add", "action", *target]]
     if argv[0] == "nft":
