@@ -98,7 +98,20 @@ def _in_lab(folder: Path, text: str) -> dict[str, Any]:
     environment = {"XDG_CACHE_HOME": "/run/out/cache", "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     options = [word for name, value in environment.items() for word in ("--env", f"{name}={value}")]
     run = ["run", "/run/out/scenario.toml", "--engine", "local", "--out", "/run/out/results"]
-    line = ["exec", *options, "--env", "PATH", "--out", folder, "--stall", "120s", "--no-stdin", "--", *CLI, *run]
+    line: list[str | Path] = [
+        "exec",
+        *options,
+        "--env",
+        "PATH",
+        "--out",
+        folder,
+        "--stall",
+        "120s",
+        "--no-stdin",
+        "--",
+        *CLI,
+        *run,
+    ]
     # In virtual time a run of some seconds takes as long as its packets; the start of Python takes the most.
     done = mptcplab(*line, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -157,10 +170,8 @@ def _state_of_this_machine() -> dict[str, str]:
 def test_nothing_outside_is_touched(tmp_path: Path) -> None:
     _allowed()
     before = _state_of_this_machine()
-    text = PLAIN.replace("SIZE", "5 MB") + '[transport.sysctl]\n"net.ipv4.tcp_slow_start_after_idle" = 0\n'
-    text = text.replace('transport = { protocol = "tcp" }\n', "").replace(
-        "[transport.sysctl]", '[transport]\nprotocol = "tcp"\n[transport.sysctl]'
-    )
+    changed = 'protocol = "tcp", sysctl = { "net.ipv4.tcp_slow_start_after_idle" = 0 } }'
+    text = PLAIN.replace("SIZE", "5 MB").replace('protocol = "tcp" }', changed)
     done = mptcplab("run", _file(tmp_path, text), "--engine", "local", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     (row,) = _rows(tmp_path / "out")

@@ -60,7 +60,8 @@ def running_options(command: _Command) -> _Command:
             type=_EngineName(list(engine_kinds())),
             default=DEFAULT_ENGINE,
             show_default=True,
-            help="Engine that executes the runs. stock:VERSION or stock:PATH names its kernel image.",
+            help="Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), or this "
+            "machine (local).",
         ),
         click.option(
             "--cluster",

@@ -19,13 +19,24 @@ from typing import Any
 from markupsafe import Markup
 
 import mptcplab
+from mptcplab.kernel.config import clock_text
 from mptcplab.report.html_model import Report
 from mptcplab.report.table import Table
 
+#: What holds for each kind of clock.
+_OF_CLOCKS = {
+    "virtual": (
+        ("CPU cost", "Computation takes no virtual time, so the results do not include the CPU cost of MPTCP."),
+        ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
+    ),
+    "instructions": (("CPU cost", "All nodes share one emulated CPU, whose instructions take 1 ns each."),),
+    "real": (
+        ("CPU cost", "All nodes share the CPU of the machine that ran them, with everything else that ran there."),
+        ("Real time", "A run with the same seed does not repeat exactly."),
+    ),
+}
 #: The beginning of docs/limitations.md, shortened.
 LIMITATIONS = (
-    ("CPU cost", "Computation takes no virtual time, so the results do not include the CPU cost of MPTCP."),
-    ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
     ("Network cards", "TSO, GSO and GRO are off; there are no driver queues and no byte queue limits."),
     ("Radios", "A link called lte or wifi is a cable with rate, delay, jitter and loss."),
     ("Other traffic", "Only the workloads of the scenario use the network."),
@@ -59,6 +70,7 @@ def to_html(report: Report) -> str:
     script, library = _own("report.js"), _plotly()
     data = [[drawing.data | {"kind": drawing.kind} for drawing in one.drawings] for one in report.experiments]
     data.append([drawing.data | {"kind": drawing.kind} for drawing in report.pictures])
+    times = sorted(report.times) or ["virtual"]
     return environment.get_template("report.html.j2").render(
         report=report,
         version=mptcplab.__version__,
@@ -67,7 +79,8 @@ def to_html(report: Report) -> str:
         library=library,
         policy=f"'sha256-{_sha256(script)}' 'sha256-{_sha256(library)}'",
         data=_inert_json(data),
-        limitations=LIMITATIONS,
+        limitations=(*(one for time in times for one in _OF_CLOCKS.get(time, ())), *LIMITATIONS),
+        clocks=" or ".join(clock_text(time) for time in times),
     )
 
 

@@ -91,6 +91,7 @@ def section(
         repeat=_repeat(results, title, command, whole),
         provenance=tuple(_provenance(results)),
         network=_network(results, firsts),
+        times=frozenset(row.time for row in rows),
     )
 
 

@@ -122,6 +122,8 @@ class Experiment:
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
     sheets: tuple[Sheet, ...] = ()
     network: tuple[Table, ...] = ()
+    times: frozenset[str] = frozenset()
+    """The kinds of clocks of its runs, see :attr:`mptcplab.metrics.rows.RunResult.time`."""
 
     @property
     def swept(self) -> bool:
@@ -156,3 +158,8 @@ class Report:
     board: ScoreboardView | None = None
     pictures: tuple[Drawing, ...] = ()
     parameters: tuple[Table, ...] = ()
+
+    @property
+    def times(self) -> frozenset[str]:
+        """The kinds of clocks of all its runs."""
+        return frozenset[str]().union(*(one.times for one in self.experiments))
