@@ -73,22 +73,27 @@ def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
         # Every block that a script made has inputs; an adopted one has none.
         if stamp is None or not (stamp.runs or stamp.kernels or stamp.inputs is None or _runs_something(page, block)):
             continue
-        if stamp.runs is None and stamp.kernels:
-            if kernel_of(block) not in stamp.kernels:
-                yield f"{block.key}: made on another kernel ({', '.join(stamp.kernels)})"
-            continue
-        if stamp.runs is None:
-            yield f"{block.key}: made from unknown runs"
-            continue
-        if block.kind == "table" and SOURCES[block.name].prepare is not None:
-            continue  # its kernel would have to be built
         try:
-            now = stamps.digest_of(_identities(page, block))
+            problem = _staleness(page, block, stamp)
         except LabError as error:
-            yield f"{block.key}: {error.message}"
-            continue
-        if now != stamp.runs:
-            yield f"{block.key}: made from other runs ({', '.join(stamp.kernels)})"
+            problem = error.message
+        if problem:
+            yield f"{block.key}: {problem}"
+
+
+def _staleness(page: Page, block: Block, stamp: stamps.Stamp) -> str:
+    """Return why a block is stale, empty if it is not.
+
+    :raises LabError: a kernel or program of its runs is missing here
+    """
+    if stamp.runs is None and stamp.kernels:
+        return "" if kernel_of(block) in stamp.kernels else f"made on another kernel ({', '.join(stamp.kernels)})"
+    if stamp.runs is None:
+        return "made from unknown runs"
+    if block.kind == "table" and SOURCES[block.name].prepare is not None:
+        return ""  # its kernel would have to be built
+    now = stamps.digest_of(_identities(page, block))
+    return "" if now == stamp.runs else f"made from other runs ({', '.join(stamp.kernels)})"
 
 
 def _runs_something(page: Page, block: Block) -> bool:
