@@ -30,13 +30,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bpf bpf-tests bench docs gateways fuzz smp packages test-packages \
-	test-proxies wifi-packages smp-packages stock-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bpf bpf-tests bench docs gateways fuzz smp packages \
+	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
 
-quick: check
+quick: check programs
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' tests/unit
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
@@ -48,7 +48,7 @@ check: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-unit: venv test-packages
+unit: test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/unit
 
 lab: kernel kernel-lts test-packages test-proxies
@@ -76,11 +76,10 @@ bench: kernel
 docs: kernel kernel-lts test-packages
 	$(BIN)/python -m docs.refresh --measured
 
-gateways: venv
-	@scripts/install-packages --gateways $$($(BIN)/mptcplab gateways list --packages)
+gateways: gateway-packages
 	$(BIN)/mptcplab gateways build
 
-fuzz: venv test-packages
+fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
 
@@ -90,8 +89,18 @@ smp: venv smp-packages
 packages:
 	@scripts/install-packages
 
-test-packages:
+# The kinds of workloads, nodes and links name the packages of the programs that they start.
+programs: venv
+	@packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
+
+test-packages: programs
 	@scripts/install-packages --tests
+	@packages=$$($(BIN)/mptcplab doctor --packages gateways) && scripts/install-packages --named $$packages
+
+# And the toolchains of the programs that Debian does not have.
+gateway-packages: programs
+	@packages=$$($(BIN)/mptcplab doctor --packages gateways && $(BIN)/mptcplab gateways list --packages) && \
+		scripts/install-packages --named $$packages
 
 # Says what is missing if it cannot be built; the tests that need it are then skipped, with their reason.
 test-proxies: venv
@@ -109,7 +118,7 @@ stock-packages:
 bpf-packages:
 	@scripts/install-packages --bpf
 
-stock-kernel: venv stock-packages
+stock-kernel: programs stock-packages
 	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12
 
 venv: packages $(STAMP)
@@ -119,17 +128,17 @@ $(STAMP): pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-kernel: venv
+kernel: programs
 	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
 
 # The tests run on the long-term kernel as well.
-kernel-lts: venv
+kernel-lts: programs
 	@$(BIN)/mptcplab kernel path 6.12 >/dev/null 2>&1 || $(BIN)/mptcplab kernel build 6.12
 
-kernel-cpu: venv
+kernel-cpu: programs
 	@$(BIN)/mptcplab kernel path 7.2-cpu >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --cpu
 
-kernel-wifi: venv
+kernel-wifi: programs
 	@$(BIN)/mptcplab kernel path 7.2-wifi >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --wifi
 
 clean:

@@ -21,6 +21,7 @@ from mptcplab.cli.main import main
 from mptcplab.doctor import Finding, Level, Report, host, kernel, programs, python
 from mptcplab.doctor.examine import merge_installs
 from mptcplab.doctor.packages import Distribution, this_system
+from mptcplab.doctor.proxies import debian_programs
 from mptcplab.engine import tools
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
@@ -63,12 +64,29 @@ def test_uses_come_from_the_plans() -> None:
     assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind appears in uses()"
 
 
-def test_the_script_installs_every_package_that_debian_may_lack() -> None:
+def test_the_script_installs_what_has_to_be_there_before_us() -> None:
     """The packages that it does not install are essential, so every Debian machine has them."""
     script = (Path(__file__).resolve().parents[2] / "scripts" / "install-packages").read_text()
-    wanted = {*map(tools.package_of, programs.uses()), *TOOLS.values(), *DEBIAN_TOOLS.values(), "libc6-dev"}
+    before = script[script.index("packages=") : script.index("case")]
+    wanted = {*TOOLS.values(), *DEBIAN_TOOLS.values(), "libc6-dev", "util-linux", "python3-venv"}
     essential = {"binutils", "coreutils", "dash", "findutils", "tar", "dpkg", "apt"}
-    assert {name for name in wanted if not re.search(rf"\b{name}\b", script)} <= essential
+    assert {name for name in wanted if not re.search(rf"\b{name}\b", before)} <= essential
+
+
+def test_the_packages_of_a_lab_are_those_that_its_parts_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    only(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd")
+    for options, read in (((), str.split), (("--json",), json.loads)):
+        assert _status(monkeypatch, "--packages", "lab", *options) == 0
+        assert read(capsys.readouterr().out) == ["curl", "iperf3", "iproute2", "vsftpd"]
+
+
+def test_the_packages_of_gateways_are_those_that_debian_has() -> None:
+    of_kinds = debian_programs()
+    assert set(of_kinds) == {"openvpn", "shadowsocks-libev"}
+    packages = {tools.package_of(name) for programs in of_kinds.values() for name in programs}
+    assert {"openvpn", "openssl", "shadowsocks-libev"} <= packages
 
 
 def test_every_kind_may_name_packages() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ _EPILOG = """\b
 Examples:
   mptcplab doctor
   mptcplab doctor --json | jq -r '.commands[]'
+  mptcplab doctor --packages lab
 
 \b
 Exit status:
@@ -31,8 +33,15 @@ _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
 
 @click.command(epilog=_EPILOG)
+@click.option(
+    "--packages",
+    "wanted",
+    type=click.Choice(["lab", "gateways"]),
+    help="Print only the Debian packages that this machine lacks: of the programs that scenarios and captures start, or"
+    " of those gateways that Debian has.",
+)
 @json_option
-def doctor(as_json: bool) -> int:
+def doctor(wanted: str | None, as_json: bool) -> int:
     """Check what this machine lacks, and name the commands that fix it.
 
     It checks Python and its packages, the programs that labs and kernel builds use, space on disk and in memory,
@@ -41,12 +50,24 @@ def doctor(as_json: bool) -> int:
     """
     from mptcplab.doctor import examine  # this imports much of the engine
 
+    if wanted is not None:
+        return _print_packages(wanted, as_json=as_json)
     report = examine()
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
         _show(report)
     return Exit.DONE if report.can_run else Exit.MISSING
+
+
+def _print_packages(wanted: str, *, as_json: bool) -> int:
+    from mptcplab.doctor.programs import missing_packages, uses
+    from mptcplab.doctor.proxies import debian_programs
+
+    gateways = itertools.chain.from_iterable(debian_programs().values())
+    packages = missing_packages(uses() if wanted == "lab" else gateways)
+    click.echo(json.dumps(packages) if as_json else " ".join(packages))
+    return Exit.DONE
 
 
 def _show(report: Report) -> None:

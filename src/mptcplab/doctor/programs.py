@@ -76,6 +76,11 @@ def of_gateways() -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(set(programs) - without)) for name, programs in found.items()}
 
 
+def missing_packages(programs: Iterable[str]) -> list[str]:
+    """Return the Debian packages of those of ``programs`` that this machine does not have."""
+    return sorted({package_of(name) for name in lacking(programs)})
+
+
 def _with_gateway(**gateways: Any) -> Scenario:
     """Return a scenario whose workload passes two routers that can be the sides of a gateway."""
     nodes = ("client", "near", "far", "server")

@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import Distribution
-from mptcplab.doctor.programs import lacking, of_gateways
-from mptcplab.engine.tools import package_of
+from mptcplab.doctor.programs import lacking, missing_packages, of_gateways
 from mptcplab.errors import LabError
 from mptcplab.proxies.catalog import RECIPES, is_built
 
 _SUBJECT = "programs of gateways"
+
+
+def debian_programs() -> dict[str, tuple[str, ...]]:
+    """Return the programs that each kind of gateway uses; without those kinds that are built."""
+    built = {recipe.name for recipe in RECIPES.values()}
+    return {name: programs for name, programs in of_gateways().items() if name not in built}
 
 
 def check_proxies(system: Distribution) -> Iterator[Finding]:
@@ -22,10 +28,10 @@ def check_proxies(system: Distribution) -> Iterator[Finding]:
     except LabError as error:
         yield Finding(_SUBJECT, Level.MISSING, error.message, "gateways", error.hint or "")
         return
-    missing = {name: lacking(programs) for name, programs in of_gateways().items() if name not in built}
-    ready = [name for name, programs in missing.items() if not programs]
+    packaged = debian_programs()
+    ready = [name for name, programs in packaged.items() if not lacking(programs)]
     ready += [f"{name} {RECIPES[name].version}" for name, is_there in built.items() if is_there]
-    packages = [package_of(program) for programs in missing.values() for program in programs]
+    packages = missing_packages(itertools.chain.from_iterable(packaged.values()))
     others = [name for name, is_there in built.items() if not is_there]
     commands = [system.install(packages)] if packages else []
     commands += [f"mptcplab gateways build {' '.join(others)}"] if others else []
