@@ -137,12 +137,26 @@ class Bed:
         clock = ["--time", "--monotonic", str(_SHIFT * number)] if _has_time_namespaces() else []
         inner = ["unshare", "--net", "--mount", "--pid", *clock, "--fork", "--kill-child", "--mount-proc"]
         with (self.folder / f"{name}.log").open("wb") as log:
-            outer = ["nsenter", "--target", str(self.pid), "--net", "--mount", "--pid", "--", *inner, "sh", "-c", script]
+            outer = [
+                "nsenter",
+                "--target",
+                str(self.pid),
+                "--net",
+                "--mount",
+                "--pid",
+                "--",
+                *inner,
+                "sh",
+                "-c",
+                script,
+            ]
             process = subprocess.Popen(outer, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         # nsenter forks for the namespace of processes, and so does unshare.
         machine = Machine(name, address, _child(_child(process.pid)), process)
         self.machines[name] = machine
-        self._in_hub("ip", "link", "add", f"mgmt{number}", "type", "veth", "peer", "name", "mgmt", "netns", str(machine.pid))
+        self._in_hub(
+            "ip", "link", "add", f"mgmt{number}", "type", "veth", "peer", "name", "mgmt", "netns", str(machine.pid)
+        )
         self._in_hub("ip", "address", "add", f"10.99.{number}.1/24", "dev", f"mgmt{number}")
         self._in_hub("ip", "link", "set", "dev", f"mgmt{number}", "up")
         with (self.folder / "ssh_config").open("a") as file:
@@ -159,7 +173,9 @@ class Bed:
         end = time.monotonic() + 10
         words = ["ssh", "-F", str(self.folder / "ssh_config"), "-o", "BatchMode=yes", machine.name, "true"]
         while True:
-            done = subprocess.run(["nsenter", "--target", str(self.pid), "--net", "--", *words], capture_output=True, text=True)
+            done = subprocess.run(
+                ["nsenter", "--target", str(self.pid), "--net", "--", *words], capture_output=True, text=True
+            )
             if done.returncode == 0:
                 return
             assert time.monotonic() < end, done.stderr + (self.folder / f"{machine.name}.log").read_text()
@@ -177,7 +193,10 @@ class Bed:
         lines = ['ssh_config = "ssh_config"', *(f"{key} = {json.dumps(value)}" for key, value in more.items())]
         for node, named in interfaces.items():
             lines += [f"[nodes.{node}]", f'host = "{node}"', f"[nodes.{node}.interfaces]"]
-            lines += [f"{link} = {value if str(value).startswith('{') else json.dumps(value)}" for link, value in named.items()]
+            lines += [
+                f"{link} = {value if str(value).startswith('{') else json.dumps(value)}"
+                for link, value in named.items()
+            ]
         file = self.folder / "inventory.toml"
         file.write_text("\n".join(lines) + "\n")
         return file
@@ -202,7 +221,7 @@ class Bed:
 
 _SUBJECTS = {
     "settings": "sysctl -a --pattern '^net\\.' 2>/dev/null | grep -v nf_conntrack_count",
-    "interfaces": "ip -json -details address | sed 's/,\"tentative\":true//g; s/\"ifindex\":[0-9]*,//g'",
+    "interfaces": 'ip -json -details address | sed \'s/,"tentative":true//g; s/"ifindex":[0-9]*,//g\'',
     "routes": "ip route show table all | sort; ip -6 route show table all | sort",
     "rules": "ip rule; ip -6 rule",
     "queues": "tc qdisc",

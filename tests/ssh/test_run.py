@@ -56,7 +56,9 @@ def changes(before: dict[str, str], after: dict[str, str]) -> str:
 def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
     before = pair.settled()
     inventory = pair.inventory(INTERFACES)
-    done = pair.mptcplab("run", scenario(tmp_path, TWO_CABLES), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    done = pair.mptcplab(
+        "run", scenario(tmp_path, TWO_CABLES), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = rows(tmp_path / "out")
     assert row["mptcp"] == "2 subflows", row
