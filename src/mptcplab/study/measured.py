@@ -97,12 +97,12 @@ def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple
 def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
     """Return the cells that are the smallest, largest or mean value of a metric among several workloads of a run."""
     table = selected.table
-    columns = {name: over for name in table.columns if (over := over_of(table.value_of(name)))}
+    reduced = {name: over for name in table.columns if (over := over_of(table.value_of(name))) is not None}
     found: dict[tuple[str, str], dict[int, float]] = {}
     missing: dict[tuple[str, str], int] = {}
     for result in results:
         settings = dict(result.settings)
-        for name, (over, metric) in columns.items():
+        for name, (reduction, metric) in reduced.items():
             column = table.columns[name]
             if not fits(table, column, settings, any_workload=True):
                 continue
@@ -110,7 +110,7 @@ def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> di
             own = [one.metrics.get(metric) for one in result.measured if fnmatch.fnmatchcase(one.workload, wanted)]
             known = [one for one in own if one is not None]
             if known and len(known) == len(own):
-                found.setdefault(place, {})[result.seed] = OVER[over](known)
+                found.setdefault(place, {})[result.seed] = OVER[reduction](known)
             else:
                 missing[place] = missing.get(place, 0) + 1
     return {place: _of_seeds(by_seed, missing.get(place, 0)) for place, by_seed in found.items()}
