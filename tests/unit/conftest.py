@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures of several modules: studies that a test may measure without a lab, and scenarios with gateways."""
+"""Fixtures of several modules: studies that a test may measure without a lab, scenario files, and gateways."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.made_gateways import Make, scenario
 from tests.unit.made_studies import Labs, write_studies
+from tests.unit.written import Write
 
 from mptcplab.cli import measuring
 from mptcplab.scenario.schema import Scenario
@@ -38,3 +39,15 @@ def make(tmp_path: Path) -> Make:
         return scenario(tmp_path, *tables, settings=settings)
 
     return made
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a scenario file and return its path."""
+
+    def write_file(text: str, name: str = "scenario.toml") -> Path:
+        file = tmp_path / name
+        file.write_text(text)
+        return file
+
+    return write_file

@@ -18,7 +18,7 @@ from mptcplab.plan.links import (
     table_commands,
     wire_commands,
 )
-from mptcplab.plan.model import Needs, Plan
+from mptcplab.plan.model import Needs, Plan, Source
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario import gateways
@@ -50,6 +50,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
+        bpf=tuple(Source(source.name, source.text) for source in scenario.bpf),
     )
 
 
