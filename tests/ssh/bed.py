@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
 from tests.lab.bench import CLI
 
 SSHD = "/usr/sbin/sshd"
