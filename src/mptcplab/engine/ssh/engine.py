@@ -23,6 +23,7 @@ from mptcplab.engine.ssh.connection import Connection
 from mptcplab.engine.ssh.fitting import Fitted, fit
 from mptcplab.engine.ssh.inventory import Inventory, load_inventory
 from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, clean, survey
+from mptcplab.engine.ssh.needs import trials_of, try_needs
 from mptcplab.engine.ssh.scripts import files_of
 from mptcplab.engine.ssh.timeline import Fleet, Timeline
 from mptcplab.engine.tools import static_flow_program
@@ -46,6 +47,8 @@ class SshEngine:
     stall_seconds: float = DEFAULT_STALL_SECONDS
     #: A machine has one set of interfaces: runs come one after the other.
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    #: What machines were asked for and have: other points of a sweep need the same.
+    _checked: list[Any] = field(default_factory=list)
 
     @cached_property
     def _surveys(self) -> dict[str, Survey]:
@@ -102,9 +105,18 @@ class SshEngine:
 
     def check(self, plan: Plan) -> None:
         """See :class:`mptcplab.engine.protocol.Engine`. :raises MissingError: naming what a machine lacks."""
-        fitted = {one.node: one for one in fit(plan, self.inventory, name=self.name)}
-        with self._connected(list(fitted), lambda: None) as connections:
-            _each(connections.values(), lambda one: _surveyed(one, fitted[one.node], self._lease_seconds))
+        fitted = fit(plan, self.inventory, name=self.name)
+        trials = {one.node: trials_of(one, plan) for one in fitted}
+        new = [one for one in fitted if (one.uses, one.interfaces, trials[one.node]) not in self._checked]
+        with self._connected([one.node for one in new], lambda: None) as connections:
+
+            def check_one(one: Fitted) -> None:
+                connection = connections[one.node]
+                found = _surveyed(connection, one, self._lease_seconds)
+                try_needs(connection, found.release, trials[one.node])
+
+            _each(new, check_one)
+        self._checked.extend((one.uses, one.interfaces, trials[one.node]) for one in new)
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; machines choose CPUs themselves."""
