@@ -62,13 +62,13 @@ def kernel_text(release: str, hz: int | None) -> str:
 _KERNELS = {
     "virtual": "Lab kernel",
     "instructions": "Stock kernel",
-    "kvm": "Stock kernel",
+    "machine": "Stock kernel",
     "real": "The host's kernel",
 }
 _CLOCKS = {
     "virtual": "virtual time",
     "instructions": "a clock that counts instructions",
-    "kvm": "real time, in a virtual machine",
+    "machine": "real time, in a virtual machine",
     "real": "real time",
 }
 

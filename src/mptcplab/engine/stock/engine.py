@@ -135,7 +135,7 @@ class Stock:
     def capabilities(self) -> Capabilities:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""
         return Capabilities(
-            virtual_time=not self._hardware.kvm,
+            virtual_time=not self._hardware.is_real,
             needs_root=False,
             one_kernel=True,
             chooses_kernel=False,

@@ -45,7 +45,7 @@ class Machine(GuestProcess):
 
     def __init__(self, boot: Boot) -> None:
         """Start the machine. :raises MissingError: without QEMU."""
-        self._work, self._is_real = boot.work, boot.hardware.kvm
+        self._work, self._is_real = boot.work, boot.hardware.is_real
         self._started_ns = time.monotonic_ns()
         with (boot.work / _ROOT).open("wb") as root:
             for part in boot.root:
@@ -55,7 +55,7 @@ class Machine(GuestProcess):
         super().__init__(_command(boot), cpu=host_cpus(boot), folder=boot.work, environment=environment)
 
     def virtual_ns(self) -> int | None:
-        """With KVM, return the time since the start, by which a guest that hangs is ended; others end themselves."""
+        """In real time, return the time since the start, by which a guest that hangs is ended; others do that."""
         return time.monotonic_ns() - self._started_ns if self._is_real else None
 
     def __exit__(
@@ -67,15 +67,15 @@ class Machine(GuestProcess):
 
 
 def host_cpus(boot: Boot) -> int | str:
-    """Return the CPU of this machine to use; with KVM and several CPUs all, so that these run at the same time."""
-    if boot.hardware.kvm and boot.hardware.cpus > 1:
+    """Return the CPU of this machine to use; all for several CPUs that run at the same time."""
+    if boot.hardware.is_real and boot.hardware.cpus > 1:
         return ",".join(map(str, sorted(os.sched_getaffinity(0))))
     return boot.cpu
 
 
 def _command(boot: Boot) -> list[str]:
-    # With KVM, time goes on by itself.
-    turns = () if boot.hardware.kvm else ("env", f"LD_PRELOAD={turns_library()}")
+    # Real time goes on by itself.
+    turns = () if boot.hardware.is_real else ("env", f"LD_PRELOAD={turns_library()}")
     return [
         *(*turns, str(qemu()), *boot.hardware.command, "-seed", str(boot.seed % 2**32)),
         *("-monitor", "none"),
