@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -37,6 +38,8 @@ def _row(settings: dict[str, str], values: dict[int, float], *, workload: str = 
         mptcp="2 subflows",
         counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
         shares={"link1": 1.0},
+        share_values={"link1": (1.0,) * len(goodputs)},
+        share_seeds=tuple(values),
         congestion="cubic",
         scheduler="default",
         kernel="7.2.1-test",
@@ -105,6 +108,48 @@ def test_a_small_difference_is_not_shown_as_zero(
     assert "differs, but negligible" in out
     assert "+1.2100 ± 0.0094" in out, out
     assert "B - A kbit/s" in out, out
+
+
+def _two_paths(first: dict[int, float], **changed: Any) -> ResultRow:
+    paths = {"link1": tuple(first.values()), "link2": tuple(1 - share for share in first.values())}
+    return replace(_row({}, A), share_values=paths, share_seeds=tuple(first), **changed)
+
+
+def test_shares_are_compared_by_path_in_parts_of_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A difference of 2.5 of 100 is inside a margin of 3, also for a path that carries only a fifth."""
+    spread = {seed: 0.2 + 0.0001 * (seed % 3) for seed in A}
+    more = {seed: share + 0.025 + 0.0001 * (seed % 2) for seed, share in spread.items()}
+    a, b = _write(tmp_path / "a", [_two_paths(spread)]), _write(tmp_path / "b", [_two_paths(more, runs=("other",) * 6)])
+    words = (a, b, "--metric", "share_percent", "--margin")
+    _, out, _ = _output(capsys, monkeypatch, *words, "3", "--json")
+    (found,) = json.loads(out)["comparisons"]
+    assert [(row["workload"], row["verdict"]) for row in found["rows"]] == [
+        ("bulk over link1", "differs, but negligible"), ("bulk over link2", "differs, but negligible"),
+    ]  # fmt: skip
+    assert found["rows"][0]["difference"] == pytest.approx(2.505)
+    status, out, _ = _output(capsys, monkeypatch, *words, "2", "--fail-if-different")
+    assert status == 1
+    assert "within ± 2 % of the whole" in out
+
+
+def test_other_conditions_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = _write(tmp_path / "a", [_row(POINTS[0], A), _row(POINTS[1], A)])
+    other = [replace(_row(point, SLOWER), kernel="6.12.1-stock", hz=250, time="instructions") for point in POINTS[:2]]
+    b = _write(tmp_path / "b", [other[0], replace(other[1], mptcp="no")])
+    _, out, _ = _output(capsys, monkeypatch, a, b)
+    text = " ".join(out.split())
+    assert "A: kernel 7.2.1-test; virtual time; B: kernel 6.12.1-stock, HZ 250; a clock that counts" in text
+    assert "[!] MPTCP was not used alike. links.link1.delay = 2 ms, bulk: A 2 subflows, B no." in text
+    _, out, _ = _output(capsys, monkeypatch, a, b, "--json")
+    document = json.loads(out)
+    assert document["b_measured_on"] == ["6.12.1-stock, HZ 250; a clock that counts instructions"]
+    assert document["mptcp_differs"] == [{"row": "links.link1.delay = 2 ms, bulk", "a": "2 subflows", "b": "no"}]
+    _, out, _ = _output(capsys, monkeypatch, a, a)
+    assert "virtual time" not in out
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ VALIDATOR = Draft7Validator(SCHEMA)
 SCENARIOS = sorted([*(ROOT / "examples").glob("*.toml"), *(ROOT / "src/mptcplab/studies").glob("*/*.toml")])
 #: Mistakes that no schema can detect, by the knowledge that this would need.
 BEYOND = {
+    "files of eBPF programs": "bpf-missing-file bpf-only-headers bpf-other-kind",
     "copies, whose contents are checked where they are made": (
         "copies-no-number copies-nothing copies-same-name copies-wrong-value"
     ),

@@ -53,8 +53,19 @@ class Identity:
         return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
 
 
-def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], tools: Mapping[str, Path]) -> Identity:
-    """Return the identity of ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
+def identify(
+    run: Run,
+    plan: Plan,
+    *,
+    engine: str,
+    kernel: Mapping[str, Any],
+    tools: Mapping[str, Path],
+    bpf: Mapping[str, str] | None = None,
+) -> Identity:
+    """Return the identity of ``run``; ``bpf`` has the digests of its compiled eBPF programs.
+
+    :raises MissingError: if the plan uses a program that this machine lacks.
+    """
     paths = {**find_programs(plan.uses, tools), "python": Path(sys.executable)}
     return Identity(
         {
@@ -69,6 +80,7 @@ def identify(run: Run, plan: Plan, *, engine: str, kernel: Mapping[str, Any], to
             "scenario": resolved(run, exclude_defaults=True),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
+            **({"bpf": dict(bpf)} if bpf else {}),
         }
     )
 

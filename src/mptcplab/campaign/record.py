@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program, radio_program
@@ -83,9 +83,9 @@ def prepare_engines(
     runs = list(runs)
     name, kind = engine_kind(name)
     points = list({id(run.point): run for run in runs}.values())
-    if kind.capabilities.has_limits:
-        for run in points:
-            scenario = run.point.scenario
+    for run in points:
+        scenario = run.point.scenario
+        if kind.capabilities.has_limits or scenario.bpf:
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
@@ -103,7 +103,8 @@ def prepare_job(run: Run, engines: Engines) -> Job:
     """Compile and identify ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
     plan = compile_plan(run.point.scenario, seed=run.seed)
     engine = engines.of(run)
-    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools)
+    programs = engine.program_digests(plan) if plan.bpf and isinstance(engine, WithPrograms) else {}
+    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools, bpf=programs)
     return Job(run, plan, facts)
 
 
@@ -119,7 +120,7 @@ class LocalExecutor:
         with leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # The guest's version has the paths of this machine's tools, which must not be part of a recording.
-        (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
+        (folder / "plan.json").write_text(json.dumps({"plan": job.plan.described()}, sort_keys=True, indent=1))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 

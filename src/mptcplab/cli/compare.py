@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from mptcplab.errors import Exit, InputError, reason
 from mptcplab.metrics import ranking
 from mptcplab.metrics.compare import MARGIN_PERCENT, SIGNIFICANCE, Comparison, Pair, Verdict, sides
 from mptcplab.metrics.compare import compare as compare_rows
+from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.report.choosing import choose
-from mptcplab.report.comparison import comparison_table, ranking_notes, ranking_table
+from mptcplab.report.comparison import comparison_table, conditions_notes, ranking_notes, ranking_table
 from mptcplab.report.table import Table
 from mptcplab.scenario.document import name_hint
 
@@ -126,6 +127,7 @@ class _Found:
     comparisons: list[Comparison]
     tables: list[Table]
     rankings: tuple[ranking.Ranking, ...] = ()
+    conditions: dict[str, Any] = field(default_factory=dict)
 
 
 def _two_folders(a: Path, b: Path, asked: Sequence[_Asked], margin: float) -> _Found:
@@ -140,7 +142,13 @@ def _two_folders(a: Path, b: Path, asked: Sequence[_Asked], margin: float) -> _F
         comparison_table(_title(one.pair.metric, str(a), str(b)), [one], tests=tests, margin_percent=margin)
         for one in comparisons
     ]
-    return _Found(comparisons, tables)
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second)))
+    return _Found(comparisons, tables, conditions=_conditions(first, second))
+
+
+def _conditions(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
+    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b)]
+    return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
 
 
 def _title(metric: str, a: str, b: str) -> str:
@@ -218,6 +226,7 @@ def _document(found: _Found, margin: float) -> dict[str, Any]:
         "tests": sum(one.tests for one in found.comparisons),
         "significance": SIGNIFICANCE,
         "margin_percent": margin,
+        **found.conditions,
         "comparisons": [
             {
                 "a": ", ".join(one.pair.a),

@@ -15,7 +15,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
-from mptcplab.metrics.registry import BASIC
+from mptcplab.metrics.registry import BASIC, METRICS
 from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
 
 #: The probability of any wrong statement in a family of tests.
@@ -180,22 +180,37 @@ def sides(
 ) -> dict[Key, Side]:
     """Return the values of a ``results.json`` by settings and workload. ``without`` are keys left out of the settings.
 
-    ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out.
+    ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out. Of a metric
+    by path, a row has one set of values for each.
     :raises InputError: if the document does not have the values of every seed.
     """
     found: dict[Key, Side] = {}
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key not in without)
-            described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
-            if described is None or described["n"] == 0 or workload not in (None, row["workload"]):
+            if workload not in (None, row["workload"]):
                 continue
-            values = dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))
-            found[settings, str(row["workload"])] = Side(values, tuple(row["runs"]))
+            for name, values in _values_of(row, metric).items():
+                found[settings, name] = Side(values, tuple(row["runs"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         hint = "run the scenario again: recorded runs are not executed a second time"
         raise InputError("the results have no values by seed", hint=hint) from error
     return found
+
+
+def _values_of(row: Mapping[str, Any], metric: str) -> dict[str, dict[int, float]]:
+    """Return a row's values by seed, by the name of the workload, or of the workload with each of its paths."""
+    workload = str(row["workload"])
+    if METRICS[metric].by_path:
+        shares = row.get("share_values", {"seeds": [], "paths": {}})
+        return {
+            f"{workload} over {path}": dict(zip(map(int, shares["seeds"]), (100 * one for one in values), strict=True))
+            for path, values in shares["paths"].items()
+        }
+    described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
+    if described is None or described["n"] == 0:
+        return {}
+    return {workload: dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))}
 
 
 def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) -> list[Comparison]:
@@ -208,7 +223,9 @@ def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) ->
     return [
         Comparison(
             pair,
-            matches=tuple(_match(key, test, margin_percent, family) for key, test in found.items()),
+            matches=tuple(
+                _match(key, test, _margin(pair, test, margin_percent), family) for key, test in found.items()
+            ),
             only_a=tuple(name_of(key) for key in pair.first if key not in pair.second),
             only_b=tuple(name_of(key) for key in pair.second if key not in pair.first),
         )
@@ -244,12 +261,16 @@ def _known(a: Side, b: Side, difference: Difference) -> Verdict | None:
     return Verdict.TOO_FEW if difference.p is None else None
 
 
-def _match(key: Key, test: _Test, margin_percent: float, family: int) -> Match:
+def _margin(pair: Pair, test: _Test, percent: float) -> float:
+    """Return the smallest difference that matters: in percent of A, and of the whole for what is a part of it."""
+    return percent if METRICS[pair.metric].by_path else abs(test.means[0]) * percent / 100
+
+
+def _match(key: Key, test: _Test, margin: float, family: int) -> Match:
     difference, settings = test.difference, dict(key[0])
     if test.known is not None:
         return Match(settings, key[1], test.means, difference, test.known)
     significance = SIGNIFICANCE / family
-    margin = abs(test.means[0]) * margin_percent / 100
     half_width, one_sided = difference.half_width_at(significance), difference.equivalence_p(margin)
     assert half_width is not None, "without an interval, the verdict is known to be too few runs"
     assert difference.p is not None

@@ -62,7 +62,8 @@ class Metric:
     several the one with the highest number is drawn by default. The vertical axis of figures is labelled ``axis``, if
     that is more than ``noun``, and begins at ``lowest``.
     Rankings put high values first if ``higher_is_better``, else low ones.
-    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats.
+    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats. The
+    same holds for one that is ``by_path``: a workload has several values of it, parts of a whole in percent.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Metric:
     axis: str = ""
     lowest: float = 0.0
     of_rows: bool = False
+    by_path: bool = False
     higher_is_better: bool = False
 
     @property

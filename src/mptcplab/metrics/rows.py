@@ -9,7 +9,7 @@ group.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -81,6 +81,9 @@ class ResultRow:
     hz: int | None = None
     time: str = "virtual"
     gateways: str = ""
+    share_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """The share of each path, by run; ``share_seeds`` are those of the runs whose shares are known."""
+    share_seeds: tuple[int, ...] = ()
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -113,6 +116,10 @@ class ResultRow:
             **({"gateways": self.gateways} if self.gateways else {}),
             "kernel_counts": [asdict(counts) for counts in self.counts],
             "shares": self.shares,
+            "share_values": {
+                "seeds": list(self.share_seeds),
+                "paths": {k: list(v) for k, v in self.share_values.items()},
+            },
             "congestion_control": self.congestion,
             "scheduler": self.scheduler,
             "kernel": self.kernel,
@@ -236,6 +243,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
     """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
     shown = [*BASIC, *columns((measured.metrics for measured in all_measured), hidden=True)]
+    shares = {run.seed: one.sockets.shares for run, one in members if one.sockets.shares}
     having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
     samples = {name: tuple(value for _, value in found) for name, found in having.items()}
     return ResultRow(
@@ -245,7 +253,9 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         mptcp=_common(measured.sockets.use.text for measured in all_measured),
         counts=tuple(measured.counts for measured in all_measured),
         gateways=_common("; ".join(one.text for one in measured.gateways) for measured in all_measured),
-        shares=_mean_shares(all_measured),
+        shares={path: sum(values) / len(values) for path, values in _by_path(shares.values()).items()},
+        share_values=_by_path(shares.values()),
+        share_seeds=tuple(shares),
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),
         kernel=first.kernel,
@@ -287,8 +297,7 @@ def _without_repeats(warnings: Iterable[str]) -> Iterable[str]:
         yield f"{first} (with other numbers in other runs)" if others else first
 
 
-def _mean_shares(group: list[WorkloadMeasurement]) -> dict[str, float]:
-    """Return mean shares over the runs in which they are known; a path that such a run does not name has none."""
-    known = [measured.sockets.shares for measured in group if measured.sockets.shares]
+def _by_path(known: Collection[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return the share of each path in the runs whose shares are known; a path that such a run does not name has 0."""
     names = sorted({name for shares in known for name in shares})
-    return {name: sum(shares.get(name, 0.0) for shares in known) / len(known) for name in names}
+    return {name: tuple(shares.get(name, 0.0) for shares in known) for name in names}

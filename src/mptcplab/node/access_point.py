@@ -26,7 +26,6 @@ class AccessPoint(Power, NodeBase):
     forwards = True
     packages: ClassVar[Mapping[str, str]] = {"wpa_supplicant": "wpasupplicant"}
     example: ClassVar[Mapping[str, Any]] = {"position": [0, 0]}
-    needs_radio: ClassVar[bool] = True
     corner = 32
 
     mode: Mode = Field(default="802.11g", description="standard of its radio", examples=["802.11b"])

@@ -48,8 +48,6 @@ class NodeBase(Placed):
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     example: ClassVar[Mapping[str, Any]] = {}
     """The keys of a node with the links ``link1`` and ``link2`` that uses all programs of the kind."""
-    needs_radio: ClassVar[bool] = False
-    """It has a radio, so that scenarios with it need a kernel for radios, and programs that other labs do not."""
     corner: ClassVar[int] = 6
     """The corner radius of its rectangle in pictures."""
 

@@ -18,7 +18,7 @@ from mptcplab.plan.links import (
     table_commands,
     wire_commands,
 )
-from mptcplab.plan.model import Needs, Plan
+from mptcplab.plan.model import Needs, Plan, Source
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.radios import air_commands, radio_counters, radio_programs, station_commands
 from mptcplab.plan.sampling import sample_interval_ns
@@ -52,6 +52,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
+        bpf=tuple(Source(source.name, source.text) for source in scenario.bpf),
     )
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
+from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
@@ -52,7 +54,8 @@ def comparison_table(
     styles = tuple(
         (number, len(columns) - 1, "bold yellow") for number, match in enumerate(matches) if _stands_out(match)
     )
-    notes = (*_comparison_notes(matches, tests, margin_percent), *_missing(comparisons))
+    of = "the whole" if metric.by_path else "A"
+    notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing(comparisons))
     return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head))
 
 
@@ -146,7 +149,7 @@ def _p_text(p: float) -> str:
     return f"< {_MIN_P}" if p < _MIN_P else f"{p:.4f}"
 
 
-def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float) -> Iterator[str]:
+def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float, of: str) -> Iterator[str]:
     if not matches:
         yield (
             "[!] The results have no row in common: no settings and workload are in both. "
@@ -154,7 +157,7 @@ def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: floa
         )
     if any(match.is_tested for match in matches):
         yield f"B - A with its interval. {_together(tests)} p is corrected for them."
-        yield _margin_note(margin_percent, "A")
+        yield _margin_note(margin_percent, of)
         yield from _test_notes(matches)
     yield from _untested_notes(matches)
     if any(match.verdict is Verdict.NOT_SHOWN for match in matches):
@@ -216,6 +219,18 @@ def _margin_note(margin_percent: float, of: str) -> str:
         f"Differs: the interval excludes zero. Negligible, equivalent: it lies within ± {margin_percent:g} % of {of} "
         "(--margin)."
     )
+
+
+def conditions_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use."""
+    kernels = measured_on(a), measured_on(b)
+    if kernels[0] != kernels[1]:
+        yield "; ".join(f"{side}: kernel {', '.join(one)}" for side, one in zip("AB", kernels, strict=True)) + "."
+    rows = list(use_differs(a, b))
+    if rows:
+        more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
+        texts = (f"{name}: A {first}, B {second}" for name, first, second in rows[:_MAX_NAMED])
+        yield f"[!] MPTCP was not used alike. {'; '.join(texts)}{more}."
 
 
 def _test_notes(matches: Sequence[Match]) -> Iterator[str]:

@@ -40,6 +40,7 @@ from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.sources import read_sources
 
 _MAX_SEED = 10**18
 #: Keys of the file as a whole, not of one point, with the range of each.
@@ -295,6 +296,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
     presets = expand_presets(at_point)
     _expand_links(at_point)
     read_traces(at_point, presets)
+    read_sources(at_point)
     _expand_transport(at_point)
     try:
         scenario = Scenario.model_validate(at_point.tables)

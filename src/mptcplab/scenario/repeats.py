@@ -16,7 +16,8 @@ MAX_REPEATS = 10_000
 if TYPE_CHECKING:
     MetricName = str
 else:
-    MetricName = Literal[tuple(noun for noun, name in CALLED.items() if not METRICS[name].of_rows)]
+    _SINGLE = {noun for noun, name in CALLED.items() if not METRICS[name].of_rows and not METRICS[name].by_path}
+    MetricName = Literal[tuple(noun for noun in CALLED if noun in _SINGLE)]
 
 
 class Repeats(Part):

@@ -20,6 +20,7 @@ from mptcplab.node.transport import Transport
 from mptcplab.scenario.events import Events
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Record
+from mptcplab.scenario.sources import SourceFile
 from mptcplab.scenario.wifi import Wifi
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import Workload
@@ -39,6 +40,7 @@ class _Head(Part):
         description="random: each seed shifts the starts of workloads, by less than a round-trip time, and the delays "
         "of links with a rate, by less than a packet's transmission time; fixed: all are exactly as written",
     )
+    bpf: tuple[SourceFile, ...] = ()
 
 
 if TYPE_CHECKING:
@@ -93,8 +95,8 @@ class Scenario(_Nodes):
 
     @model_serializer(mode="wrap", when_used="json")
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out tables that are not used, so that a plugin does not change the identity of runs without it."""
-        optional = {"gateways", *(kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty)}
+        """Leave out what is not used, so that a plugin does not change the identity of runs without it."""
+        optional = {"gateways", "bpf", *(kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty)}
         dumped: dict[str, Any] = dump(self)
         if not self.has_radios:
             dumped.pop("wifi", None)

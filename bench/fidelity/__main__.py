@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""``python -m bench.fidelity``: runs short forms of all scenarios in several engines, and compares them.
+
+It goes on where it ended: a scenario with results is not run again while its form is the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from bench.fidelity import forms, sides
+from bench.fidelity.forms import Form
+from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import rows_of
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def measured(form: Form, name: str, out: Path) -> None:
+    """Run a form on one side, unless its results are there, and write ``results.json``."""
+    folder = out / name / form.name
+    file = folder / "results.json"
+    if file.exists() and json.loads(file.read_text()).get("form") == form.digest:
+        return
+    side, started = sides.SIDES[name], time.monotonic()
+    document = {"form": form.digest, "side": name, "load": os.getloadavg()[0]}
+    try:
+        runs = forms.runs_of(forms.changed(form, side.of))
+        engines = prepare_engines(runs, name=side.engine)
+    except (LabError, ValueError) as error:
+        document |= {"refused": str(getattr(error, "message", error)).splitlines()[0], "rows": []}
+        _write(file, document)
+        return
+    stop = Stop()
+    with stop.on_signals():
+        done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=_progress)
+    results = [one.result for one in done if one.result is not None]
+    failed = [{"run": one.run.label, "error": one.error.message} for one in done if one.error is not None]
+    rows = [row.to_json() for row in rows_of(results)]
+    document |= {"rows": rows, "failed": failed, "wall_s": time.monotonic() - started}
+    _write(file, document)
+
+
+def _write(file: Path, document: dict[str, object]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _progress(done: CompletedRun) -> None:
+    words = done.error.message if done.error else f"{done.wall_seconds or 0:.1f} s"
+    _report(f"  {done.run.label}: {words}")
+
+
+def main() -> None:
+    """Run what is named."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fidelity", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("results/fidelity"), help="folder for all results")
+    parser.add_argument("--only", action="append", metavar="NAME", help="only this scenario; repeatable")
+    parser.add_argument("--side", choices=sides.SIDES, action="append", help="only this side; repeatable")
+    parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
+    arguments = parser.parse_args()
+    files = forms.files()
+    for name in arguments.only or files:
+        form = forms.form_of(name, files[name], sides.SIDES[sides.REFERENCE].engine)
+        if arguments.list:
+            _report(f"{name}: {form.refused or '; '.join(point.label or '-' for point in form.points)}")
+            _report(f"    {'; '.join(form.changes)}")
+            continue
+        for side in arguments.side or sides.PAIRS:
+            _report(f"{side}: {name}")
+            measured(form, side, arguments.out)
+
+
+if __name__ == "__main__":
+    main()

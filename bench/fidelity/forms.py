@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""Short forms of scenarios that every engine can execute: representative points, less data, nothing of the lab's own.
+
+A stock kernel in QEMU takes some 3 s of CPU time for a second of two lines of 100 Mbit/s, so the studies as published
+would take weeks there. A short form keeps the network and the kind of its load, and cuts what repeats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from mptcplab.campaign.identity import resolved
+from mptcplab.campaign.record import prepare_engines
+from mptcplab.errors import LabError
+from mptcplab.plan.estimate import goodput_bps, paths_of
+from mptcplab.scenario.load import Point, Run, load
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+from mptcplab.units import Duration, Size
+
+ROOT = Path(__file__).parents[2]
+STUDIES = ROOT / "src" / "mptcplab" / "studies"
+#: Payload of one run: some 14,000 packets.
+_BUDGET_BYTES = 20e6
+_SECOND = 10**9
+#: Bounds of the time for which workloads send; the shorter one is also this many round trips.
+_MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
+#: Schedulers of the lab are not in stock kernels, and lab kernels are chosen by the engine. Both are left out.
+_NOT_COMPARED = ("scheduler", "kernel")
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The short form of a scenario: its points, and what was changed. Without points, ``refused`` says why."""
+
+    name: str
+    title: str
+    points: tuple[Point, ...]
+    changes: tuple[str, ...]
+    refused: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The hash of everything that the runs of the form follow from, except engine and kernel."""
+        runs = [Run(point, 0, SEEDS[0]) for point in self.points]
+        text = json.dumps([resolved(run, exclude_defaults=True) for run in runs], sort_keys=True)
+        return hashlib.sha256(f"{text} {SEEDS}".encode()).hexdigest()[:16]
+
+
+def files() -> dict[str, Path]:
+    """Return the scenarios of the examples and of the studies by name, the most important ones first."""
+    groups = (
+        sorted((ROOT / "examples").glob("*.toml")),
+        sorted(STUDIES.glob("*/table-*.toml")),
+        [STUDIES / "nguyen2014" / f"{name}.toml" for name in ("rtt", "loss", "unequal-rtt", "unequal-loss")],
+        sorted((ROOT / "examples").glob("*/*.toml")),
+        sorted(file for file in STUDIES.glob("*/*.toml") if file.name != "study.toml"),
+    )
+    return {_name_of(file): file for group in groups for file in group}
+
+
+def _name_of(file: Path) -> str:
+    base = STUDIES if file.is_relative_to(STUDIES) else ROOT / "examples"
+    return str(file.relative_to(base).with_suffix(""))
+
+
+def form_of(name: str, file: Path, engine: str) -> Form:
+    """Return the short form of a scenario, with up to two points that ``engine`` can execute: the first and the last.
+
+    These are the ends of its sweep, where the effect that the sweep shows is absent, and where it is largest.
+    :raises LabError: if the file is not a scenario.
+    """
+    experiment = load(file)
+    candidates: dict[str, Point] = {}
+    changes: dict[str, list[str]] = {}
+    refusals: dict[str, None] = {}
+    for point in experiment.points:
+        short, changed = comparable(point.scenario)
+        text = short.model_dump_json(by_alias=True, exclude={"title", "question"})
+        candidates.setdefault(text, Point(_settings(point, short), short))
+        changes.setdefault(text, changed)
+    points = _ends(candidates.values(), engine, refusals)
+    words = dict.fromkeys(word for text, point in candidates.items() if point in points for word in changes[text])
+    return Form(name, experiment.title, points, tuple(words), "" if points else "; ".join(refusals))
+
+
+def _settings(point: Point, short: Scenario) -> dict[str, str]:
+    """Return the point's swept keys and values, without those that the form does not have."""
+    found = {}
+    for key, value in point.settings.items():
+        table, *names = key.split(".")
+        if key.rpartition(".")[2] in _NOT_COMPARED:
+            continue
+        if table == "workloads" and len(names) == 2 and names[1] in ("duration", "size") and "*" not in names[0]:
+            value = str(getattr(short.workloads[names[0]], names[1]))
+        found[key] = value
+    return found
+
+
+def _ends(points: Iterable[Point], engine: str, refusals: dict[str, None]) -> tuple[Point, ...]:
+    every = list(points)
+    first = next(_accepted(every, engine, refusals), None)
+    last = next(_accepted(reversed(every), engine, refusals), None)
+    if first is None or last is None:
+        return ()
+    return (first,) if last is first else (first, last)
+
+
+def _accepted(points: Iterable[Point], engine: str, refusals: dict[str, None]) -> Iterator[Point]:
+    for point in points:
+        if reason := refusal(point, engine):
+            refusals[reason] = None
+        else:
+            yield point
+
+
+def refusal(point: Point, engine: str) -> str:
+    """Return why an engine cannot execute a point; empty if it can."""
+    try:
+        prepare_engines([Run(point, 0, SEEDS[0])], name=engine)
+    except LabError as error:
+        return error.message
+    return ""
+
+
+def comparable(scenario: Scenario) -> tuple[Scenario, list[str]]:
+    """Return a scenario cut to what every engine can execute in a short time, and the changes in words."""
+    changes: list[str] = []
+    for change in (_without_scheduler, _without_kernel, _without_captures, _shortened):
+        scenario, words = change(scenario)
+        changes += words
+    return scenario, changes
+
+
+def _without_scheduler(scenario: Scenario) -> tuple[Scenario, list[str]]:
+    named: dict[str, None] = {}
+
+    def without(part: Any) -> Any:
+        if part is None or part.scheduler is None:
+            return part
+        named[part.scheduler] = None
+        return part.model_copy(update={"scheduler": None})
+
+    tables: dict[str, Any] = {
+        table: {
+            name: node.model_copy(update={"transport": without(node.own_transport)}) if node.own_transport else node
+            for name, node in nodes.items()
+        }
+        for table, nodes in scenario.node_tables.items()
+    }
+    tables["workloads"] = {name: without(one) for name, one in scenario.workloads.items()}
+    words = [f"scheduler `default` in place of `{name}`" for name in named if name != "default"]
+    return scenario.model_copy(update=tables), words
+
+
+def _without_kernel(scenario: Scenario) -> tuple[Scenario, list[str]]:
+    default = type(scenario).model_fields["kernel"].default
+    words = [f"not the kernel `{scenario.kernel}`"] if scenario.is_set("kernel") else []
+    return scenario.model_copy(update={"kernel": default}), words
+
+
+def _without_captures(scenario: Scenario) -> tuple[Scenario, list[str]]:
+    if not scenario.record.captures:
+        return scenario, []
+    record = scenario.record.model_copy(update={"captures": ()})
+    return scenario.model_copy(update={"record": record}), ["no captures"]
+
+
+def _shortened(scenario: Scenario) -> tuple[Scenario, list[str]]:
+    """Cut durations and sizes to the budget, counted from when all workloads and events have begun."""
+    end_ns = _begun_ns(scenario) + round(_seconds(scenario) * _SECOND)
+    sized = sum(getattr(one, "size", None) is not None for one in scenario.workloads.values())
+    words, workloads = [], {}
+    for name, workload in scenario.workloads.items():
+        new: dict[str, Any] = {}
+        if (duration := getattr(workload, "duration", None)) is not None:
+            whole = max(1, ceil((end_ns - workload.start) / _SECOND)) * _SECOND
+            new = {"duration": Duration(whole)} if whole < duration else {}
+        elif (size := getattr(workload, "size", None)) is not None:
+            most = Size(int(_BUDGET_BYTES / sized))
+            new = {"size": most} if most < size else {}
+        words += [f"`{name}.{key}` {value}" for key, value in new.items()]
+        workloads[name] = workload.model_copy(update=new)
+    return scenario.model_copy(update={"workloads": workloads}), words
+
+
+def _begun_ns(scenario: Scenario) -> int:
+    starts = [int(workload.start) for workload in scenario.workloads.values()]
+    return max([*starts, *(int(event.at) for event in scenario.events)])
+
+
+def _seconds(scenario: Scenario) -> float:
+    network = Network(scenario)
+    bulk = [one for one in scenario.workloads.values() if one.is_bulk]
+    bps = sum(goodput_bps(network, one) for one in bulk)
+    round_trip_s = max((path.rtt_s for one in bulk for path in paths_of(network, one)), default=0.0)
+    least = max(_MIN_SECONDS, min(_MAX_SECONDS, _MIN_ROUND_TRIPS * round_trip_s))
+    return min(_MAX_SECONDS, max(least, 8 * _BUDGET_BYTES / bps)) if bps else _MAX_SECONDS
+
+
+def changed(form: Form, change: Any) -> tuple[Point, ...]:
+    """Return the points of a form with another change of their scenarios."""
+    return tuple(replace(point, scenario=change(point.scenario)) for point in form.points)
+
+
+def runs_of(points: Sequence[Point]) -> list[Run]:
+    """Return every point with every seed."""
+    return [Run(point, repeat, seed) for point in points for repeat, seed in enumerate(SEEDS)]

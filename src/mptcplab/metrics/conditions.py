@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""The conditions under which two results were measured: what a comparison of engines or kernels compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mptcplab.kernel.config import clock_text, kernel_text
+
+
+def measured_on(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kernels and clocks of a ``results.json``, in the order in which rows have them."""
+    rows = [row for row in document["rows"] if "kernel" in row]
+    # Rows from before these fields are of the lab kernel.
+    kernels = (
+        f"{kernel_text(str(row['kernel']), row.get('hz'))}; {clock_text(row.get('time', 'virtual'))}" for row in rows
+    )
+    return tuple(dict.fromkeys(kernels))
+
+
+def use_differs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows in which one result used MPTCP otherwise than the other: name, and the use in each."""
+    first, second = _uses(a), _uses(b)
+    for name in (name for name in first if name in second and first[name] != second[name]):
+        yield name, first[name], second[name]
+
+
+def _uses(document: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        ", ".join((*(f"{key} = {value}" for key, value in row["settings"].items()), str(row["workload"]))): row["mptcp"]
+        for row in document["rows"]
+        if row.get("mptcp")
+    }
