@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Time series of one run, thinned so that a page can hold many: goodput by path, RTT and window by subflow, queues, RSSI.
+"""Time series of one run, thinned so that a page can hold many: goodput by path, RTT and window by subflow, queues,
+signals of radios.
 
 Rates are differences of the receiver's byte counters between samples, so they add up to the bytes received whatever the
 thinning. RTT, window, queues and RSSI keep the minimum and the maximum sample of every thinned interval.
@@ -50,8 +51,8 @@ class Line:
 class Timeline:
     """The curves of one workload of one run. ``edges`` (s) bound the intervals of ``goodput`` (Mbit/s by path).
 
-    ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not drawn,
-    ``samples`` the samples of the longest curve before thinning.
+    ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
+    drawn, ``samples`` the samples of the longest curve before thinning.
     """
 
     workload: str

@@ -165,14 +165,19 @@ def roams(changes: Iterable[Association]) -> int:
 
 
 def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
+    counts = {name: total.counts.get(name, 0) for name in _COUNTERS}
     return RadioLink(
-        link,
-        station,
-        access_point,
-        fmean(total.heard) if total.heard else None,
-        fmean(total.heard_by_station) if total.heard_by_station else None,
-        *(total.counts.get(name, 0) for name in _COUNTERS),
-        total.associations,
+        link=link,
+        station=station,
+        access_point=access_point,
+        rssi_dbm=fmean(total.heard) if total.heard else None,
+        station_rssi_dbm=fmean(total.heard_by_station) if total.heard_by_station else None,
+        rx_bytes=counts["rx_bytes"],
+        tx_bytes=counts["tx_bytes"],
+        rx_packets=counts["rx_packets"],
+        tx_packets=counts["tx_packets"],
+        tx_retries=counts["tx_retries"],
+        associations=total.associations,
     )
 
 
