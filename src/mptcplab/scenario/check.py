@@ -51,8 +51,8 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_modes(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
-    check_events(document, scenario)
     check_radios(document, scenario)
+    check_events(document, scenario)
 
 
 def _check_numbers(document: Document, scenario: Scenario) -> None:
