@@ -48,7 +48,7 @@ def test_each_step_comes_after_what_it_needs() -> None:
         _index(lines, f"mkdir -p {FOLDER}"),
         _index(lines, f"- {RADIO} "),
         _index(lines, "iw phy radio1 set netns name near"),
-        _index(lines, f"ap ip link set dev wlan2 name {AIR}"),
+        _index(lines, f"ap ip link set dev radio3 name {AIR}"),
         _index(lines, "hostapd -B"),
         _index(lines, "near ip address add 10.0.1.1/24 dev wifi1"),
         _index(lines, "wpa_supplicant -Dnl80211 -iwifi1"),

@@ -101,9 +101,13 @@ def air_commands(network: Network, seed: int) -> Iterator[Command]:
     yield _shell(None, f"mkdir -p {FOLDER} && printf '%s\\n' {shlex.quote(config)} >{FOLDER}/medium.conf", "mkdir")
     medium = (RADIO, f"{FOLDER}/medium.conf", "--background", _PID, "--stats", _STATS, "--move-on-usr2")
     yield Command(None, medium)
-    for index, radio in enumerate(radios):
+    # An interface gets the name of its radio first, since names of interfaces on different nodes may be equal.
+    line = f"for radio in {' '.join(radio.name for radio in radios)}; do "
+    line += 'ip link set dev "$(ls /sys/class/ieee80211/$radio/device/net)" name $radio || exit; done'
+    yield _shell(None, line, "ip", "ls")
+    for radio in radios:
         yield Command(None, ("iw", "phy", radio.name, "set", "netns", "name", radio.node))
-        yield Command(radio.node, ("ip", "link", "set", "dev", f"wlan{index}", "name", radio.device))
+        yield Command(radio.node, ("ip", "link", "set", "dev", radio.name, "name", radio.device))
         if network.scenario.wifi.rts_bytes is not None:
             yield Command(radio.node, ("iw", "phy", radio.name, "set", "rts", str(network.scenario.wifi.rts_bytes)))
     for radio in radios:
