@@ -22,7 +22,10 @@ BUILDERS = ("gcc", "make")
 #: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
-    **dict.fromkeys(("chmod", "head", "mkdir", "mkfifo", "seq", "sleep", "truncate", "yes"), "coreutils"),
+    **dict.fromkeys(
+        ("cat", "chmod", "head", "ls", "mkdir", "mkfifo", "rm", "timeout", "seq", "sleep", "truncate", "yes"),
+        "coreutils",
+    ),
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
