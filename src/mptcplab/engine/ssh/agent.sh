@@ -43,10 +43,8 @@ enter() {
 settle() {
 	mount -t tmpfs -o mode=1777 mptcplab /tmp || return
 	mkdir /tmp/mptcplab || return
-	if [ -e flow ]; then cp flow flow-sockopt.so /tmp/mptcplab/ 2>/dev/null; fi
-	if [ -e /tmp/mptcplab/flow ]; then
-		mv /tmp/mptcplab/flow /tmp/mptcplab/mptcplab-flow && chmod 755 /tmp/mptcplab/mptcplab-flow
-	fi
+	# Where the run's folder is, no program may be executed on many machines.
+	if [ -e flow ]; then cp flow /tmp/mptcplab/mptcplab-flow && chmod 755 /tmp/mptcplab/mptcplab-flow || return; fi
 	if [ -n "$FLOW" ]; then ln -s "$FLOW" /tmp/mptcplab/mptcplab-flow; fi
 }
 

@@ -117,6 +117,9 @@ def _check_programs(plan: Plan) -> None:
     if PATH_MANAGER in plan.uses:
         message = "the engine 'ssh' has no path manager of user space"
         raise InputError(message, hint='use the kernel\'s: path_manager = "kernel"')
+    if any(f"{FLOW} with " in " ".join(step.argv) for step in plan.steps):
+        message = "the engine 'ssh' cannot give another program's sockets a congestion control or a scheduler"
+        raise InputError(message, hint="set them for the hosts in [transport]")
     if plan.needs.scheduler_per_socket or plan.needs.weights:
         message = "only the lab's kernels have schedulers of single sockets and weights of paths"
         raise InputError(message, hint=f"set the scheduler for the hosts in [transport], or {_VIRTUAL}")
