@@ -26,8 +26,11 @@ def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(form: Form, name: str, out: Path) -> None:
-    """Run a form on one side, unless its results are there, and write ``results.json``."""
+def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -> None:
+    """Run a form on one side, unless its results are there, and write ``results.json``.
+
+    With ``only_refusals``, nothing runs, and only what the engine refuses is written.
+    """
     folder = out / name / form.name
     file = folder / "results.json"
     if file.exists() and json.loads(file.read_text()).get("form") == form.digest:
@@ -37,6 +40,7 @@ def measured(form: Form, name: str, out: Path) -> None:
         "form": form.digest,
         "points": [point.label for point in form.points],
         "changes": form.changes,
+        "sized": sorted(form.sized),
         "load": os.getloadavg()[0],
         "rows": [],
         "failed": [],
@@ -46,6 +50,10 @@ def measured(form: Form, name: str, out: Path) -> None:
         return
     try:
         runs = forms.runs_of(forms.changed(form, side.of))
+        if only_refusals and side.engine != "local":
+            prepare_engines(runs, name=side.engine)
+        if only_refusals:
+            return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
     except (LabError, ValueError) as error:
         found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
@@ -80,6 +88,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", metavar="NAME", help="only this scenario; repeatable")
     parser.add_argument("--side", choices=sides.SIDES, action="append", help="only this side; repeatable")
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
+    parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
     parser.add_argument("--write", type=Path, metavar="FILE", help="compare all results into FILE; run nothing")
     arguments = parser.parse_args()
     files = forms.files()
@@ -95,7 +104,7 @@ def main() -> None:
             continue
         for side in arguments.side or sides.PAIRS:
             _report(f"{side}: {name}")
-            measured(form, side, arguments.out)
+            measured(form, side, arguments.out, only_refusals=arguments.refusals)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 _NOT_COMPARED = ("scheduler", "kernel")
 SEEDS = (1, 2, 3)
 #: Scenarios of which both ends of the sweep are compared: TCP beside MPTCP, and the slowest network beside the fastest.
-_BOTH_ENDS = ("two-paths", "subramani2018/table-4.2", "nguyen2014/rtt")
+_BOTH_ENDS = ("two-paths", "subramani2018/table-4.2", "subramani2018/table-4.6", "nguyen2014/rtt")
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,12 @@ class Form:
     points: tuple[Point, ...]
     changes: tuple[str, ...]
     refused: str = ""
+
+    @property
+    def sized(self) -> set[str]:
+        """The workloads whose duration is a result, because they send a given amount of data."""
+        workloads = [item for point in self.points for item in point.scenario.workloads.items()]
+        return {name for name, one in workloads if getattr(one, "size", None) is not None}
 
     @property
     def digest(self) -> str:

@@ -62,7 +62,7 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str,
         words += [word for metric in metrics for word in ("--metric", metric)]
         compared = _compared(words)
         kernels |= {PAIRS[side]: compared["a_measured_on"][0], side: compared["b_measured_on"][0]}
-        rows += _rows(compared)
+        rows += _rows(compared, document["sized"])
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
     return {"rows": rows, "mptcp": use, "load": round(document["load"], 1)}
 
@@ -86,9 +86,13 @@ def _compared(words: Sequence[str]) -> dict[str, Any]:
     return document
 
 
-def _rows(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _rows(document: dict[str, Any], sized: Sequence[str]) -> Iterator[dict[str, Any]]:
     for one in document["comparisons"]:
         for row in one["rows"]:
+            if one["metric"] == "duration_s" and row["workload"] not in sized:
+                continue  # it lasts as long as the scenario says
+            if one["metric"] == "share_percent" and {row["mean_a"], row["mean_b"]} == {100.0}:
+                continue  # the only path
             yield {
                 "metric": one["metric"],
                 "settings": row["settings"],

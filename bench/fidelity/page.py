@@ -9,13 +9,29 @@ from typing import Any
 
 from docs.making.pages import table_of
 
-from bench.fidelity.gather import FILE, GOODPUT_MARGIN
+from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
 from mptcplab.metrics.compare import Verdict
 from mptcplab.metrics.points import short_names
 
 #: The sides of the main tables with the heads of their columns.
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
 _REFERENCE = "stock-7.2"
+#: Sides on which one thing is varied, which is varied in the lab as well.
+CAUSES = {
+    "stock-7.2-burst": "bursts of 15 kB",
+    "stock-7.2-slower": "a fifth of all rates",
+}
+#: Sides with offload, which are compared with the lab without it.
+OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
+_OF_OFFLOAD = {
+    "goodput_mbps": "goodput, Mbit/s",
+    "retransmitted_percent": "retransmitted, %",
+    "share_percent": "share, %",
+    "duration_s": "duration, s",
+    "completion_mean_s": "mean completion, s",
+}
+#: Metrics in percent, whose differences are in points.
+_IN_POINTS = ("share_percent", "retransmitted_percent")
 _TIMES = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
@@ -114,12 +130,12 @@ def place(row: _Row) -> str:
     if verdict is not Verdict.DIFFERS:
         return "?"
     size, half = (abs(row[key] or 0) for key in _units_of(row))
-    margin = GOODPUT_MARGIN if row["metric"] != "share_percent" else 3.0
+    margin = SHARE_MARGIN if row["metric"] == "share_percent" else GOODPUT_MARGIN
     return "!" if size - half > margin else "?"
 
 
 def _units_of(row: _Row) -> tuple[str, str]:
-    return ("difference", "half_width") if row["metric"] == "share_percent" else ("percent", "percent_half_width")
+    return ("difference", "half_width") if row["metric"] in _IN_POINTS else ("percent", "percent_half_width")
 
 
 def _differences(
@@ -172,3 +188,55 @@ def form_table() -> str:
             points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
             lines.append([f"`{name}`", points or "the only one", changes])
     return table_of(["scenario", "points", "changes"], lines)
+
+
+def cause_table() -> str:
+    """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
+    head = ["scenario", "workload", "varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %"]
+    lines = []
+    for name, sides in scenarios().items():
+        varied = {side: text for side, text in CAUSES.items() if "rows" in sides.get(side, {})}
+        for side, text in {_REFERENCE: "nothing", **varied}.items() if varied else ():
+            for row in sides.get(side, {}).get("rows", ()):
+                if row["metric"] == "goodput_mbps":
+                    cells = (f"{row['a']:.4g}", f"{row['b']:.4g}", _cell(row, lambda one: one["percent"]))
+                    lines.append([_scenario(name, _label(row["settings"])), row["workload"], text, *cells])
+    return table_of(head, lines)
+
+
+def offload_table() -> str:
+    """Return the difference that segmentation offload makes, in a stock kernel and in the lab itself."""
+    head = ["scenario", "workload", "metric", "lab without", *OFFLOADS.values()]
+    lines = []
+    for name, sides in scenarios().items():
+        found: dict[_Key, dict[str, _Row]] = {}
+        for side in OFFLOADS:
+            for row in sides.get(side, {}).get("rows", ()):
+                if row["metric"] in _OF_OFFLOAD:
+                    found.setdefault((_label(row["settings"]), row["workload"], row["metric"]), {})[side] = row
+        for (label, workload, metric), rows in found.items():
+            first = next(iter(rows.values()))
+            cells = [_changed(rows[side]) if side in rows else "" for side in OFFLOADS]
+            lines.append([_scenario(name, label), workload, _OF_OFFLOAD[metric], f"{first['a']:.4g}", *cells])
+    return table_of(head, lines)
+
+
+def _changed(row: _Row) -> str:
+    value, half = _units_of(row)
+    unit = "points" if row["metric"] in _IN_POINTS else "%"
+    spread = "" if row[half] is None else f" ± {row[half]:.1f}"
+    return f"{row['b']:.4g} ({row[value] or 0:+.1f}{spread} {unit})"
+
+
+#: The tables by their names on the page.
+TABLES = {
+    "fidelity-summary": summary_table,
+    "fidelity-goodput": goodput_table,
+    "fidelity-shares": share_table,
+    "fidelity-times": time_table,
+    "fidelity-retransmissions": retransmission_table,
+    "fidelity-causes": cause_table,
+    "fidelity-offload": offload_table,
+    "fidelity-refused": refused_table,
+    "fidelity-forms": form_table,
+}
