@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from mptcplab.study.measured import fits, index_results, index_rows
 from mptcplab.study.notes import asked
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Claim, Study
+from mptcplab.study.values import over_of
 from mptcplab.study.verdict import is_good, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
@@ -61,9 +63,11 @@ def _cells(selected: SelectedTable, point: Point) -> list[tuple[str, str]]:
     table, found = selected.table, []
     for name, column in table.columns.items():
         assert set(column.where) <= {*point.settings, "workload"}, column
-        workload = column.where.get("workload", "")
+        workload = column.where.get("workload", "*")
         there = fits(table, column, {**point.settings, "workload": workload})
-        if there and not column.ratio and workload in ("", *point.scenario.workloads):
+        if over_of(table.value_of(name)) is None and "*" in workload:
+            assert workload == "*", "only a value over several workloads has a pattern"
+        if there and not column.ratio and fnmatch.filter(point.scenario.workloads, workload):
             found.append((point.settings[table.along], name))
     return found
 

@@ -81,7 +81,7 @@ def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, 
     return judge(selected, index_results(selected, [_result(run) for run in runs]))
 
 
-@pytest.mark.parametrize("value", [*METRICS, "jain", "jain_sent", "ratio", "share:link1"])
+@pytest.mark.parametrize("value", [*METRICS, "jain", "jain_sent", "ratio", "share:link1", "min:gap_s"])
 def test_what_may_be_a_value(value: str) -> None:
     """Each has the unit that its name ends with, and its title has no unit any more."""
     assert check_value(value) == value
@@ -104,7 +104,14 @@ def test_what_may_be_a_value(value: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [("gap", "did you mean gap_s"), ("share", "share:LINK"), ("share:", "share:LINK"), ("gap_s:link1", "no value")],
+    [
+        ("min:", "needs a metric"),
+        ("mean:jain", "needs a metric"),
+        ("gap", "did you mean gap_s"),
+        ("share", "share:LINK"),
+        ("share:", "share:LINK"),
+        ("gap_s:link1", "no value"),
+    ],
 )
 def test_what_may_not(value: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
@@ -303,3 +310,38 @@ def test_extremes_over_runs_and_a_tenth_of_a_file() -> None:
 def test_what_no_metric_has(changed: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="of_runs and times are for metrics, which share:link1 is not"):
         _selected(columns={**COLUMNS, "first": {"title": "line 1", "value": "share:link1", **changed}})
+
+
+def test_values_over_several_workloads_of_a_run() -> None:
+    """The smallest, largest and mean goodput of a run's workloads, or of those that a pattern selects, seed by seed."""
+    columns: dict[str, Any] = {
+        "lone": {"title": "lone", "where": {"workload": "down1"}, "value": "goodput_mbps"},
+        "least": {"title": "least", "value": "min:goodput_mbps"},
+        "most": {"title": "most", "where": {"workload": "down[2-9]"}, "value": "max:goodput_mbps"},
+        "others": {"title": "others", "where": {"workload": "down[2-9]"}, "value": "mean:goodput_mbps"},
+        "gap": {"title": "gap", "value": "max:gap_s"},
+        "times": {"title": "times", "ratio": ["lone", "others"]},
+    }
+    selected = _selected(columns=columns, published={}, rows=["tcp"], value="goodput_mbps", unit="Mbit/s")
+
+    def run(seed: int, *rates: float) -> RunResult:
+        gaps: list[dict[str, float]] = [{"gap_s": rate} if rate < 6 else {} for rate in rates]
+        alone = [_result(("tcp", seed, rate, gap, {})).measured[0] for rate, gap in zip(rates, gaps, strict=True)]
+        named = tuple(replace(one, workload=f"down{n}") for n, one in enumerate(alone, start=1))
+        return RunResult((("transport.protocol", "tcp"),), seed, f"i{seed}", "k", named)
+
+    found = index_results(selected, [run(1, 6.0, 1.0, 2.0), run(2, 5.0, 1.0, 3.0)])
+    by_seed = {column: dict(found["tcp", column].by_seed) for column in columns}
+    assert by_seed == {
+        "lone": {1: 6.0, 2: 5.0},
+        "least": {1: 1.0, 2: 1.0},
+        "most": {1: 2.0, 2: 3.0},
+        "others": {1: 1.5, 2: 2.0},
+        "gap": {2: 5.0},
+        "times": {1: 4.0, 2: 2.5},
+    }
+    assert found["tcp", "gap"].missing == 1, "one workload of the first run has no gap"
+    names = {figure.y_label for _, figure in study_figures(judge(selected, found))}
+    assert names == {"goodput, Mbit/s", "longest gap without data, s", "ratio"}, (
+        "all three are in the figure of goodput"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,13 +13,15 @@ from mptcplab.campaign.contract import contract
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome
+from mptcplab.campaign.radios import radio_contract
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.tools import flow_program
+from mptcplab.engine.tools import flow_program, radio_program
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
+from mptcplab.plan.radios import RADIO
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
@@ -81,13 +83,15 @@ def prepare_engines(
     runs = list(runs)
     name, kind = engine_kind(name)
     points = list({id(run.point): run for run in runs}.values())
-    if kind.capabilities.has_limits:
-        for run in points:
-            scenario = run.point.scenario
+    for run in points:
+        scenario = run.point.scenario
+        if kind.capabilities.has_limits or scenario.bpf:
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = {FLOW: flow_program()}
+    if any(run.point.scenario.has_radios for run in points):
+        tools[RADIO] = radio_program()
     engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
     if kind.capabilities.has_limits:
         for run in points:
@@ -99,7 +103,8 @@ def prepare_job(run: Run, engines: Engines) -> Job:
     """Compile and identify ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
     plan = compile_plan(run.point.scenario, seed=run.seed)
     engine = engines.of(run)
-    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools)
+    programs = engine.program_digests(plan) if plan.bpf and isinstance(engine, WithPrograms) else {}
+    facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools, bpf=programs)
     return Job(run, plan, facts)
 
 
@@ -115,7 +120,7 @@ class LocalExecutor:
         with leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # The guest's version has the paths of this machine's tools, which must not be part of a recording.
-        (folder / "plan.json").write_text(json.dumps({"plan": asdict(job.plan)}, sort_keys=True, indent=1))
+        (folder / "plan.json").write_text(json.dumps({"plan": job.plan.described()}, sort_keys=True, indent=1))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 
@@ -140,5 +145,6 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         **contract(network, run.point.scenario.server_ports),
         **gateway_contract(network),
+        **radio_contract(network, run.seed),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

@@ -13,13 +13,15 @@ from mptcplab.scenario.schema import Scenario
 
 
 def check_algorithms(experiment: Experiment) -> None:
-    """Refuse names that the lab's kernels do not have. A kernel with a user's patches is asked when it runs.
+    """Refuse names that the lab's kernels do not have.
+
+    A kernel with a user's patches is asked when it runs; which names eBPF programs define, the engine finds out.
 
     :raises InputError: for the first such name.
     """
     checked: set[tuple[str, str]] = set()
     for point in experiment.points:
-        if not has_known_algorithms(point.scenario.kernel):
+        if point.scenario.bpf or not has_known_algorithms(point.scenario.kernel):
             continue
         for noun, name in _named(point.scenario):
             if (noun, name) not in checked:

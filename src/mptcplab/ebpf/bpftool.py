@@ -22,7 +22,11 @@ _REASONS = (
     (re.compile(r"struct_ops init_kern: struct (\w+) is not found"), "it has no '{}'"),
     (re.compile(r"[Cc]annot find member (\w+) in"), "its congestion controls have no operation '{}'"),
     (re.compile(r"prog '(\w+)': BPF program load failed"), "its verifier refuses the operation '{}'"),
+    (re.compile(r"can't register struct_ops (\w+): File exists"), "it has '{}' already"),
 )
+#: Lines of a log that say where it begins and ends, or how large the program is.
+_FRAME = re.compile(r"-- (BEGIN|END) PROG LOAD LOG --|^processed \d+ insns")
+_SHOWN_LINES = 12
 
 
 def show(*words: str) -> Any:
@@ -58,6 +62,14 @@ def reason_of(log: str) -> str | None:
         if match:
             return sentence.format(match[1])
     return None
+
+
+def verifier_lines(log: str) -> list[str]:
+    """Return the end of the verifier's log in a log of libbpf, which says what it refuses; of any other log its end."""
+    lines = log.splitlines()
+    ends = [number for number, line in enumerate(lines) if line.startswith("processed ")]
+    kept = lines[: ends[-1]] if ends else lines
+    return [line for line in kept if line.strip() and not _FRAME.search(line)][-_SHOWN_LINES:]
 
 
 def find(rows: Sequence[Mapping[str, Any]], **values: object) -> list[Mapping[str, Any]]:

@@ -52,6 +52,9 @@ class Capabilities:
     features: frozenset[str] | None
     """The effects on packets that it supports, see :class:`mptcplab.steps.Command`; None: all that a kernel has."""
 
+    bpf: bool = False
+    """It compiles and loads eBPF programs of the user."""
+
     @property
     def has_limits(self) -> bool:
         """Whether a scenario can need something that the engine lacks."""
@@ -66,6 +69,9 @@ class Capabilities:
         if missing:
             message = f"the engine '{name}' does not support what the scenario does to packets: {', '.join(missing)}"
             raise InputError(message, hint="use another --engine, or remove this from the links and routers")
+        if plan.bpf and not self.bpf:
+            message = f"the engine '{name}' does not load eBPF programs, and the scenario names some in `bpf`"
+            raise InputError(message, hint="use --engine stock, whose kernels can load them")
         if kernel is not None and not self.chooses_kernel:
             message = f"the engine '{name}' does not run lab kernels, and the scenario requires {kernel}"
             raise InputError(message, hint="use another --engine, or remove `kernel` from the scenario")
@@ -110,6 +116,17 @@ class EngineKind(Protocol):
 
     def check_folder(self, folder: Path) -> None:
         """Check that the engine can use ``folder`` for its files. :raises InputError: if it cannot."""
+
+
+@runtime_checkable
+class WithPrograms(Protocol):
+    """An engine that loads eBPF programs."""
+
+    def program_digests(self, plan: Plan) -> Mapping[str, str]:
+        """Return the hash of each compiled program of ``plan`` by the name of its source.
+
+        :raises InputError: if one does not compile. :raises MissingError: if this machine lacks something for that.
+        """
 
 
 @runtime_checkable

@@ -8,10 +8,8 @@ Up to Linux 6.x one package has image and modules; later `linux-binary-RELEASE`,
 from __future__ import annotations
 
 import json
-import lzma
 import re
 import shutil
-import struct
 import subprocess
 import tarfile
 from collections.abc import Callable, Iterable
@@ -20,6 +18,7 @@ from typing import TextIO
 
 from mptcplab.cache import locked, work_dir
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel.bzimage import uncompressed
 from mptcplab.kernel.debian import SUITES, Apt, download, mirrors, parse_madison, update
 from mptcplab.kernel.process import capture, require_tools
 from mptcplab.kernel.progress import Reporter
@@ -44,10 +43,6 @@ _KEPT = (
     "drivers/char/virtio_console",
 )
 _NOT_KEPT = re.compile(r"drivers/net/[^/]+/.*|net/(?:bluetooth|wireless|mac80211|ceph|rds|tipc|sunrpc|nfc|can|atm)/.*")
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_XZ = b"\xfd7zXZ\0"
-#: The boot protocol's fields: number of setup sectors; offset and length of the compressed kernel.
-_SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
 
 
 def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> StockKernel:
@@ -107,7 +102,7 @@ def _keep(version: str, release: str, package_version: str, *, work: Path, cache
     image = entry / "vmlinuz"
     if not image.is_file():
         raise LabError(f"the packages of Linux {release} have no image", hint="name another version")
-    kernel = _uncompressed(image)
+    kernel = uncompressed(image)
     if kernel is not None:
         (entry / "vmlinux").write_bytes(kernel)
     record = {
@@ -158,16 +153,3 @@ def _unpack(package: Path, target: Path, place: Callable[[str], PurePosixPath | 
         unpacking.stdout.read()
     if unpacking.returncode:
         raise LabError(f"the package {package.name} is damaged", hint="repeat the command")
-
-
-def _uncompressed(image: Path) -> bytes | None:
-    """Return the ELF kernel inside a bzImage, which boots faster; None if its compression is another one."""
-    content = image.read_bytes()
-    offset, length = struct.unpack_from("<II", content, _PAYLOAD)
-    start = ((content[_SETUP_SECTORS] or 4) + 1) * 512 + offset
-    # The last four bytes are the size of the uncompressed kernel.
-    payload = content[start : start + length - 4]
-    if payload.startswith(_ZSTD):
-        done = subprocess.run(["zstd", "--decompress", "--stdout"], input=payload, capture_output=True, check=False)
-        return done.stdout if done.returncode == 0 else None
-    return lzma.decompress(payload) if payload.startswith(_XZ) else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
@@ -25,6 +26,14 @@ class Needs:
     weights: bool = False
 
 
+@dataclass(frozen=True)
+class Source:
+    """A file in C, by its name without folders: an eBPF program to compile and load, or a header that one includes."""
+
+    name: str
+    text: str
+
+
 def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
     """Return the names of the programs that these steps run, sorted and without duplicates."""
     return tuple(sorted({name for step in steps for name in step.uses}))
@@ -36,7 +45,8 @@ class Plan:
 
     ``sampled`` has the nodes whose TCP sockets are sampled every ``sample_interval_ns``; ``queues`` are sampled as
     well. ``watched`` has the nodes whose sockets are checked for their congestion control and scheduler during the run.
-    ``events`` happen in order while the workloads run; those due after the end of the last client are skipped.
+    ``events`` happen in order while the workloads run; those due after the end of the last client are skipped. ``bpf``
+    has eBPF programs, which are loaded before the set-up.
     """
 
     nodes: tuple[str, ...]
@@ -49,6 +59,7 @@ class Plan:
     needs: Needs = Needs()
     queues: tuple[Queue, ...] = ()
     events: tuple[Event, ...] = ()
+    bpf: tuple[Source, ...] = ()
 
     @property
     def deadline_ns(self) -> int:
@@ -75,6 +86,13 @@ class Plan:
         """The kernel's packet processing features, sorted; see :class:`mptcplab.steps.Command`."""
         return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
+    def described(self) -> dict[str, Any]:
+        """Return the plan as JSON data, without eBPF programs if it has none, as before there were any."""
+        data = asdict(self)
+        if not self.bpf:
+            del data["bpf"]
+        return data
+
     def to_json(self) -> str:
         """Return the plan as JSON for the guest; equal plans give equal text."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.described(), sort_keys=True, separators=(",", ":"))

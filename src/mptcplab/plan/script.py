@@ -26,6 +26,8 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield from (f"# {note}" for note in notes)
     yield "# mptcplab-flow is tools/flow of mptcplab: make -C tools/flow, then copy build/flow to a folder in PATH,"
     yield "# with build/flow-sockopt.so beside it."
+    for source in plan.bpf:
+        yield f"# {source.name} is part of the scenario: compile and load the eBPF programs first."
     if any(program.argv[0] == PATH_MANAGER for program in plan.programs):
         yield f"# {PATH_MANAGER} is: python3 -m mptcplab.guest.path_manager, with mptcplab's src in PYTHONPATH."
     if any(own_argv(program) != program.argv for program in plan.programs):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from mptcplab.fields import LinkName, Whole
+from mptcplab.fields import Line, LinkName, Whole
 from mptcplab.gateway.outage import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
@@ -56,6 +56,14 @@ Written = create_model(
     transport=(
         Transport | None,
         Field(default=None, description="for every host, and every router that has a transport"),
+    ),
+    bpf=(
+        list[Line],
+        Field(
+            default=[],
+            description="your own eBPF programs, files in C for engine `stock`, and the headers that they include",
+            examples=[["my-control.bpf.c"]],
+        ),
     ),
     sweep=(dict[str, Any], Field(default={}, description="keys, and the values of each")),
     seed=(Whole, Field(default=1, ge=0, le=10**18, description="seed of the first repeat", examples=[1])),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
-from mptcplab.study.values import JAIN, link_of
+from mptcplab.study.values import JAIN, OVER, link_of, over_of
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,12 @@ TableValues = Mapping[tuple[str, str], Value]
 
 def index_results(selected: SelectedTable, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
     """Return every cell that ``results`` have a value for."""
-    found = {**index_rows(selected, rows_of(results)), **_fairness(selected, results), **_shares(selected, results)}
+    found = {
+        **index_rows(selected, rows_of(results)),
+        **_fairness(selected, results),
+        **_shares(selected, results),
+        **_over_workloads(selected, results),
+    }
     return {**found, **dict(_ratios(selected, found))}
 
 
@@ -86,6 +92,28 @@ def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple
                     percent = _percent_over(link, measured.sockets.shares)
                     found.setdefault((settings[table.along], name), {})[result.seed] = percent
     return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
+
+
+def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+    """Return the cells that are the smallest, largest or mean value of a metric among several workloads of a run."""
+    table = selected.table
+    reduced = {name: over for name in table.columns if (over := over_of(table.value_of(name))) is not None}
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    missing: dict[tuple[str, str], int] = {}
+    for result in results:
+        settings = dict(result.settings)
+        for name, (reduction, metric) in reduced.items():
+            column = table.columns[name]
+            if not fits(table, column, settings, any_workload=True):
+                continue
+            place, wanted = (settings[table.along], name), column.where.get(WORKLOAD, "*")
+            own = [one.metrics.get(metric) for one in result.measured if fnmatch.fnmatchcase(one.workload, wanted)]
+            known = [one for one in own if one is not None]
+            if known and len(known) == len(own):
+                found.setdefault(place, {})[result.seed] = OVER[reduction](known)
+            else:
+                missing[place] = missing.get(place, 0) + 1
+    return {place: _of_seeds(by_seed, missing.get(place, 0)) for place, by_seed in found.items()}
 
 
 def _of_seeds(by_seed: Mapping[int, float], missing: int = 0) -> Value:
@@ -145,7 +173,10 @@ def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequen
     return Value(Interval(mean, None, 1), missing=missing)
 
 
-def fits(table: PublishedTable, column: Column, settings: Mapping[str, str]) -> bool:
-    """Return whether a column is about measurements with these values of swept keys."""
+def fits(table: PublishedTable, column: Column, settings: Mapping[str, str], *, any_workload: bool = False) -> bool:
+    """Return whether a column is about measurements with these values of swept keys, and with this workload."""
     row = settings.get(table.along)
-    return all(settings.get(key) == (row if value == ROW else value) for key, value in column.where.items())
+    return all(
+        (any_workload and key == WORKLOAD) or settings.get(key) == (row if value == ROW else value)
+        for key, value in column.where.items()
+    )

@@ -30,7 +30,8 @@ ROW = "@row"
 
 class Column(Part):
     """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
-    value ``@row`` is that of the row.
+    value ``@row`` is that of the row. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
+    pattern that selects them, default all.
 
     With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
     (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it. ``of_runs`` is what

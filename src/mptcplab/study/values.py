@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from mptcplab.metrics.registry import METRICS
 
@@ -12,6 +14,8 @@ from mptcplab.metrics.registry import METRICS
 SHARE = "share"
 #: Jain's index of one run, over a metric of its workloads.
 JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
+#: ``min:METRIC`` is the smallest value that the workloads of one run have, and so on.
+OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max, "mean": fmean}
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,11 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_name(value: str) -> str:
-    """Return the name of ``value`` in :data:`KINDS`: all shares are of one kind."""
-    return value.partition(":")[0]
+    """Return the name of ``value`` in :data:`KINDS`: all shares are of one kind, and the smallest value of a metric is
+    of the metric's kind.
+    """
+    over = over_of(value)
+    return value.partition(":")[0] if over is None else over[1]
 
 
 def kind_of(value: str) -> Kind:
@@ -53,9 +60,19 @@ def link_of(value: str) -> str | None:
     return link if kind == SHARE else None
 
 
+def over_of(value: str) -> tuple[str, str] | None:
+    """Return the name in :data:`OVER` and the metric of ``min:METRIC`` and its like; None for any other value."""
+    over, _, metric = value.partition(":")
+    return (over, metric) if over in OVER and metric in METRICS else None
+
+
 def check_value(value: str) -> str:
     """Return ``value``. :raises ValueError: if it is unknown, with the closest match."""
+    if over_of(value) is not None:
+        return value
     kind, colon, link = value.partition(":")
+    if kind in OVER:
+        raise ValueError(f"'{value}' needs a metric: {kind}:METRIC, as in {kind}:goodput_mbps")
     if kind == SHARE and not link:
         raise ValueError("a share needs a link: share:LINK")
     if kind not in KINDS or (colon and kind != SHARE):

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,7 @@ class LocalEngine:
         """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; this kernel takes none."""
         del seed
         programs = find_programs(plan.uses, self.tools)
-        work = {"plan": asdict(plan), "programs": {name: str(path) for name, path in programs.items()}}
+        work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
         (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
         exposed = [str(path) for path in exposed_folders(path.parent for path in programs.values())]
         code = f"from mptcplab.engine.local.start import main; main({str(folder.resolve())!r}, {exposed!r})"

@@ -5,29 +5,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
-from mptcplab.ebpf.controls import FIRST_VERSION, version_of
-from mptcplab.ebpf.objects import CONTROLS, find_tool, object_file, sources_digest
+from mptcplab.ebpf.objects import sources_digest
+from mptcplab.ebpf.own import compiled
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
-from mptcplab.engine.stock.machine import COMMAND, OPTIONS, Boot, Machine, qemu, unpack_results
+from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, program_contents
+from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parsed
+from mptcplab.engine.stock.machine import Boot, Machine, qemu, unpack_results
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, contents, program_files, python
 from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
-from mptcplab.engine.watchdog import ALLOWANCE_NS, watch
-from mptcplab.errors import InputError
+from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
 from mptcplab.guest.system import LAB
-from mptcplab.kernel.stock import StockKernel, find_stock, numbers
+from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.plan.model import Plan
 
 _POLL_SECONDS = 0.25
@@ -45,17 +45,18 @@ class StockEngine:
     kernel: StockKernel
     tools: Mapping[str, Path]
     stall_seconds: float = DEFAULT_STALL_SECONDS
+    hardware: Hardware = ONE_CPU
 
     @property
     def kernel_facts(self) -> dict[str, Any]:
         """See :class:`mptcplab.engine.protocol.Engine`. The emulated machine is a part of the kernel's key."""
-        machine = _machine_digest(qemu())
+        machine = _machine_digest(qemu(), self.hardware)
         return {
             "release": self.kernel.release,
             "key": hashlib.sha256(f"{self.kernel.sha256} {machine}".encode()).hexdigest(),
             "config_sha256": self.kernel.config_sha256,
             "hz": self.kernel.hz,
-            "time": "instructions",
+            "time": self.hardware.time,
         }
 
     def check(self, plan: Plan) -> None:
@@ -64,8 +65,13 @@ class StockEngine:
         :raises MissingError: if the kernel has no module for something.
         """
         tree = ModuleTree(self.kernel)
-        _check_algorithms(plan, self.kernel, tree)
+        check_algorithms(plan, self.kernel, tree)
         modules_of(plan, tree)
+
+    def program_digests(self, plan: Plan) -> Mapping[str, str]:
+        """See :class:`mptcplab.engine.protocol.WithPrograms`."""
+        programs = compiled(plan.bpf, self.kernel)
+        return {program.file: hashlib.sha256(program.content).hexdigest() for program in programs}
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """See :class:`mptcplab.engine.protocol.Engine`. ``folder`` has the files of the lab kernel's engine."""
@@ -75,10 +81,11 @@ class StockEngine:
             own = work / "own.cpio"
             own.write_bytes(archive(self._files(plan, programs, seed)))
             base = base_archive(package_folder(), whole_library="python3" in plan.uses)
-            with Machine(Boot(self.kernel, seed, cpu, work, (base, own))) as machine:
-                verdict = watch(machine, None, _POLL_SECONDS, stop)
+            with Machine(Boot(self.kernel, seed, cpu, work, (base, own), self.hardware)) as machine:
+                verdict = watch(machine, Watchdog(_LATEST_ZERO_NS + plan.deadline_ns), _POLL_SECONDS, stop)
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
+        check_loaded(folder, self.kernel)
         report = read_report(folder, machine, verdict, hint=PLAN_HINT)
         return Outcome(
             programs=report["programs"],
@@ -91,7 +98,8 @@ class StockEngine:
         """Return the files of one run, beside Python and the guest."""
         tree = ModuleTree(self.kernel)
         modules = tree.in_order(modules_of(plan, tree))
-        work = {"plan": asdict(plan), "programs": {name: str(path) for name, path in programs.items()}}
+        paths = {name: str(path) for name, path in programs.items()}
+        work = {"plan": replace(plan, bpf=()).described(), "programs": paths}
         limit_s = (_LATEST_ZERO_NS + plan.deadline_ns + ALLOWANCE_NS) // 10**9
         script = (
             f"#!{python()} -PSs",
@@ -100,7 +108,7 @@ class StockEngine:
         )
         return {
             **contents(program_files(programs)),
-            **_controls(plan, tree),
+            **program_contents(plan, self.kernel, tree),
             **{f"{start.MODULES}/{name}": (content, False) for name, content in modules},
             start.ORDER: ("\n".join(name for name, _ in modules).encode(), False),
             f"{LAB}/plan.json": (json.dumps(work, sort_keys=True, indent=1).encode(), False),
@@ -109,89 +117,42 @@ class StockEngine:
 
 
 @cache
-def _machine_digest(emulator: Path) -> str:
+def _machine_digest(emulator: Path, hardware: Hardware) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
     parts = (Path(start.__file__).read_bytes(), SOURCE.read_bytes(), sources_digest().encode())
     own = hashlib.sha256(b"".join(parts)).hexdigest()
-    return f"{fingerprint(emulator)} {own} {' '.join((*COMMAND, *OPTIONS))}"
-
-
-def _programmed(plan: Plan, tree: ModuleTree) -> list[str]:
-    """Return the congestion controls of ``plan`` that the kernel lacks and that have an eBPF program."""
-    needed = plan.needs.congestion_controls if tree.is_known else ()
-    return [name for name in needed if name in CONTROLS and name not in tree.congestion_controls]
-
-
-def _controls(plan: Plan, tree: ModuleTree) -> dict[str, tuple[bytes, bool]]:
-    """Return the files of the congestion controls that are loaded as eBPF programs, and of their loader."""
-    names = _programmed(plan, tree)
-    if not names:
-        return {}
-    loader = find_tool("bpftool")
-    return {
-        **contents(program_files({"bpftool": loader})),
-        **{f"{start.CONTROLS}/{name}.bpf.o": (object_file(name).read_bytes(), False) for name in names},
-        start.LOADER: (str(loader).encode(), False),
-    }
-
-
-def _check_programs(kernel: StockKernel, names: Sequence[str]) -> None:
-    """Check that these congestion controls can be loaded as eBPF programs.
-
-    :raises InputError: if the kernel is too old. :raises MissingError: if this machine lacks a program for that.
-    """
-    for name in names:
-        if version_of(kernel.release) < FIRST_VERSION:
-            message = f"the stock kernel {kernel.release} is too old for '{name}' as an eBPF program"
-            raise InputError(message, hint=f"{_HINT}, or --engine stock:6.12")
-        find_tool("bpftool")
-        object_file(name)
-
-
-def _check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
-    """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
-    needs = plan.needs
-    programmed = _programmed(plan, tree)
-    _check_programs(kernel, programmed)
-    for name in needs.congestion_controls if tree.is_known else ():
-        if name not in (*tree.congestion_controls, *programmed):
-            known = ", ".join(tree.congestion_controls)
-            message = f"the stock kernel {kernel.release} has no congestion control '{name}'"
-            raise InputError(message, hint=f"{_HINT}, or one of {known}")
-    has_schedulers = numbers(kernel.release)[:2] >= _FIRST_SCHEDULERS
-    for name in needs.schedulers:
-        if name != "default" or not has_schedulers:
-            message = f"the stock kernel {kernel.release} cannot be given the MPTCP scheduler '{name}'"
-            raise InputError(message, hint=_HINT)
-    for needed, subject in (
-        (needs.scheduler_per_socket, "choice of the scheduler for single sockets"),
-        (needs.weights, "weights of paths"),
-        (any(re.match(r"net\.lab\.", word) for step in plan.setup for word in step.argv), "CPU time of nodes"),
-    ):
-        if needed:
-            raise InputError(f"the stock kernel {kernel.release} has no {subject}", hint=_HINT)
+    return f"{fingerprint(emulator)} {own} {' '.join((*hardware.command, *hardware.options))}"
 
 
 class Stock:
     """The kind of engine that runs stock kernels in QEMU."""
 
-    capabilities = Capabilities(
-        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=False, features=None
-    )
-
-    def __init__(self, image: str = "") -> None:
+    def __init__(self, image: str = "", hardware: Hardware = ONE_CPU) -> None:
         """Use the stock kernel ``image``: a version, a release or a path; empty: the default one."""
-        self._image = image
+        self._image, self._hardware = image, hardware
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See :class:`mptcplab.engine.protocol.EngineKind`."""
+        return Capabilities(
+            virtual_time=not self._hardware.is_real,
+            needs_root=False,
+            one_kernel=True,
+            chooses_kernel=False,
+            features=None,
+            bpf=True,
+        )
 
     def chosen(self, image: str) -> Stock:
-        """See :class:`mptcplab.engine.protocol.WithImages`."""
-        return Stock(image)
+        """See :class:`mptcplab.engine.protocol.WithImages`. After the image, the text can describe the machine."""
+        return Stock(*parsed(image))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> StockEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used."""
         del version
         qemu()
-        return StockEngine(find_stock(self._image), tools, stall_seconds)
+        self._hardware.check()
+        return StockEngine(find_stock(self._image), tools, stall_seconds, self._hardware)
 
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`: the machine does not see this folder."""

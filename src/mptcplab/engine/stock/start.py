@@ -21,6 +21,9 @@ from mptcplab.guest import init, instants, system
 MODULES, ORDER = "/modules", "/modules/order"
 #: eBPF programs of congestion controls, and a file with the path of the program that loads them.
 CONTROLS, LOADER = "/controls", "/controls/loader"
+#: The prefix of the user's own programs there, and the result with what the loader says of one that it refuses.
+OWN, REFUSED = "own-", "refused.txt"
+_CONTROL_NAMES, _ALLOWED = (f"/proc/sys/net/ipv4/tcp_{word}_congestion_control" for word in ("available", "allowed"))
 #: The prefix of a message on the console by process 1, as in the lab kernel.
 _PREFIX = "mptcplab: "
 _FINIT_MODULE = 313  # arch/x86/entry/syscalls/syscall_64.tbl
@@ -100,17 +103,30 @@ def _load_modules() -> None:
 
 
 def _load_controls() -> None:
-    """Register the congestion controls of the archive, if it has any, as `mptcplab cc load` does on a real machine."""
+    """Register the algorithms of the archive, if it has any, as `mptcplab cc load` does on a real machine."""
     if not os.path.isdir(CONTROLS):
         return
     loader = system.read(LOADER)
-    for name in sorted(set(os.listdir(CONTROLS)) - {os.path.basename(LOADER)}):
-        words = [loader, "struct_ops", "register", f"{CONTROLS}/{name}"]
-        # Only its errors are for the console.
-        quiet = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-        child = os.posix_spawn(loader, words, os.environ, file_actions=quiet)
-        if os.waitpid(child, 0)[1]:
-            raise OSError(f"the eBPF program {name} cannot be loaded")
+    names = sorted(set(os.listdir(CONTROLS)) - {os.path.basename(LOADER)})
+    for name in names:
+        _load_control(loader, name)
+    if any(name.startswith(OWN) for name in names):
+        # The kernel lets only such congestion controls be the default of a namespace.
+        system.write(_ALLOWED, system.read(_CONTROL_NAMES).encode())
+
+
+def _load_control(loader: str, name: str) -> None:
+    """Register one program. If the kernel refuses it, end with the loader's output as the only result."""
+    words = [loader, "struct_ops", "register", f"{CONTROLS}/{name}"]
+    log = f"{system.LAB}/{REFUSED}"
+    system.write(log, b"%s\n" % name.encode())
+    flags = os.O_WRONLY | os.O_APPEND
+    actions = [(os.POSIX_SPAWN_OPEN, 1, log, flags, 0), (os.POSIX_SPAWN_OPEN, 2, log, flags, 0)]
+    child = os.posix_spawn(loader, words, os.environ, file_actions=actions)
+    if os.waitpid(child, 0)[1]:
+        _send_results()
+        raise OSError(f"the eBPF program {name} cannot be loaded")
+    os.unlink(log)
 
 
 def _seed_random_numbers(seed: int) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class VirtualEngine:
 
 
 def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
-    work = {"plan": asdict(plan), "programs": {name: str(path) for name, path in programs.items()}}
+    work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
 
 

@@ -8,7 +8,7 @@ import json
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +172,7 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "timeout_ns": session.timeout_ns,
     }
     programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
-    work = {"plan": asdict(plan), "programs": programs, "session": parameters | more}
+    work = {"plan": plan.described(), "programs": programs, "session": parameters | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
 
 

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Users' own programs: what is refused before a machine boots, and what the machine does with the others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mptcplab.campaign.lab import CompletedRun, Lab, Stop
+from mptcplab.campaign.record import prepare_engines, prepare_job
+from mptcplab.ebpf import own
+from mptcplab.ebpf.own import CONTROL, SCHEDULER, compiled, names_of
+from mptcplab.ebpf.types import KernelTypes, types_of
+from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.kernel.stock import find_stock
+from mptcplab.plan.model import Source
+from mptcplab.scenario.load import Run, load
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/ebpf/my-control.toml"
+PROGRAM = EXAMPLE.with_name("my-control.bpf.c")
+_HEAD = """
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+char _license[] SEC("license") = "GPL";
+"""
+_SCHEDULER = """
+SEC("struct_ops/init") void BPF_PROG(init, struct mptcp_sock *msk) { }
+SEC(".struct_ops") struct mptcp_sched_ops first = { .init = (void *)init, .name = "first" };
+"""
+#: Loads as C, but writes to a socket's field that congestion controls may only read.
+_FORBIDDEN = ("tp->snd_ssthresh = tp->snd_cwnd", "tp->srtt_us = 0")
+
+
+def _sources(text: str = "", *, change: tuple[str, str] = ("", ""), file: str = "mine.bpf.c") -> tuple[Source, ...]:
+    changed = text or PROGRAM.read_text().replace(*change)
+    return (Source(file, changed),)
+
+
+def _refused(*sources: Source, version: str = "6.12") -> LabError:
+    with pytest.raises((InputError, MissingError)) as caught:
+        compiled(sources, find_stock(version))
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
+def test_the_example_compiles_for_every_kernel(version: str) -> None:
+    (program,) = compiled(_sources(), find_stock(version))
+    assert program.names(CONTROL) == ("calm",)
+
+
+def test_a_mistake_in_c_is_reported_with_its_line() -> None:
+    error = _refused(*_sources(change=("shortest_us +", "shortest +")))
+    line = next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), start=1) if "shortest_us +" in text)
+    expected = f"'mine.bpf.c' does not compile: mine.bpf.c, line {line}: use of undeclared identifier 'shortest'"
+    assert expected in error.message
+    assert error.status == Exit.BAD_INPUT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{_HEAD}int unused;", "registers no congestion control"),
+        (f"{_HEAD}SEC(\".struct_ops\") struct bpf_dummy_ops one = {{ }};", "which no scenario can use"),
+        (PROGRAM.read_text().replace('".struct_ops"', '".struct_ops.link"'), "by a link"),
+        (PROGRAM.read_text().replace('"calm"', '"lia"'), "one of mptcplab's own programs"),
+        (PROGRAM.read_text().replace('"calm"', '""'), "with the name ''"),
+    ],
+)  # fmt: skip
+def test_a_program_that_cannot_be_used_is_refused_before_anything_boots(text: str, message: str) -> None:
+    error = _refused(*_sources(text))
+    assert message in error.message
+    assert error.status == Exit.BAD_INPUT
+
+
+def test_two_programs_with_one_name_are_refused() -> None:
+    error = _refused(*_sources(), *_sources(file="other.bpf.c"))
+    assert error.message == "'mine.bpf.c' and 'other.bpf.c' both register 'calm'"
+
+
+def test_two_controls_in_one_file_are_both_found() -> None:
+    """Their names are at different places of one section."""
+    more = '\nSEC(".struct_ops")\nstruct tcp_congestion_ops other = { .ssthresh = (void *)calm_ssthresh, .name = "b" };'
+    (program,) = compiled(_sources(PROGRAM.read_text() + more), find_stock("6.12"))
+    assert sorted(program.names(CONTROL)) == ["b", "calm"]
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
+def test_a_scheduler_is_refused_by_kernels_without_schedulers_in_ebpf(version: str) -> None:
+    """Debian's kernels do not have them; the day one has, this fails, and the scheduler can be run."""
+    error = _refused(*_sources(_HEAD + _SCHEDULER), version=version)
+    assert "is an MPTCP scheduler, and the stock kernel" in error.message
+
+
+def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the types of such a kernel, whose image is not packaged: Debian's, and the one that shows the ability."""
+    kernel = find_stock("6.12")
+    header = tmp_path / "vmlinux.h"
+    header.write_text(types_of(kernel).header.read_text() + "\nstruct bpf_struct_ops_mptcp_sched_ops {\n};\n")
+    monkeypatch.setattr(own, "types_of", lambda _: KernelTypes(header))
+    programs = compiled(_sources(_HEAD + _SCHEDULER, file="first.bpf.c"), kernel)
+    assert names_of(programs, SCHEDULER) == ("first",)
+
+
+def test_a_header_beside_the_program_is_included() -> None:
+    text = PROGRAM.read_text().replace("#define TARGET_US\t5000", '#include "target.h"')
+    assert '#include "target.h"' in text
+    found = [
+        compiled((*_sources(text), Source("target.h", f"#define TARGET_US {target}\n")), find_stock("6.12"))[0]
+        for target in (5000, 5000, 9000)
+    ]
+    assert found[0].content == found[1].content != found[2].content
+
+
+def _runs(*overrides: str, folder: Path | None = None, change: tuple[str, str] = ("", "")) -> list[Run]:
+    """The example's runs; in ``folder`` with a changed program."""
+    file = EXAMPLE
+    if folder is not None:
+        file = folder / EXAMPLE.name
+        file.write_text(EXAMPLE.read_text())
+        (folder / PROGRAM.name).write_text(PROGRAM.read_text().replace(*change))
+    return list(load(file, overrides=("workloads.bulk.duration=5 s", *overrides)).runs)
+
+
+def _execute(runs: list[Run], engine: str, folder: Path) -> list[CompletedRun]:
+    return Lab(prepare_engines(runs, name=engine), folder, stop=Stop()).execute(runs, jobs=1, progress=lambda _: None)
+
+
+def test_names_are_checked_before_anything_boots(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no congestion control 'calmer'"):
+        prepare_engines(_runs("transport.congestion_control=calmer"), name="stock")
+    with pytest.raises(InputError, match="has a congestion control 'cubic' already"):
+        prepare_engines(_runs(folder=tmp_path, change=('"calm"', '"cubic"')), name="stock")
+
+
+def test_the_program_is_a_part_of_the_identity(tmp_path: Path) -> None:
+    names = []
+    for number, change in enumerate((("", ""), ("", ""), ("5000", "6000"))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        runs = _runs(folder=folder, change=change)
+        names.append(prepare_job(runs[-1], prepare_engines(runs, name="stock")).identity.name)
+    assert names[0] == names[1] != names[2]
+
+
+@pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
+def test_the_example_keeps_queues_short(version: str, tmp_path: Path) -> None:
+    """Reno fills the queue until it overflows; the program stops long before, so that nothing is lost."""
+    retransmitted: dict[str, float] = {}
+    for done in _execute(_runs(), f"stock:{version}", tmp_path):
+        assert done.error is None, done.error
+        assert done.result is not None
+        (workload,) = done.result.measured
+        retransmitted[done.run.point.settings["transport.congestion_control"]] = workload.metrics[
+            "retransmitted_percent"
+        ]
+    print(f"retransmitted on {version}: {retransmitted} %")
+    assert retransmitted["calm"] == 0
+    # A burst of losses at the end of slow start: about a window of 400 packets in some 16,000.
+    assert retransmitted["reno"] > 1
+
+
+def test_what_the_verifier_refuses_is_reported(tmp_path: Path) -> None:
+    runs = _runs("transport.congestion_control=calm", folder=tmp_path, change=_FORBIDDEN)
+    (done,) = _execute(runs, "stock", tmp_path / "out")
+    assert isinstance(done.error, InputError)
+    assert (
+        "does not load 'my-control.bpf.c': its verifier refuses the operation 'calm_cong_avoid'" in done.error.message
+    )
+    print(done.error.hint)
+    # The verifier's own words, which name the register or field.
+    assert "srtt_us" in (done.error.hint or "") or "write" in (done.error.hint or "")
+
+
+def test_a_plan_without_programs_is_as_before() -> None:
+    from mptcplab.plan.compile import compile_plan
+
+    plan = compile_plan(_runs()[0].point.scenario, seed=1)
+    assert "bpf" in plan.described()
+    assert "bpf" not in replace(plan, bpf=()).described()

@@ -1,0 +1,1 @@
+#define TARGET_US 5000
