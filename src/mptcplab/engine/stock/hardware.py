@@ -49,7 +49,7 @@ _OPTIONS = (
 #: the HPET needs none, but it alone cannot interrupt several CPUs.
 _COUNTED_OPTIONS = ("softlockup_panic=1", "tsc=reliable", "no_timer_check", "noapictimer")
 #: This machine may be busy for longer than a kernel expects of its CPUs.
-_REAL_OPTIONS = ("nowatchdog", "tsc=reliable")
+_REAL_OPTIONS = ("nowatchdog", "tsc=reliable", "no_timer_check")
 
 
 class Execution(StrEnum):

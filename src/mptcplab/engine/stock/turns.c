@@ -59,12 +59,12 @@ static int this_is_cpu(void)
 }
 
 /*
- * Sleep until the CPU waits; return -1 if it has not for a minute, as with a program that never sleeps: the main thread
- * must still be able to end QEMU.
+ * Sleep until the CPU waits; return -1 if it has not for a long time, as with a program that never sleeps: the main
+ * thread must still be able to end QEMU. On a busy machine, a kernel takes minutes to boot without waiting once.
  */
 static int nap(void)
 {
-	const struct timespec limit = { .tv_sec = 60 };
+	const struct timespec limit = { .tv_sec = 1800 };
 	int status;
 
 	atomic_store(&main_is_queued, 1);
