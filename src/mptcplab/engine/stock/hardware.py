@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from mptcplab.engine.stock.start import EXIT_PORT
 from mptcplab.errors import InputError, MissingError, reason
 
 KVM, CPUS = Path("/dev/kvm"), Path("/proc/cpuinfo")
@@ -26,6 +27,7 @@ _MACHINE = (
     *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
     *("-name", "mptcplab,debug-threads=on"),
     *("-machine", "pc,usb=off,vmport=off", "-m", MEMORY),
+    *("-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=2"),
 )
 #: An instruction lasts a nanosecond, idle time is skipped, and nothing in the machine reads this machine's clock.
 _COUNTED = (
