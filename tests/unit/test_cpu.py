@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.kernel.data import build_options, canonical_variant, has_cpu, load_inputs, variant_of, with_cpu
+from mptcplab.kernel import data
+from mptcplab.kernel.data import build_options, canonical_variant, has_part, load_inputs, variant_of, with_part
 from mptcplab.metrics.cpu import cpu_uses, cpu_warnings, parse_use, shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.node.cpu import CHARGED, own_argv
@@ -142,7 +143,7 @@ def test_it_adds_a_patch_and_files_to_the_same_kernel() -> None:
     ],
 )
 def test_a_kernel_says_by_its_name_that_it_has_cpus(kernel: str, has: bool, named: str) -> None:
-    assert (has_cpu(kernel), with_cpu(kernel)) == (has, named)
+    assert (has_part(kernel, data.CPU), with_part(kernel, data.CPU)) == (has, named)
 
 
 # -- recordings

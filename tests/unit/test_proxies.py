@@ -260,6 +260,9 @@ def test_go_builds_the_same_bytes_twice(
     stamp = first.stat().st_mtime_ns
     assert build.build(recipe, print) / "trivial" == first
     assert first.stat().st_mtime_ns == stamp, "not built again"
+    assert re.match(r"go version go1\.\d+", catalog.compiler_of(recipe)), "the build says which compiler made it"
+    assert build.build(recipe, print, fresh=True) / "trivial" == first
+    assert first.stat().st_mtime_ns > stamp, "built again"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another-cache-folder"))
     second = build.build(recipe, print) / "trivial"
     assert second != first

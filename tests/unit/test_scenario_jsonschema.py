@@ -142,7 +142,7 @@ def _errors(file: Path) -> list[str]:
 
 def test_is_a_schema() -> None:
     Draft7Validator.check_schema(SCHEMA)
-    assert len(json.dumps(SCHEMA)) < 150_000, "an editor reads it at every start"
+    assert len(json.dumps(SCHEMA)) < 180_000, "an editor reads it at every start"
 
 
 @pytest.mark.parametrize("file", [file for file in SCENARIOS if file.name != "study.toml"], ids=lambda file: file.stem)
@@ -252,7 +252,7 @@ def _fields(node: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def test_every_key_is_described() -> None:
     tables = {"forward", "backward", "limits", "transport", "hosts", "routers", "links", "workloads", "gateways"}
-    tables |= {"record", "kind", "program"}
+    tables |= {"record", "kind", "program", "access_points"}
     described = [SCHEMA["properties"], *(made.get("properties", {}) for made in SCHEMA["definitions"].values())]
     lacking = {key for keys in described for key, shape in keys.items() if "description" not in shape} - tables
     assert lacking == set()

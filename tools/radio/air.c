@@ -10,7 +10,7 @@ static struct position place(const struct radio *radio)
 	const struct radio_config *config = radio->config;
 	const struct medium *medium = radio->medium;
 
-	return position_at(config->waypoints, config->n_waypoints, medium->now_ns - medium->started_ns);
+	return position_at(config->waypoints, config->n_waypoints, medium->now_ns - medium->moving_since_ns);
 }
 
 static double received_mw(const struct radio *from, const struct radio *to, int mhz)

@@ -2,6 +2,7 @@
 #include "radio.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <poll.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +57,7 @@ static int open_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGUSR1);
+	sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signals = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (signals < 0)
@@ -63,7 +66,7 @@ static int open_signals(void)
 }
 
 /* Sleeps of other tasks may be a thousandth longer than asked for, so that timers can be joined. */
-static void be_exact(void)
+void be_exact(void)
 {
 	struct sched_param priority = { .sched_priority = 1 };
 
@@ -108,13 +111,17 @@ static void run(struct medium *medium, const char *stats, int signals)
 	};
 	struct signalfd_siginfo signal = { .ssi_signo = SIGUSR1 };
 
-	while (signal.ssi_signo == SIGUSR1) {
+	while (signal.ssi_signo == SIGUSR1 || signal.ssi_signo == SIGUSR2) {
 		wait_for_work(medium, polled, ARRAY_SIZE(polled));
 		run_events(medium, clock_ns());
 		if (polled[0].revents)
 			hwsim_receive(medium);
 		netlink_flush(&medium->netlink);
-		if (polled[1].revents && read(signals, &signal, sizeof(signal)) == sizeof(signal) && stats)
+		if (!polled[1].revents || read(signals, &signal, sizeof(signal)) != sizeof(signal))
+			continue;
+		if (signal.ssi_signo == SIGUSR2)
+			medium->moving_since_ns = medium->now_ns;
+		else if (stats)
 			stats_write(medium, stats);
 	}
 }
@@ -128,11 +135,47 @@ static FILE *open_log(const char *path)
 	return file;
 }
 
-static void read_options(struct medium *medium, const char **stats, int argc, char **argv)
+/* Leaves the medium to a child, and ends when that is ready, or with its status if it fails. */
+static int go_to_background(const char *pid_file)
+{
+	int ends[2], status = 0;
+	char byte;
+	FILE *file;
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC))
+		die(EXIT_RUNTIME, "pipe: %s", strerror(errno));
+	child = fork();
+	if (child < 0)
+		die(EXIT_RUNTIME, "fork: %s", strerror(errno));
+	if (!child) {
+		close(ends[0]);
+		return ends[1];
+	}
+	close(ends[1]);
+	if (read(ends[0], &byte, 1) != 1) {
+		waitpid(child, &status, 0);
+		exit(WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_RUNTIME);
+	}
+	file = fopen(pid_file, "we");
+	if (!file || fprintf(file, "%d\n", child) < 0 || fclose(file))
+		die(EXIT_RUNTIME, "'%s' cannot be written: %s", pid_file, strerror(errno));
+	exit(EXIT_SUCCESS);
+}
+
+struct options {
+	const char *stats;
+	const char *pid_file;
+	bool moves_on_signal;
+};
+
+static void read_options(struct medium *medium, struct options *chosen, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "stats", required_argument, NULL, 's' },
 		{ "log", required_argument, NULL, 'l' },
+		{ "background", required_argument, NULL, 'b' },
+		{ "move-on-usr2", no_argument, NULL, 'm' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
@@ -141,7 +184,11 @@ static void read_options(struct medium *medium, const char **stats, int argc, ch
 
 	while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (option == 's') {
-			*stats = optarg;
+			chosen->stats = optarg;
+		} else if (option == 'b') {
+			chosen->pid_file = optarg;
+		} else if (option == 'm') {
+			chosen->moves_on_signal = true;
 		} else if (option == 'l') {
 			log = optarg;
 		} else if (option == 'h') {
@@ -176,10 +223,14 @@ int main(int argc, char **argv)
 			},
 		},
 	};
-	const char *stats = NULL;
-	int signals;
+	struct options chosen = { 0 };
+	int signals, parent = -1;
 
-	read_options(&medium, &stats, argc, argv);
+	if (argc > 1 && !strcmp(argv[1], "watch"))
+		return watch_main(argc - 1, argv + 1);
+	read_options(&medium, &chosen, argc, argv);
+	if (chosen.pid_file)
+		parent = go_to_background(chosen.pid_file);
 	medium_init(&medium);
 	netlink_open(&medium.netlink, "MAC80211_HWSIM");
 	signals = open_signals();
@@ -188,8 +239,11 @@ int main(int argc, char **argv)
 	hwsim_register(&medium);
 	medium.started_ns = clock_ns();
 	medium.now_ns = medium.started_ns;
+	medium.moving_since_ns = chosen.moves_on_signal ? INT64_MAX : medium.started_ns;
 	puts("ready");
 	fflush(stdout);
-	run(&medium, stats, signals);
+	if (parent >= 0 && write(parent, "\n", 1) != 1)
+		die(EXIT_RUNTIME, "the program that waits for this one is gone");
+	run(&medium, chosen.stats, signals);
 	return medium.log && fclose(medium.log) ? EXIT_RUNTIME : EXIT_SUCCESS;
 }

@@ -101,40 +101,74 @@ int netlink_ask(struct netlink *netlink)
 	}
 }
 
-const void *netlink_attribute(const struct nlmsghdr *message, uint16_t type, size_t *bytes)
+const void *netlink_nested(const void *at, size_t length, uint16_t type, size_t *bytes)
 {
-	const char *at = (const char *)message + NLMSG_HDRLEN + GENL_HDRLEN;
-	const char *end = (const char *)message + message->nlmsg_len;
+	const char *next = at, *end = next + length;
 
-	while (at + NLA_HDRLEN <= end) {
-		const struct nlattr *attribute = (const struct nlattr *)at;
+	while (next + NLA_HDRLEN <= end) {
+		const struct nlattr *attribute = (const struct nlattr *)next;
 
-		if (attribute->nla_len < NLA_HDRLEN || at + attribute->nla_len > end)
+		if (attribute->nla_len < NLA_HDRLEN || next + attribute->nla_len > end)
 			break;
 		if ((attribute->nla_type & NLA_TYPE_MASK) == type) {
 			*bytes = attribute->nla_len - NLA_HDRLEN;
-			return at + NLA_HDRLEN;
+			return next + NLA_HDRLEN;
 		}
-		at += NLA_ALIGN(attribute->nla_len);
+		next += NLA_ALIGN(attribute->nla_len);
 	}
 	return NULL;
 }
 
-static void find_family(struct netlink *netlink, const char *family)
+const void *netlink_attribute(const struct nlmsghdr *message, uint16_t type, size_t *bytes)
+{
+	size_t headers = NLMSG_HDRLEN + GENL_HDRLEN;
+
+	if (message->nlmsg_len < headers)
+		return NULL;
+	return netlink_nested((const char *)message + headers, message->nlmsg_len - headers, type, bytes);
+}
+
+/* The kernel's description of a family. */
+static const struct nlmsghdr *ask_for_family(struct netlink *netlink, const char *family)
 {
 	struct nlmsghdr *message = netlink_begin(netlink, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 0);
-	const void *value = NULL;
-	size_t bytes;
 
 	netlink_add(netlink, message, CTRL_ATTR_FAMILY_NAME, family, strlen(family) + 1);
 	netlink_flush(netlink);
 	receive(netlink, 0);
 	message = (struct nlmsghdr *)netlink->in;
-	if (message->nlmsg_type == GENL_ID_CTRL)
-		value = netlink_attribute(message, CTRL_ATTR_FAMILY_ID, &bytes);
+	if (message->nlmsg_type != GENL_ID_CTRL)
+		die(EXIT_RUNTIME, "this kernel has no %s", family);
+	return message;
+}
+
+static void find_family(struct netlink *netlink, const char *family)
+{
+	size_t bytes;
+	const void *value = netlink_attribute(ask_for_family(netlink, family), CTRL_ATTR_FAMILY_ID, &bytes);
+
 	if (!value)
 		die(EXIT_RUNTIME, "this kernel has no %s", family);
 	memcpy(&netlink->family, value, sizeof(netlink->family));
+}
+
+void netlink_join(struct netlink *netlink, const char *family, const char *group)
+{
+	size_t length, bytes, named;
+	const char *groups = netlink_attribute(ask_for_family(netlink, family), CTRL_ATTR_MCAST_GROUPS, &length);
+	const void *one, *name, *id;
+
+	/* The groups are numbered from 1. */
+	for (uint16_t i = 1; groups && (one = netlink_nested(groups, length, i, &bytes)); i++) {
+		name = netlink_nested(one, bytes, CTRL_ATTR_MCAST_GRP_NAME, &named);
+		id = netlink_nested(one, bytes, CTRL_ATTR_MCAST_GRP_ID, &named);
+		if (!name || !id || strcmp(name, group))
+			continue;
+		if (setsockopt(netlink->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, id, sizeof(uint32_t)))
+			die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+		return;
+	}
+	die(EXIT_RUNTIME, "%s has no group %s", family, group);
 }
 
 void netlink_open(struct netlink *netlink, const char *family)

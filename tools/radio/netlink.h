@@ -21,6 +21,9 @@ struct netlink {
 
 void netlink_open(struct netlink *netlink, const char *family);
 
+/* Receive what the kernel tells the multicast @group of a @family. */
+void netlink_join(struct netlink *netlink, const char *family, const char *group);
+
 /* A new message at the end of those to send; attributes are then added to it. */
 struct nlmsghdr *netlink_begin(struct netlink *netlink, uint16_t type, uint8_t command, uint16_t flags);
 void netlink_add(struct netlink *netlink, struct nlmsghdr *message, uint16_t type, const void *data, size_t bytes);
@@ -33,7 +36,10 @@ int netlink_ask(struct netlink *netlink);
 /* Reads what has arrived without waiting; returns bytes in netlink->in, 0 if there is nothing. */
 size_t netlink_read(struct netlink *netlink);
 
-/* The attribute of @type in a generic netlink message, or NULL; its length in *bytes. */
+/* The attribute of @type among those at @at, or NULL; its length in *bytes. */
+const void *netlink_nested(const void *at, size_t length, uint16_t type, size_t *bytes);
+
+/* The same in a generic netlink message. */
 const void *netlink_attribute(const struct nlmsghdr *message, uint16_t type, size_t *bytes);
 
 #endif

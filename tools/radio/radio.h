@@ -150,6 +150,7 @@ struct medium {
 	struct config config;
 	struct event_queue events;
 	int64_t started_ns;
+	int64_t moving_since_ns;	/* positions move as the configuration says from here on */
 	int64_t now_ns;			/* of the event that runs; CLOCK_MONOTONIC */
 	struct radio *radios;
 	int n_radios;
@@ -163,6 +164,12 @@ struct medium {
 };
 
 /* main.c */
+/* Let sleeps of this process end at the nanosecond that it asks for. */
+void be_exact(void);
+
+/* `radio watch` with its arguments. */
+int watch_main(int argc, char **argv);
+
 noreturn void die(int status, const char *format, ...) __attribute__
 	((format(printf, 2, 3)));
 void *allocate(size_t bytes);

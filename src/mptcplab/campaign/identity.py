@@ -22,6 +22,7 @@ from mptcplab.files import write_text
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT
 from mptcplab.scenario.load import Run
+from mptcplab.scenario.schema import Scenario
 
 _LENGTH = 16
 #: Digits of the hash of the sources themselves, which names what is kept of them.
@@ -33,6 +34,8 @@ _EXCLUDED_KEYS = {"title", "question", "kernel"}
 _RECORDER = ("guest/*.py", "recording/*.py", "campaign/contract.py")
 #: What describes gateways there, in runs that have some.
 _GATEWAY_RECORDER = ("campaign/gateways.py",)
+#: What describes radios there, likewise.
+_RADIO_RECORDER = ("campaign/radios.py",)
 #: Runs are prepared in threads. In Debian's Python 3.11, `ast.parse` may fail in two at once (CPython issue 106905).
 _PARSER = threading.Lock()
 
@@ -68,7 +71,7 @@ def identify(
         {
             "format": FORMAT,
             "mptcplab": mptcplab.__version__,
-            "recorder": code_digest(_RECORDER + (_GATEWAY_RECORDER if run.point.scenario.gateways else ())),
+            "recorder": code_digest(_recorder(run.point.scenario)),
             "engine": engine,
             "kernel": dict(kernel),
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
@@ -80,6 +83,12 @@ def identify(
             **({"bpf": dict(bpf)} if bpf else {}),
         }
     )
+
+
+def _recorder(scenario: Scenario) -> tuple[str, ...]:
+    """Return the patterns of the modules that make the recording of ``scenario``."""
+    gateways = _GATEWAY_RECORDER if scenario.gateways else ()
+    return (*_RECORDER, *gateways, *(_RADIO_RECORDER if scenario.has_radios else ()))
 
 
 def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:

@@ -13,13 +13,15 @@ from mptcplab.campaign.contract import contract
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
+from mptcplab.campaign.radios import radio_contract
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.tools import flow_program
+from mptcplab.engine.tools import flow_program, radio_program
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
+from mptcplab.plan.radios import RADIO
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
@@ -88,6 +90,8 @@ def prepare_engines(
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = {FLOW: flow_program()}
+    if any(run.point.scenario.has_radios for run in points):
+        tools[RADIO] = radio_program()
     engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
     if kind.capabilities.has_limits:
         for run in points:
@@ -141,5 +145,6 @@ def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
         "addresses": {port.ip: {"node": port.node, "link": port.link} for port in network.ports.values()},
         **contract(network, run.point.scenario.server_ports),
         **gateway_contract(network),
+        **radio_contract(network, run.seed),
         "programs": [{**program, "samples_itself": program["name"] in self_sampling} for program in outcome.programs],
     }

@@ -188,7 +188,7 @@ def _place(
             raise InputError("without a scenario there are no nodes and no keys", hint="add --scenario FILE")
         return _Place(BARE, None, version, 1 if seed is None else seed)
     # Only now: a bare lab needs neither, and both take longer to load than it takes to boot.
-    from mptcplab.kernel.data import has_cpu, with_cpu
+    from mptcplab.kernel.data import CPU, has_part, with_part
     from mptcplab.node.cpu import CHARGED
     from mptcplab.plan.compile import compile_plan
     from mptcplab.scenario.load import load
@@ -200,9 +200,9 @@ def _place(
         raise InputError(f"{scenario} has no node '{node}'", hint=f"its nodes are {', '.join(plan.nodes)}")
     node, version = node or plan.nodes[0], version or described.kernel
     cpus = [name for name, one in described.nodes.items() if one.cpu is not None]
-    if cpus and not has_cpu(version):
+    if cpus and not has_part(version, CPU):
         message = f"the kernel {version} cannot give '{cpus[0]}' a CPU"
-        raise InputError(message, hint=f"use --kernel {with_cpu(version)}")
+        raise InputError(message, hint=f"use --kernel {with_part(version, CPU)}")
     return _Place(plan, node, version, experiment.seed, CHARGED if node in cpus else ())
 
 

@@ -61,7 +61,9 @@ _KINDS = ("time", "lines", "bars", "cdf")
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the runs over time. Default: the first of each point."
 )
-@click.option("--panels", metavar="NAME[,NAME...]", help="Panels over time: rate, rtt, cwnd, queue. Default: all.")
+@click.option(
+    "--panels", metavar="NAME[,NAME...]", help="Panels over time: rate, rtt, cwnd, queue, rssi. Default: all."
+)
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 def figure(folder: Path, files: tuple[Path, ...], points: tuple[str, ...], **options: Any) -> None:
     """Draw the results in DIR as one figure, for a paper or a page.

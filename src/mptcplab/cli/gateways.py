@@ -13,7 +13,7 @@ from mptcplab.cli.options import json_option
 from mptcplab.errors import LabError
 from mptcplab.proxies.build import build as build_program
 from mptcplab.proxies.build import chosen
-from mptcplab.proxies.catalog import RECIPES, folder_of, is_built
+from mptcplab.proxies.catalog import RECIPES, compiler_of, folder_of, is_built
 from mptcplab.proxies.toolchain import missing_packages
 
 _LINE_EVERY_S = 5.0
@@ -26,17 +26,18 @@ def gateways() -> None:
 
 @gateways.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete.proxies)
-def build(names: tuple[str, ...]) -> None:
+@click.option("--fresh", is_flag=True, help="Build again what is built already, such as by another compiler.")
+def build(names: tuple[str, ...], fresh: bool) -> None:
     """Build the programs NAME from their registries. Default: all.
 
     Versions and checksums are pinned. A program that is built already is not built again.
     """
     failed: list[LabError] = []
     for recipe in chosen(names):
-        if not is_built(recipe):
+        if fresh or not is_built(recipe):
             click.echo(f"building {recipe.name} {recipe.version} from {_registry(recipe.language)}", err=True)
         try:
-            folder = build_program(recipe, _Lines())
+            folder = build_program(recipe, _Lines(), fresh=fresh)
         except LabError as error:
             failed.append(error)
         else:
@@ -55,7 +56,7 @@ def build(names: tuple[str, ...]) -> None:
 )
 @json_option
 def list_(packages: bool, as_json: bool) -> None:
-    """List the programs that can be built, and the folders of those that are."""
+    """List the programs that can be built, and of those that are, their folders and compilers."""
     if packages:
         click.echo(" ".join(missing_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
         return
@@ -66,13 +67,17 @@ def list_(packages: bool, as_json: bool) -> None:
             "licence": recipe.licence,
             "programs": list(recipe.binaries),
             "folder": str(folder_of(recipe)) if is_built(recipe) else None,
+            "compiler": compiler_of(recipe) or None,
         }
         for recipe in RECIPES.values()
     ]
     if as_json:
         click.echo(json.dumps(rows))
         return
-    cells = [(str(row["name"]), str(row["version"]), str(row["folder"] or "not built")) for row in rows]
+    cells = [
+        (str(row["name"]), str(row["version"]), str(row["folder"] or "not built"), str(row["compiler"] or ""))
+        for row in rows
+    ]
     widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
     for line in cells:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

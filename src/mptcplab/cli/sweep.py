@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
+from mptcplab.campaign.programs import check_programs
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import RunOptions, console, default_jobs
@@ -37,8 +38,10 @@ def execute(
 
     ``partial`` receives the results so far from time to time, and when the sweep is interrupted.
     :raises KeyboardInterrupt: if a signal interrupts the sweep.
+    :raises MissingError: if this machine lacks something that a run needs.
     """
     first = rounds.first()
+    check_programs(first)
     engines = prepare_engines(first, name=running.engine)
     warning = space_warning(first, out)
     if warning is not None:

@@ -21,11 +21,11 @@ from mptcplab.errors import MissingError
 
 _MAX_CONSOLE_BYTES = 1 << 20
 #: The placeholder for our process id in LAUNCHERS.
-_PARENT = "PARENT"
+PARENT = "PARENT"
 #: A process gets the signal at our death only after it has asked for it. The shell checks that we were alive then.
-_GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', _PARENT)
+GUARD = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", 'test "$PPID" = "$0" && exec "$@"', PARENT)
 #: The words that start a guest, before the number of its CPU and its command line.
-LAUNCHERS = (*_GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
+LAUNCHERS = (*GUARD, "prlimit", "--core=0:0", "taskset", "--cpu-list")
 
 
 @dataclass
@@ -69,7 +69,7 @@ class GuestProcess:
         self.console = Console()
         try:
             self._process = subprocess.Popen(
-                [*(str(os.getpid()) if word is _PARENT else word for word in LAUNCHERS), str(cpu), *command],
+                [*(str(os.getpid()) if word is PARENT else word for word in LAUNCHERS), str(cpu), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mptcplab.engine.local.engine import Local
 from mptcplab.engine.protocol import EngineKind, WithImages
+from mptcplab.engine.ssh.engine import Ssh
 from mptcplab.engine.stock.engine import Stock
 from mptcplab.engine.virtual.engine import Virtual
 from mptcplab.errors import InputError
@@ -18,7 +19,7 @@ DEFAULT_ENGINE = "virtual"
 
 def engine_kinds() -> dict[str, EngineKind]:
     """Return our engines and those of plugins by name."""
-    own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual(), "stock": Stock(), "local": Local()}
+    own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual(), "stock": Stock(), "local": Local(), "ssh": Ssh()}
     return own | {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
 
 

@@ -22,7 +22,10 @@ BUILDERS = ("gcc", "make")
 #: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
-    **dict.fromkeys(("chmod", "head", "mkdir", "mkfifo", "seq", "sleep", "truncate", "yes"), "coreutils"),
+    **dict.fromkeys(
+        ("cat", "chmod", "head", "ls", "mkdir", "mkfifo", "rm", "timeout", "seq", "sleep", "truncate", "yes"),
+        "coreutils",
+    ),
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",
@@ -117,15 +120,23 @@ def radio_program() -> Path:
     return _own_program("radio")
 
 
-def _own_program(name: str) -> Path:
+def static_flow_program() -> Path:
+    """Return the path of our workload program without shared libraries, which also runs on other machines.
+
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
+    """
+    return _own_program("flow", static=True)
+
+
+def _own_program(name: str, *, static: bool = False) -> Path:
     source = _source(name)
     compiler = find_program("gcc")
-    digest = hashlib.sha256(fingerprint(compiler).encode())
+    digest = hashlib.sha256(fingerprint(compiler).encode() + (b"static" if static else b""))
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
     program = cache_root() / "tools" / f"{name}-{digest.hexdigest()[:KEY_CHARS]}" / name
     if not program.is_file():
-        _compile(source, program)
+        _compile(source, program, static=static)
     return program
 
 
@@ -136,12 +147,14 @@ def _source(name: str) -> Path:
     return folder
 
 
-def _compile(source: Path, program: Path) -> None:
+def _compile(source: Path, program: Path, *, static: bool) -> None:
     root, name = cache_root(), program.name
     with locked(name, root), work_dir(name, root) as work:
         if program.is_file():
             return
         command = [str(find_program("make")), "-C", str(source), f"OUT={work / name}/"]
+        if static:  # the program alone, since a library cannot be static
+            command += ["LDFLAGS=-static", f"{work / name}/{name}"]
         done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]

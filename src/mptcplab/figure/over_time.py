@@ -21,7 +21,10 @@ PANELS = {
     "rtt": "RTT, ms",
     "cwnd": "cwnd, segments",
     "queue": "queue, kB",
+    "rssi": "RSSI, dBm",
 }
+#: The panels whose values have no zero to begin at.
+_WITHOUT_ZERO = ("rssi",)
 #: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
 _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
 #: Marks that are closer than this part of the axis share one letter.
@@ -89,7 +92,8 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         panels[-1, across].set_xlabel("time, s")
     for down, panel in enumerate(shown):
         # After all columns were drawn: a bound ends the automatic choice of the other.
-        panels[down, 0].set_ylim(bottom=0)
+        if panel not in _WITHOUT_ZERO:
+            panels[down, 0].set_ylim(bottom=0)
         _legend(panels[down, -1], [panels[down, across] for across in range(len(figure.columns))], panel)
     drawing.align_ylabels(panels[:, 0])
     drawing.suptitle(figure.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -98,7 +102,12 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
 def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
     if panel == "rate":
         return tuple(name for name, rates in timeline.goodput.items() if any(rates))
-    lines: dict[str, tuple[Line, ...]] = {"rtt": timeline.rtt, "cwnd": timeline.cwnd, "queue": timeline.queues}
+    lines: dict[str, tuple[Line, ...]] = {
+        "rtt": timeline.rtt,
+        "cwnd": timeline.cwnd,
+        "queue": timeline.queues,
+        "rssi": timeline.rssi,
+    }
     return tuple(line for line in lines[panel] if line.values)
 
 

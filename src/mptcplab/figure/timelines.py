@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Time series of one run, thinned so that a page can hold many: goodput by path, RTT and window by subflow, queues.
+"""Time series of one run, thinned so that a page can hold many: goodput by path, RTT and window by subflow, queues,
+signals of radios.
 
 Rates are differences of the receiver's byte counters between samples, so they add up to the bytes received whatever the
-thinning. RTT, window and queues keep the minimum and the maximum sample of every thinned interval.
+thinning. RTT, window, queues and RSSI keep the minimum and the maximum sample of every thinned interval.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
@@ -49,8 +51,8 @@ class Line:
 class Timeline:
     """The curves of one workload of one run. ``edges`` (s) bound the intervals of ``goodput`` (Mbit/s by path).
 
-    ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB. ``left_out`` counts subflows that are not drawn,
-    ``samples`` the samples of the longest curve before thinning.
+    ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
+    drawn, ``samples`` the samples of the longest curve before thinning.
     """
 
     workload: str
@@ -61,9 +63,11 @@ class Timeline:
     queues: tuple[Line, ...]
     left_out: int
     samples: int
+    rssi: tuple[Line, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data for the page's script."""
+        radios = {"rssi": [line.to_json() for line in self.rssi]} if self.rssi else {}
         return {
             "name": self.workload,
             "edges": self.edges,
@@ -71,6 +75,7 @@ class Timeline:
             "rtt": [line.to_json() for line in self.rtt],
             "cwnd": [line.to_json() for line in self.cwnd],
             "queue": [line.to_json() for line in self.queues],
+            **radios,
         }
 
 
@@ -81,11 +86,16 @@ def timelines(recording: Recording, *, max_values: int) -> list[Timeline]:
 
 
 def marks(recording: Recording) -> list[dict[str, Any]]:
-    """Return the events of a run, except the steps of traces, by instant; only the first if there are many."""
+    """Return the events of a run, except the steps of traces, by instant; only the first if there are many.
+
+    What stations associate with and lose is among them.
+    """
+    rows = recording.events.iter_rows(named=True)
+    texts = [(row["instant_ns"], _event_words(row)) for row in rows if row["kind"] != "trace"]
+    texts += [(one.time_ns, _association_words(one)) for one in changes_of_stations(recording)]
     found: dict[float, list[str]] = {}
-    for row in recording.events.iter_rows(named=True):
-        if row["kind"] != "trace":
-            found.setdefault(row["instant_ns"] / _NS, []).append(_event_words(row))
+    for instant_ns, text in sorted(texts, key=lambda pair: pair[0]):
+        found.setdefault(instant_ns / _NS, []).append(text)
     return [{"t": time, "text": "; ".join(at_one_instant(texts))} for time, texts in list(found.items())[:_MAX_MARKS]]
 
 
@@ -93,6 +103,11 @@ def _event_words(row: Mapping[str, Any]) -> str:
     direction = f" {row['direction']}" if row["direction"] != "both" else ""
     of_link = f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
     return event_words(row["kind"], row["link"], row["value"]) or of_link
+
+
+def _association_words(change: Association) -> str:
+    verb = {"associated": "associated with", "roamed": "roamed to"}.get(change.kind, f"{change.kind} from")
+    return f"{change.link}: {verb} {change.peer}"
 
 
 def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_values: int) -> Timeline:
@@ -114,6 +129,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         queues=queues,
         left_out=max(0, len(sent) - MAX_LINES),
         samples=max((len(rows) for rows in (*received, *sent)), default=0),
+        rssi=_rssi(recording, ends, max_values),
     )
 
 
@@ -239,3 +255,17 @@ def _queues(recording: Recording, max_values: int) -> tuple[Line, ...]:
             lines.append((float(sizes.max()), Line(f"{link} {direction}", *_thinned(times, sizes, max_values))))
     fullest = sorted(lines, key=lambda pair: -pair[0])[:MAX_LINES]
     return tuple(sorted((line for _, line in fullest), key=lambda line: line.name))
+
+
+def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[Line, ...]:
+    """Return what both ends of the radio links of the workload's hosts heard of each other, as ``LINK at NODE``."""
+    hosts = (ends.sender, ends.receiver)
+    heard: dict[str, list[tuple[int, int]]] = {}
+    for sample in radio_samples(recording):
+        if sample.time_ns >= 0 and sample.rssi_dbm is not None and (sample.node in hosts or sample.peer in hosts):
+            heard.setdefault(f"{sample.link} at {sample.node}", []).append((sample.time_ns, sample.rssi_dbm))
+    lines = []
+    for name in sorted(heard)[:MAX_LINES]:
+        times, values = np.array(heard[name], dtype=np.float64).T
+        lines.append(Line(name, *_thinned(times / _NS, values, max_values)))
+    return tuple(lines)

@@ -145,16 +145,16 @@ def is_plain(variant: str) -> bool:
     return _PLAIN in variant.split("-")
 
 
-def has_cpu(kernel: str) -> bool:
-    """Return whether ``kernel``, a version with its variant or an entry of the cache, was built with `--cpu`."""
-    return CPU in re.split(r"[-/]", kernel)
+def has_part(kernel: str, part: str) -> bool:
+    """Return whether ``kernel``, a version with its variant or an entry of the cache, was built with ``--PART``."""
+    return part in re.split(r"[-/]", kernel)
 
 
-def with_cpu(kernel: str) -> str:
-    """Return the name of the kernel that is like ``kernel`` and was built with `--cpu`."""
+def with_part(kernel: str, part: str) -> str:
+    """Return the name of the kernel that is like ``kernel`` and was built with ``--PART``, CPU or WIFI."""
     named = re.fullmatch(rf"(\d+\.\d+)({VARIANT_SUFFIX})", kernel)
     version, variant = named.groups() if named else (DEFAULT_VERSION, "")
-    return f"{version}-{canonical_variant(f'{variant}-{CPU}')}"
+    return f"{version}-{canonical_variant(f'{variant}-{part}')}"
 
 
 def canonical_variant(variant: str) -> str:

@@ -11,13 +11,14 @@ Packets that vanish on a link that is silently down do not reach these counters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import polars as pl
 
+from mptcplab.errors import LabError
 from mptcplab.metrics.instants import is_emptied
 from mptcplab.metrics.loss import Chances
 from mptcplab.recording.record import Recording
@@ -90,7 +91,7 @@ def _direction(
     name, described = link["name"], link[direction]
     chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
-    first = chain[0] if chain else _arrived(read, link["between"][direction == "forward"], name)
+    first = chain[0] if chain else _passed(read, link["between"], direction, name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
@@ -124,11 +125,17 @@ def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdis
     return chain
 
 
-def _arrived(read: Callable[[str, str], Any], node: str, device: str) -> Qdisc:
-    """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters."""
-    (port,) = (one for one in read(node, "link.json") if one["ifname"] == device)
-    received = port["stats64"]["rx"]
-    return {"packets": received["packets"], "bytes": received["bytes"], "drops": 0, "qlen": 0}
+def _passed(read: Callable[[str, str], Any], between: Sequence[str], direction: str, device: str) -> Qdisc:
+    """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters.
+
+    An access point has no interface of the link's name: then it is what the other end, the station, has sent.
+    """
+    start, end = between if direction == "forward" else reversed(between)
+    for node, way in ((end, "rx"), (start, "tx")):
+        for port in (one for one in read(node, "link.json") if one["ifname"] == device):
+            counted = port["stats64"][way]
+            return {"packets": counted["packets"], "bytes": counted["bytes"], "drops": 0, "qlen": 0}
+    raise LabError(f"the recording has no counters of link '{device}'")
 
 
 def _marked(discipline: Qdisc) -> int:

@@ -12,6 +12,7 @@ from mptcplab.metrics.instants import failed
 from mptcplab.metrics.links import DirectionCounters, direction_counters
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
+from mptcplab.metrics.radios import RadioLink, radio_links, radio_warnings
 from mptcplab.recording.record import Recording
 
 #: A link with less than this share of the bytes that the workload's sender sent counts as unused.
@@ -25,12 +26,16 @@ class NetworkCounters:
     directions: tuple[DirectionCounters, ...] = ()
     endpoints: tuple[EndpointStates, ...] = ()
     middleboxes: tuple[MiddleboxCount, ...] = ()
+    radios: tuple[RadioLink, ...] = ()
 
 
 def network_counters(recording: Recording) -> NetworkCounters:
     """Return all counters of the network of a run."""
     return NetworkCounters(
-        tuple(direction_counters(recording)), tuple(endpoint_states(recording)), tuple(middlebox_counts(recording))
+        tuple(direction_counters(recording)),
+        tuple(endpoint_states(recording)),
+        tuple(middlebox_counts(recording)),
+        tuple(radio_links(recording)),
     )
 
 
@@ -45,6 +50,7 @@ def network_warnings(seen: NetworkCounters) -> Iterator[str]:
                 f"in {100 * CONFIDENCE:g} % of all runs"
             )
     yield from endpoint_warnings(list(seen.endpoints))
+    yield from radio_warnings(seen.radios)
 
 
 def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkCounters) -> Iterator[str]:

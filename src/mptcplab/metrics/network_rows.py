@@ -12,6 +12,7 @@ from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.loss import Chances
 from mptcplab.metrics.middleboxes import MiddleboxCount
 from mptcplab.metrics.network import NetworkCounters
+from mptcplab.metrics.radios import RadioLink, rx_by_access_point
 from mptcplab.metrics.rows import RunResult
 from mptcplab.stats import mean_interval
 
@@ -27,6 +28,15 @@ _COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
     "waiting": lambda one: one.waiting,
     "peak_queue_bytes": lambda one: one.peak_bytes,
     "peak_queue_packets": lambda one: one.peak_packets,
+}
+#: Numbers of a radio link, by their names in JSON.
+_OF_RADIOS: dict[str, Callable[[RadioLink], float | None]] = {
+    "rssi_dbm": lambda one: one.rssi_dbm,
+    "station_rssi_dbm": lambda one: one.station_rssi_dbm,
+    "rx_bytes": lambda one: one.rx_bytes,
+    "tx_bytes": lambda one: one.tx_bytes,
+    "tx_retries_percent": lambda one: one.tx_retries_percent,
+    "associations": lambda one: one.associations,
 }
 
 
@@ -98,13 +108,53 @@ class MiddleboxRow:
         return {**described, "packets": _json(self.packets), "seeds": list(self.seeds)}
 
 
+@dataclass(frozen=True)
+class RadioRow:
+    """One radio link with one access point at one point. ``values`` has the numbers that any run has."""
+
+    settings: Mapping[str, str]
+    link: str
+    station: str
+    access_point: str
+    seeds: tuple[int, ...]
+    values: Mapping[str, tuple[float, ...]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        described = {"settings": dict(self.settings), "link": self.link, "station": self.station}
+        numbers = {name: _json(values) for name, values in self.values.items()}
+        return {**described, "access_point": self.access_point, **numbers, "seeds": list(self.seeds)}
+
+
+@dataclass(frozen=True)
+class AccessPointRow:
+    """The bytes that one access point received from its stations at one point, by seed."""
+
+    settings: Mapping[str, str]
+    access_point: str
+    rx_bytes: tuple[float, ...]
+    seeds: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        described = {"settings": dict(self.settings), "access_point": self.access_point}
+        return {**described, "rx_bytes": _json(self.rx_bytes), "seeds": list(self.seeds)}
+
+
 def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
     """Return all rows as JSON data for results.json."""
     return {
         "links": [row.to_json() for row in link_rows(results)],
         "endpoints": [row.to_json() for row in endpoint_rows(results)],
         "middleboxes": [row.to_json() for row in middlebox_rows(results)],
+        **_radio_document(results),
     }
+
+
+def _radio_document(results: Sequence[RunResult]) -> dict[str, Any]:
+    """Return the rows of radios and access points; without radios, nothing."""
+    radios = [row.to_json() for row in radio_rows(results)]
+    return {"radios": radios, "access_points": [row.to_json() for row in access_point_rows(results)]} if radios else {}
 
 
 def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
@@ -125,6 +175,21 @@ def middlebox_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
     return [_middlebox_row(settings, members) for settings, members in groups]
 
 
+def radio_rows(results: Iterable[RunResult]) -> list[RadioRow]:
+    """Return the rows of all radio links, by point, station and access point."""
+    groups = _grouped(results, lambda seen: seen.radios, lambda one: (one.link, one.access_point))
+    return [_radio_row(settings, members) for settings, members in groups]
+
+
+def access_point_rows(results: Iterable[RunResult]) -> list[AccessPointRow]:
+    """Return the rows of all access points, by point."""
+    groups = _grouped(results, lambda seen: rx_by_access_point(seen.radios).items(), lambda one: one[0])
+    return [
+        AccessPointRow(settings, members[0][1][0], tuple(float(rx) for _, (_, rx) in members), _seeds(members))
+        for settings, members in groups
+    ]
+
+
 def _grouped(
     results: Iterable[RunResult],
     part: Callable[[NetworkCounters], Iterable[_Seen]],
@@ -136,6 +201,20 @@ def _grouped(
         for one in part(result.network):
             groups.setdefault((result.settings, key(one)), []).append((result.seed, one))
     return [(dict(settings), members) for (settings, _), members in groups.items()]
+
+
+def _radio_row(settings: Mapping[str, str], members: Sequence[tuple[int, RadioLink]]) -> RadioRow:
+    first = members[0][1]
+    counted = {name: [count(one) for _, one in members] for name, count in _OF_RADIOS.items()}
+    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
+    return RadioRow(
+        settings=settings,
+        link=first.link,
+        station=first.station,
+        access_point=first.access_point,
+        seeds=_seeds(members),
+        values={name: values for name, values in known.items() if values},
+    )
 
 
 def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionCounters]]) -> LinkRow:

@@ -9,18 +9,21 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from mptcplab.configuration import Route, Rule, Table
-from mptcplab.fields import Part
 from mptcplab.node import mptcp, path_manager, routes
+from mptcplab.node.cell import Cell
 from mptcplab.node.context import Context
 from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words
 from mptcplab.node.graph import Port
+from mptcplab.node.placed import Placed
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
 
+#: Keys that a recorded scenario has only if they are set.
+_OPTIONAL = ("cpu", "transport", "position", "waypoints", "walk")
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
 
-class NodeBase(Part):
+class NodeBase(Placed):
     """The base of all nodes: each is a network namespace that may forward and may have sockets of its own.
 
     A kind is a subclass with a ``kind``. Its fields are the keys of ``[TABLE.NAME]`` in a scenario. Its methods return
@@ -58,7 +61,7 @@ class NodeBase(Part):
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out tables that the node does not have, as in recordings from before nodes could have them."""
         dumped: dict[str, Any] = dump(self)
-        return {key: value for key, value in dumped.items() if key not in ("cpu", "transport") or value is not None}
+        return {key: value for key, value in dumped.items() if key not in _OPTIONAL or value not in (None, [])}
 
     @property
     def own_transport(self) -> Transport | None:
@@ -69,6 +72,10 @@ class NodeBase(Part):
     def shapes(self) -> bool:
         """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
+
+    def cell(self, name: str) -> Cell | None:  # noqa: ARG002
+        """Return the radio cell that the node, called ``name``, offers to stations; None if it is no access point."""
+        return None
 
     # -- its part of a plan
 

@@ -36,7 +36,7 @@ def capture_programs(network: Network) -> Iterator[Program]:
 
 
 def _tcpdump(capture: Capture, port: Port) -> Iterator[str]:
-    yield from ("tcpdump", "-i", port.link, "-n", "-p", "-s", str(int(capture.snaplen)), "-B", str(_BUFFER_KIB))
+    yield from ("tcpdump", "-i", port.device, "-n", "-p", "-s", str(int(capture.snaplen)), "-B", str(_BUFFER_KIB))
     # Without -Z root, Debian's tcpdump switches to another user, who may be missing from /etc/passwd.
     yield from ("-Z", "root", "--time-stamp-precision=nano", "-w", "-")
     if capture.filter is not None:

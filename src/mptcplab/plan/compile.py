@@ -20,6 +20,7 @@ from mptcplab.plan.links import (
 )
 from mptcplab.plan.model import Needs, Plan, Source
 from mptcplab.plan.phases import Phases, phases_of
+from mptcplab.plan.radios import air_commands, radio_counters, radio_programs, station_commands
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
@@ -37,9 +38,10 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     workloads = scenario.workloads.values()
     return Plan(
         nodes=tuple(scenario.nodes),
-        setup=tuple(_setup(network)),
+        setup=tuple(_setup(network, seed)),
         programs=(
             *capture_programs(network),
+            *radio_programs(network),
             *_charged(network, _servers(network)),
             *_charged(network, _programs(network, seed, phases)),
         ),
@@ -54,8 +56,9 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     )
 
 
-def _setup(network: Network) -> Iterator[Command]:
+def _setup(network: Network, seed: int) -> Iterator[Command]:
     yield from wire_commands(network)
+    yield from air_commands(network, seed)
     yield from table_commands(network)
     shaping: dict[str | None, list[Command]] = {}
     for command in (*shaping_commands(network, changing(network)), *hook_commands(network)):
@@ -74,6 +77,7 @@ def _setup(network: Network) -> Iterator[Command]:
         yield from node.commands(context)
     for name, gateway in network.scenario.gateways.items():
         yield from gateway.commands(gateways.context_of(network, name))
+    yield from station_commands(network)
 
 
 def _servers(network: Network) -> Iterator[Program]:
@@ -156,3 +160,4 @@ def _counters(network: Network) -> Iterator[Counter]:
     # Nodes that forward are read first.
     for name, node in sorted(network.nodes.items(), key=lambda named: not named[1].forwards):
         yield from node.counters(network.context_of(name))
+    yield from radio_counters(network)

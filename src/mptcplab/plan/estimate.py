@@ -18,7 +18,7 @@ from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
-from mptcplab.units import Size
+from mptcplab.units import Rate, Size
 from mptcplab.workload.base import WorkloadBase
 
 _OVERHEAD_SECONDS = 0.6
@@ -141,6 +141,12 @@ def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, Di
     for name in network.path_between(start, target):
         link = network.scenario.links[name]
         is_forward = link.between[0] == node
+        cells = [cell for end in link.between if (cell := network.nodes[end].cell(end)) is not None]
+        if link.radio is not None and cells:
+            typical = DirectionSettings(rate=Rate(round(cells[0].typical_bps)))
+            yield name, typical, typical
+            node = link.between[is_forward]
+            continue
         yield (name, link.forward, link.backward) if is_forward else (name, link.backward, link.forward)
         node = link.between[is_forward]
 

@@ -38,6 +38,8 @@ _WITH_ACTIONS: tuple[tuple[int, Behaviour[Any]], ...] = tuple(
 def wire_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that create every link between its two nodes; both interfaces have the link's name."""
     for name, link in network.scenario.links.items():
+        if link.radio is not None:
+            continue
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without an option of its own, the peer has the default MTU.
@@ -48,9 +50,9 @@ def wire_commands(network: Network) -> Iterator[Command]:
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
     """Yield the commands that set addresses, without duplicate address detection, and set links up."""
     for port in network.ports_of(node):
-        address = ("ip", "address", "add", str(port.address), "dev", port.link)
+        address = ("ip", "address", "add", str(port.address), "dev", port.device)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
-        yield Command(node, ("ip", "link", "set", "dev", port.link, "up"))
+        yield Command(node, ("ip", "link", "set", "dev", port.device, "up"))
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
@@ -61,6 +63,8 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
     divides such an aggregate after the queue of its own interface. Where that queue is shaped, no aggregate may form.
     """
     for port in network.ports_of(node):
+        if network.scenario.links[port.link].radio is not None:
+            continue  # has none
         aggregate = _aggregate(network, port)
         if aggregate is not None:
             # UML's veth has segmentation offload; GRO is not needed, since nobody divides aggregates.

@@ -15,7 +15,7 @@ from pathlib import Path
 from mptcplab.cache import cache_root, locked, work_dir
 from mptcplab.errors import InputError
 from mptcplab.kernel.process import CommandError, run_logged
-from mptcplab.proxies.catalog import RECIPES, Recipe, folder_of, is_built
+from mptcplab.proxies.catalog import COMPILER_FILE, RECIPES, Recipe, folder_of, is_built
 from mptcplab.proxies.toolchain import Toolchain, toolchain_of
 
 #: The longest that a build may take. The longest measured took 21 minutes, on a busy machine.
@@ -32,17 +32,18 @@ def chosen(names: tuple[str, ...]) -> list[Recipe]:
     return [RECIPES[name] for name in names] if names else list(RECIPES.values())
 
 
-def build(recipe: Recipe, report: Callable[[str], None]) -> Path:
+def build(recipe: Recipe, report: Callable[[str], None], *, fresh: bool = False) -> Path:
     """Build a program unless it is built already, and return its folder. ``report`` receives lines of progress.
 
+    With ``fresh``, a program that is built already is replaced.
     :raises MissingError: without a compiler. :raises LabError: if the build fails; the log remains.
     """
     target, root = folder_of(recipe), cache_root()
-    if is_built(recipe):
+    if is_built(recipe) and not fresh:
         return target
     toolchain = toolchain_of(recipe)
     with locked(recipe.name, root), work_dir(recipe.name, root) as work:
-        if is_built(recipe):
+        if is_built(recipe) and not fresh:
             return target
         source, out = work / "source", work / "out"
         shutil.copytree(recipe.folder, source)
@@ -50,6 +51,7 @@ def build(recipe: Recipe, report: Callable[[str], None]) -> Path:
         log = root / "logs" / f"{recipe.name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         _run(recipe, toolchain, source, out, log, report)
+        (out / COMPILER_FILE).write_text(f"{toolchain.description}\n")
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         os.rename(out, target)

@@ -79,6 +79,8 @@ _RECIPES = (
     ),
 )
 
+#: The file beside a program that says which compiler built it.
+COMPILER_FILE = "compiler"
 #: All programs that are built, by name.
 RECIPES = {recipe.name: recipe for recipe in _RECIPES}
 
@@ -89,7 +91,11 @@ def recipe_of(program: str) -> Recipe | None:
 
 
 def folder_of(recipe: Recipe) -> Path:
-    """Return the folder in which a build of the recipe, as it is pinned now, is kept."""
+    """Return the folder in which a build of the recipe, as it is pinned now, is kept.
+
+    The compiler is not part of its name: a program stays usable when its compiler is replaced or removed. The identity
+    of a run contains the program's hash, so a build by another compiler does not pass for this one.
+    """
     digest = hashlib.sha256(f"{recipe.source} {recipe.version}".encode())
     for file in sorted(file for file in recipe.folder.rglob("*") if file.is_file()):
         digest.update(f"{file.relative_to(recipe.folder)}\0".encode() + file.read_bytes())
@@ -100,6 +106,12 @@ def is_built(recipe: Recipe) -> bool:
     """Return whether all binaries of a program are there."""
     folder = folder_of(recipe)
     return all((folder / binary).is_file() for binary in recipe.binaries)
+
+
+def compiler_of(recipe: Recipe) -> str:
+    """Return what the compiler of a built program printed about itself; empty if that was not kept."""
+    file = folder_of(recipe) / COMPILER_FILE
+    return file.read_text().strip() if file.is_file() else ""
 
 
 def built_program(recipe: Recipe, binary: str) -> Path | None:

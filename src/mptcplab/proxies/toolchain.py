@@ -67,10 +67,14 @@ _PROBE_SECONDS = 60
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A toolchain of this machine: the path of the program that builds, its version, and the variables of a build."""
+    """A toolchain of this machine: the path of the program that builds, its version, and the variables of a build.
+
+    ``description`` is what its compiler prints about itself.
+    """
 
     path: Path
     version: tuple[int, int]
+    description: str
     environment: Mapping[str, str]
 
 
@@ -82,9 +86,10 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
     kind, newest = _KINDS[recipe.language], None
     for folder in _folders(kind, environ):
         environment = _environment(environ, f"{folder}:{environ.get('PATH', '')}")
-        version = _version(kind, environment)
+        description = _description(kind, environment)
+        version = _version(description)
         if version is not None and version >= recipe.compiler:
-            return Toolchain(folder / kind.programs[0], version, environment)
+            return Toolchain(folder / kind.programs[0], version, description, environment)
         newest = max(filter(None, (newest, version)), default=None)
     missing = "is missing" if len(kind.programs) == 1 else f"lacks one of {', '.join(kind.programs)}"
     found = f"is {newest[0]}.{newest[1]}" if newest else missing
@@ -133,11 +138,15 @@ def _environment(environ: Mapping[str, str], path: str) -> dict[str, str]:
     return {name: value for name, value in environ.items() if _KEPT.fullmatch(name)} | _FIXED | {"PATH": path}
 
 
-def _version(kind: _Kind, environment: Mapping[str, str]) -> tuple[int, int] | None:
-    """Return the version; None if the toolchain is incomplete."""
+def _description(kind: _Kind, environment: Mapping[str, str]) -> str:
+    """Return what the compiler prints about itself; empty if the toolchain is incomplete."""
     if not all(shutil.which(name, path=environment["PATH"]) for name in kind.programs):
-        return None
-    found = _VERSION.search(_output_of(kind.version, environment))
+        return ""
+    return _output_of(kind.version, environment).strip()
+
+
+def _version(description: str) -> tuple[int, int] | None:
+    found = _VERSION.search(description)
     return (int(found[1]), int(found[2])) if found else None
 
 

@@ -190,7 +190,9 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         marked=any(point["marks"] for point in points),
         with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
     )
-    panels = ("goodput", "rtt", "cwnd", *(["queue"] if any(line.queues for of in lines for line in of) else []))
+    drawn = [line for of_one in lines for line in of_one]
+    optional = {"queue": any(line.queues for line in drawn), "rssi": any(line.rssi for line in drawn)}
+    panels = ("goodput", "rtt", "cwnd", *(panel for panel, is_drawn in optional.items() if is_drawn))
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
     choices = [(axis.name, axis.labels) for axis in axes]
     choices += [("Workload", tuple(names))] if len(names) > 1 else []

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.network_rows import EndpointRow, LinkRow, MiddleboxRow, endpoint_rows, link_rows, middlebox_rows
+from mptcplab.metrics.network_rows import (
+    EndpointRow,
+    LinkRow,
+    MiddleboxRow,
+    RadioRow,
+    endpoint_rows,
+    link_rows,
+    middlebox_rows,
+    radio_rows,
+)
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
@@ -45,6 +54,20 @@ _COLUMNS: Mapping[str, _Column | None] = {
     "peak queue": _Column("peak_queue_packets", is_count=True),
     "peak kB": _Column("peak_queue_bytes", 1e3),
 }
+#: Columns of radio links by their heads.
+_RADIO_COLUMNS: Mapping[str, _Column] = {
+    "RSSI dBm": _Column("rssi_dbm"),
+    "at station": _Column("station_rssi_dbm"),
+    "rx MB": _Column("rx_bytes", 1e6),
+    "tx MB": _Column("tx_bytes", 1e6),
+    "retries %": _Column("tx_retries_percent"),
+    "associations": _Column("associations", is_count=True),
+}
+_RADIO_NOTE = (
+    "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
+    "point received from the station; tx: what it sent. Retries: repeated attempts, in percent of the frames that it "
+    "sent. Associations: of the station, after time zero."
+)
 _NOTES = (
     "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
     "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
@@ -71,6 +94,7 @@ def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, .
     """Return the tables that have rows: only that of links without MPTCP and middleboxes."""
     found = (
         link_table(link_rows(results), words),
+        radio_table(radio_rows(results)),
         _endpoint_table(endpoint_rows(results)),
         _middlebox_table(middlebox_rows(results)),
     )
@@ -96,7 +120,22 @@ def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
     yield str(len(row.seeds))
 
 
-def _counted(row: LinkRow, column: _Column) -> str:
+def radio_table(rows: Sequence[RadioRow]) -> Table:
+    """Return what was heard and counted on every radio link."""
+    keys = list(rows[0].settings) if rows else []
+    titles = (*short_names(keys).values(), "link", "station", "access point", *_RADIO_COLUMNS, "n")
+    cells = tuple(
+        (
+            *(*row.settings.values(), row.link, row.station, row.access_point),
+            *(_counted(row, column) for column in _RADIO_COLUMNS.values()),
+            str(len(row.seeds)),
+        )
+        for row in rows[:_MAX_ROWS]
+    )
+    return Table("Radio links", titles, cells, frozenset(_RADIO_COLUMNS), (_RADIO_NOTE, *_left_out(rows)))
+
+
+def _counted(row: LinkRow | RadioRow, column: _Column) -> str:
     values = row.values.get(column.name)
     if not values:
         return ""

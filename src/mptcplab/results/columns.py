@@ -132,6 +132,20 @@ _MPTCP_INFO: Columns = {
 }
 _DIRECTION: Columns = {"link": ("", "name of the link"), "direction": ("", "`forward` or `backward`")}
 
+_RADIO: Columns = {
+    "node": ("", "node with the radio"),
+    "device": ("", "its interface"),
+    "peer": ("", "node that it hears: a station, or the access point of a station"),
+    "link": ("", "link of the station"),
+}
+_RADIO_COUNTERS: Columns = {
+    "rx_bytes": ("B", "of frames of data received from the other end"),
+    "tx_bytes": ("B", "of frames of data sent to the other end"),
+    "rx_packets": ("packets", "received from the other end"),
+    "tx_packets": ("packets", "sent to the other end"),
+    "tx_retries": ("", "attempts that were repeated"),
+}
+
 #: The columns of each frame, beside those of :data:`RUN` and the swept keys.
 FRAMES: Mapping[str, Columns] = {
     "runs": {
@@ -179,6 +193,34 @@ FRAMES: Mapping[str, Columns] = {
         "bytes": ("B", "waiting"),
         "packets": ("packets", "waiting"),
         "drops": ("packets", "dropped since the beginning"),
+    },
+    "radios": {
+        "time_ns": ("ns", "when, from time zero; earlier samples have negative times"),
+        **_RADIO,
+        "rssi_dbm": ("dBm", "signal of the last frame from the peer; null before the first"),
+        **{name: (unit, f"{text} since the association") for name, (unit, text) in _RADIO_COUNTERS.items()},
+        "tx_failed": ("packets", "given up since the association"),
+        "rx_kbps": ("kbit/s", "rate of the last frame of data that was received; null before the first"),
+        "tx_kbps": ("kbit/s", "rate that rate control has used last; null before the first frame"),
+    },
+    "radio_links": {
+        "link": ("", "name of the link"),
+        "station": ("", "node at its one end"),
+        "access_point": ("", "node that counted: the access point with which the station was associated"),
+        "rssi_dbm": ("dBm", "mean over the samples of what the access point heard of the station"),
+        "station_rssi_dbm": ("dBm", "mean over the samples of what the station heard of the access point"),
+        **{
+            name: (unit, f"{text}, at the access point, from time zero")
+            for name, (unit, text) in _RADIO_COUNTERS.items()
+        },
+        "tx_retries_percent": ("%", "`tx_retries` of `tx_packets`"),
+        "associations": ("", "of the station, after time zero"),
+    },
+    "associations": {
+        "time_ns": ("ns", "when, from time zero"),
+        **_RADIO,
+        "kind": ("", "`associated`, `roamed` or `disassociated`, as the node saw it"),
+        "reason": ("", "reason code of IEEE 802.11 for the end; null without one"),
     },
 }
 

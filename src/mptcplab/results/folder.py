@@ -120,6 +120,21 @@ class Results:
         """One row per run, link and direction: the counters at the end of the run."""
         return frames.links(self.recorded)
 
+    @cached_property
+    def radios(self) -> pl.DataFrame:
+        """Samples of all radios over time: RSSI, bytes, retries, rates."""
+        return self._read("radio samples", frames.radios)
+
+    @cached_property
+    def radio_links(self) -> pl.DataFrame:
+        """One row per run, radio link and access point: mean RSSI, and counters from time zero."""
+        return frames.radio_links(self.recorded)
+
+    @cached_property
+    def associations(self) -> pl.DataFrame:
+        """One row per association, roam and disassociation."""
+        return self._read("associations", frames.associations)
+
     def of_experiment(self) -> Results:
         """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
         with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):

@@ -16,6 +16,8 @@ from mptcplab.errors import MissingError
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
+from mptcplab.metrics.radios import associations as associations_of
+from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.registry import BASIC, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.subflows import path_name
@@ -85,6 +87,25 @@ def events(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
 def queues(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all queues."""
     return _joined((run, run.recording.queues) for run in recorded)
+
+
+def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return the samples of all radios: what each has heard of each station, or of its access point."""
+    return _frame({**_labels(run), **asdict(one)} for run in recorded for one in radio_samples(run.recording))
+
+
+def radio_links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run, radio link and access point."""
+    return _frame(
+        {**_labels(run), **asdict(one), "tx_retries_percent": one.tx_retries_percent}
+        for run in recorded
+        for one in run.result.network.radios
+    )
+
+
+def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per association and its end, as each side saw it."""
+    return _frame({**_labels(run), **asdict(one)} for run in recorded for one in associations_of(run.recording))
 
 
 def connections(recorded: Sequence[RecordedRun]) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.check_radios import check_radios
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
@@ -50,6 +51,7 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_modes(document, scenario)
     _check_durations(document, scenario)
     _check_captures(document, scenario)
+    check_radios(document, scenario)
     check_events(document, scenario)
 
 
@@ -212,7 +214,9 @@ def _check_durations(document: Document, scenario: Scenario) -> None:
 
 def _takes_time(link: Link) -> bool:
     sides = (link.forward, link.backward)
-    return any(behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS)
+    return link.radio is not None or any(
+        behaviour.takes_time(direction) for direction in sides for behaviour in BEHAVIOURS
+    )
 
 
 def _check_endpoints(document: Document, scenario: Scenario) -> None:

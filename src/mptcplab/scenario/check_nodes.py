@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
 from mptcplab.gateway.base import SIDES
-from mptcplab.kernel.data import has_cpu, with_cpu
+from mptcplab.kernel.data import CPU, has_part, with_part
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, nearest
 from mptcplab.scenario.network import Network
@@ -83,7 +83,7 @@ def check_cpus(document: Document, scenario: Scenario) -> None:
         if name not in sides and not context.workloads and not any(node.programs(context)):
             hint = "give it to a node that a workload uses: forwarding packets takes no time"
             raise document.error(path, "does nothing: no program runs on this node", hint=hint, kind=Mistake.IDLE)
-        if not has_cpu(scenario.kernel):
-            hint = f'write kernel = "{with_cpu(scenario.kernel)}" at the top of the file'
+        if not has_part(scenario.kernel, CPU):
+            hint = f'write kernel = "{with_part(scenario.kernel, CPU)}" at the top of the file'
             message = f"needs a kernel that lets programs take time, and {scenario.kernel} does not"
             raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)

@@ -184,7 +184,8 @@ def _bounds(document: Document, path: KeyPath) -> str:
     field = _field(document, path)
     lower = [bound.ge for bound in field.metadata if isinstance(bound, Ge)] if field else []
     upper = [bound.le for bound in field.metadata if isinstance(bound, Le)] if field else []
-    return f"use a whole number from {lower[0]} to {upper[0]}" if lower and upper else "use another number"
+    noun = "number" if field is not None and field.annotation is float else "whole number"
+    return f"use a {noun} from {lower[0]} to {upper[0]}" if lower and upper else "use another number"
 
 
 def _example(document: Document, path: KeyPath) -> str | None:

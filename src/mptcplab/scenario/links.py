@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
 from mptcplab.fields import NodeName, Part, conflict, idle, invalid
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES, aggregate_of
 from mptcplab.scenario.trace import Trace, TraceOrFile
+from mptcplab.scenario.wifi import Radio
 from mptcplab.units import Size
 
 #: The datagram size that every IPv4 host must accept, IPv6's minimum, and a common limit for jumbo frames.
@@ -70,6 +71,33 @@ class Link(Part):
         default=None, description="of both ends, with prefix length", examples=[["10.1.1.1/24", "10.1.1.2/24"]]
     )
     mtu: Size = Field(default=Size(MTU), description="largest packet, without its Ethernet header", examples=["1400 B"])
+
+    radio: Radio | None = Field(
+        default=None,
+        description="a Wi-Fi link to an access point, with the radio of the other end; without this table, a cable",
+        examples=[{"power_dbm": 16}],
+    )
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_radio(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the radio of a cable, as in recordings from before links could have one."""
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key != "radio" or value is not None}
+
+    @model_validator(mode="after")
+    def _check_radio(self) -> Link:
+        if self.radio is None:
+            return self
+        hint = "remove it: how fast the radio is follows from its mode, the distance, and the other radios"
+        for side in DIRECTIONS:
+            settings = getattr(self, side)
+            for key in type(settings).model_fields:
+                if settings.is_set(key):
+                    raise conflict("cannot be set for a link with a radio", hint, side, key)
+        for key in ("shape", "mtu"):
+            if self.is_set(key):
+                raise conflict("cannot be set for a link with a radio", "remove it", key)
+        return self
 
     @model_validator(mode="after")
     def _check_ends(self) -> Link:

@@ -11,9 +11,13 @@ from functools import cached_property
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
+from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
+
+#: The interface of an access point to its stations; other nodes have one for each radio link, with the link's name.
+AIR = "air0"
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,13 @@ class Network(Graph):
         for number, (name, link) in enumerate(self.scenario.links.items(), start=1):
             left, right = self._addresses(number, link.addresses)
             first, second = link.between
-            yield Port(first, name, left, second, right, devices.get((first, name)))
-            yield Port(second, name, right, first, left, devices.get((second, name)))
+            yield Port(first, name, left, second, right, devices.get((first, name), self._air(first, link)))
+            yield Port(second, name, right, first, left, devices.get((second, name), self._air(second, link)))
+
+    def _air(self, node: str, link: Link) -> str | None:
+        """Return the name of the interface with which an access point serves all its radio links."""
+        is_radio = link.radio is not None and self.nodes[node].cell(node) is not None
+        return AIR if is_radio else None
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
         if given is not None:

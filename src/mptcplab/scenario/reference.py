@@ -25,6 +25,7 @@ from mptcplab.network.behaviour import EffectCounter
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.base import NodeBase
+from mptcplab.node.placed import WaypointKeys
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
@@ -35,6 +36,7 @@ from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
+from mptcplab.scenario.wifi import Radio, Wifi
 from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.registry import KINDS
@@ -46,7 +48,7 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 #: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
-    *("links", "workloads", "gateways", "events", "record", "topology", "copies", "transport", "sweep"),
+    *("links", "workloads", "gateways", "events", "record", "wifi", "topology", "copies", "transport", "sweep"),
 )
 #: Descriptions of keys whose model has none.
 MEANINGS = {
@@ -91,6 +93,9 @@ def _sections() -> Iterator[str]:
     yield _section("A member of `events`: `[[events]]`", Event)
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)
+    yield _section("`[wifi]`", Wifi)
+    yield _section("A member of `waypoints` of a node", WaypointKeys)
+    yield _section("`radio` of a link", Radio)
 
 
 def _sections_of_node(kind: type[NodeBase]) -> Iterator[str]:

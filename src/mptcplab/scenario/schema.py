@@ -21,6 +21,7 @@ from mptcplab.scenario.events import Events
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.sources import SourceFile
+from mptcplab.scenario.wifi import Wifi
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import Workload
 
@@ -64,6 +65,12 @@ class Scenario(_Nodes):
     gateways: dict[GatewayName, Gateway] = Field(default_factory=dict)
     events: Events = ()
     record: Record = Field(default_factory=Record)
+    wifi: Wifi = Field(default_factory=Wifi, description="how signals spread between all radios")
+
+    @property
+    def has_radios(self) -> bool:
+        """Whether any link is a radio link."""
+        return any(link.radio is not None for link in self.links.values())
 
     @property
     def node_tables(self) -> dict[str, Mapping[str, NodeBase]]:
@@ -91,4 +98,6 @@ class Scenario(_Nodes):
         """Leave out what is not used, so that a plugin does not change the identity of runs without it."""
         optional = {"gateways", "bpf", *(kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty)}
         dumped: dict[str, Any] = dump(self)
+        if not self.has_radios:
+            dumped.pop("wifi", None)
         return {key: value for key, value in dumped.items() if value or key not in optional}

@@ -234,6 +234,7 @@
       if (panel === "goodput") drawGoodput(div, one, paths, xaxis, marks);
       else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
       else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
+      else if (panel === "rssi") drawOverTime(div, one.rssi ?? [], "RSSI, dBm", null, xaxis, marks, { rangemode: "normal" });
       else drawOverTime(div, one.queue, "queue, kB", null, xaxis, marks);
     }
   }
@@ -259,7 +260,7 @@
     plot(div, traces, { x: "time, s", y: "goodput, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
   }
 
-  function drawOverTime(div, lines, y, paths, xaxis, marks) {
+  function drawOverTime(div, lines, y, paths, xaxis, marks, yaxis = {}) {
     const colour = colours();
     const seen = {};
     const traces = lines.map((line, index) => {
@@ -273,7 +274,7 @@
         hovertemplate: "%{y}",
       };
     });
-    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis, marks });
+    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis, yaxis, marks });
   }
 
   // ---- published against measured ------------------------------------------------------------------------------

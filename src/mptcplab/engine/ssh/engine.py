@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""The engine ``ssh``: one plan on the machines of an inventory, in real time."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from mptcplab.cache import cache_root, work_dir
+from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, EngineKind, Outcome
+from mptcplab.engine.report import PLAN_HINT
+from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
+from mptcplab.engine.ssh.connection import Connection
+from mptcplab.engine.ssh.fitting import Fitted, fit
+from mptcplab.engine.ssh.inventory import Inventory, load_inventory
+from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, survey
+from mptcplab.engine.ssh.scripts import files_of
+from mptcplab.engine.ssh.timeline import Fleet, Timeline
+from mptcplab.engine.tools import static_flow_program
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.node.cpu import own_argv
+from mptcplab.plan.model import Plan
+from mptcplab.workload.context import FLOW
+
+_T = TypeVar("_T")
+#: A cable's ends negotiate for some seconds after they are set up.
+_CARRIER_SECONDS = 15.0
+
+
+@dataclass(frozen=True)
+class SshEngine:
+    """Executes plans on the machines of ``inventory``, which the user calls ``name``."""
+
+    tools: Mapping[str, Path]
+    name: str
+    inventory: Inventory
+    stall_seconds: float = DEFAULT_STALL_SECONDS
+    #: A machine has one set of interfaces: runs come one after the other.
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def _surveys(self) -> dict[str, Survey]:
+        """Every machine's facts."""
+        with self._connected(sorted(self.inventory.nodes), lambda: None) as connections:
+            names = (*BASE, "ss", "ethtool")
+            return dict(zip(connections, _each(connections.values(), lambda one: survey(one, names)), strict=True))
+
+    @property
+    def kernel_facts(self) -> dict[str, Any]:
+        """See :class:`mptcplab.engine.protocol.Engine`: the kernels of all machines of the inventory, by node."""
+        found = self._surveys
+        releases = sorted({one.release for one in found.values()})
+        hertz = {one.hertz for one in found.values()}
+        key = hashlib.sha256(self.inventory.model_dump_json().encode())
+        key.update(repr(sorted((name, one.system[:4]) for name, one in found.items())).encode())
+        return {
+            "release": ", ".join(releases),
+            "key": key.hexdigest(),
+            "config_sha256": "",
+            "hz": hertz.pop() if len(hertz) == 1 else None,
+            "time": "real",
+            "nodes": {
+                name: {
+                    "host": self.inventory.nodes[name].host,
+                    "release": one.release,
+                    "machine": one.architecture,
+                    "clock_source": one.sections["clocksource"].strip(),
+                }
+                for name, one in found.items()
+            },
+        }
+
+    @contextlib.contextmanager
+    def _connected(self, nodes: list[str], wait: Callable[[], None]) -> Iterator[dict[str, Connection]]:
+        """Connect to the machines of ``nodes``."""
+        with work_dir("ssh", cache_root()) as folder, contextlib.ExitStack() as stack:
+            yield {
+                node: stack.enter_context(
+                    Connection(
+                        node,
+                        self.inventory.nodes[node],
+                        folder=folder,
+                        config=self.inventory.ssh_config,
+                        wait=wait,
+                    )
+                )
+                for node in nodes
+            }
+
+    def check(self, plan: Plan) -> None:
+        """See :class:`mptcplab.engine.protocol.Engine`. :raises MissingError: naming what a machine lacks."""
+        fitted = {one.node: one for one in fit(plan, self.inventory, name=self.name)}
+        with self._connected(list(fitted), lambda: None) as connections:
+            _each(connections.values(), lambda one: _surveyed(one, fitted[one.node]))
+
+    def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
+        """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; machines choose CPUs themselves."""
+        del seed, cpu
+        parts = {one.node: one for one in fit(plan, self.inventory, name=self.name)}
+        fleet = Fleet([], stop)
+        with self._turn, self._connected(list(parts), fleet.check_stop) as connections:
+            started = time.monotonic()
+            found = _each(connections.values(), lambda one: _surveyed(one, parts[one.node]))
+            lease = int(self.inventory.lease) // 10**9
+            fleet.agents = [
+                Agent(connection, parts[node], one, lease)
+                for (node, connection), one in zip(connections.items(), found, strict=True)
+            ]
+            try:
+                run = _Run(plan, fleet, folder)
+                run.prepare()
+                run.go()
+            finally:
+                problems = _put_back(fleet.agents)
+                text = "".join(f"== {one.connection.place}\n{one.connection.messages}" for one in fleet.agents)
+                (folder / "console.txt").write_text(text)
+            if problems:
+                raise LabError(
+                    f"not everything could be put back: {problems[0]}", hint="\n  ".join(problems[1:]) or None
+                )
+            return Outcome(run.records, run.zero_ns, time.monotonic_ns(), time.monotonic() - started)
+
+
+def _surveyed(connection: Connection, fitted: Fitted) -> Survey:
+    """Return a machine's facts, checked for its part of a plan."""
+    flow = fitted.machine.flow
+    names = dict.fromkeys((*BASE, "ss", "sha256sum", *fitted.uses, *([flow] if flow else [])))
+    found = survey(connection, list(names))
+    check_machine(connection.place, fitted, found, copied=[FLOW])
+    if FLOW in fitted.uses and flow is None and found.architecture != os.uname().machine:
+        message = f"{connection.place} is a {found.architecture} machine, which cannot run this machine's programs"
+        hint = f'build tools/flow for it, and write flow = "/path/there" in [nodes.{connection.node}]'
+        raise MissingError(message, hint=hint)
+    if flow is not None and flow not in found.programs:
+        raise InputError(f"{connection.place} has no program {flow}", hint=f"see flow in [nodes.{connection.node}]")
+    return found
+
+
+def _each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
+    """Call ``function`` with each item at the same time; raise the first error."""
+    items = list(items)
+    with ThreadPoolExecutor(max_workers=max(1, len(items))) as pool:
+        return list(pool.map(function, items))
+
+
+def _put_back(agents: list[Agent]) -> list[str]:
+    """Put all machines back, as far as they were changed; return sentences about what failed."""
+
+    def one(agent: Agent) -> str:
+        try:
+            text = agent.put_back().strip()
+        except LabError as error:
+            text = f"{error.message}; it will put itself back within {agent.lease_seconds} s after the last contact"
+        return f"{agent.connection.place}: {text.splitlines()[0]}" if text else ""
+
+    return [text for text in _each(agents, one) if text]
+
+
+class _Run:
+    """One execution of a plan."""
+
+    def __init__(self, plan: Plan, fleet: Fleet, folder: Path) -> None:
+        self._plan, self._fleet, self._folder = plan, fleet, folder
+        self._events: list[list[tuple[str, str]]] = []
+        self._timeline: Timeline | None = None
+        self.records: list[dict[str, Any]] = []
+        self.zero_ns = 0
+
+    def prepare(self) -> None:
+        """Clean what earlier runs left, take the interfaces and set up the network."""
+        agents = self._fleet.agents
+        _each(agents, lambda one: one.clean())
+        backs = {agent.node: agent.back() for agent in agents}
+        events = self._event_functions()
+        interval_ns = self._plan.sample_interval_ns
+        for agent in agents:
+            samples = agent.fitted.is_sampled or agent.fitted.is_watched or agent.fitted.queues
+            files = files_of(
+                agent.fitted,
+                back=backs[agent.node],
+                lease_seconds=agent.lease_seconds,
+                events=events[agent.node],
+                interval_ns=interval_ns if samples else None,
+            )
+            agent.open(files, _flow_of(agent.fitted))
+        for agent in agents:
+            agent.start()
+        self._fleet.wait_for(agents, "start its agent", lambda one: one.state == "outside")
+        for agent in agents:
+            agent.order("enter")
+        self._fleet.wait_for(agents, "take its interfaces", lambda one: one.state != "outside")
+        for agent in agents:
+            if agent.state != "inside":
+                raise LabError(f"the interfaces of {agent.connection.place} cannot be taken: {agent.state}")
+        self._carry_out("setup")
+
+    def _event_functions(self) -> dict[str, dict[str, list[Any]]]:
+        """Return each node's functions of events, and note them in order for the timeline."""
+        found: dict[str, dict[str, list[Any]]] = {agent.node: {} for agent in self._fleet.agents}
+        for number, event in enumerate(self._plan.events):
+            parts: dict[tuple[str, str], None] = {}
+            for command in event.commands:
+                assert command.node is not None
+                found[command.node].setdefault(f"event_{number}", []).append(command)
+                parts[command.node, f"event_{number}"] = None
+            self._events.append(list(parts))
+        return found
+
+    def _carry_out(self, name: str) -> None:
+        self._fleet.carry_out(name, self._fleet.agents)
+        for agent in self._fleet.agents:
+            status, at, text = agent.done[name]
+            if status:
+                steps = agent.fitted.commands if name == "setup" else agent.fitted.counters
+                argv = " ".join(steps[at - 1].argv) if at else name
+                raise LabError(f"a command failed on {agent.connection.place}: {argv}: {text}", hint=PLAN_HINT)
+
+    def go(self) -> None:
+        """Run the programs and fetch the results."""
+        timed = {one.name for one in self._plan.programs if own_argv(one)[0] == FLOW}
+        self._timeline = Timeline(self._fleet, self._plan, self._events, lambda *_: "")
+        self._timeline.run()
+        self._carry_out("count")
+        self.zero_ns = self._timeline.zero_ns
+        self.records = self._timeline.records()
+        found = {agent.node: agent.collect() for agent in self._fleet.agents}
+        write_results(self._folder, self._fleet.agents, found, zero_ns=self.zero_ns, timed=timed)
+        write_events(self._folder, self._timeline.happened)
+        write_machines(self._folder, self._fleet.agents)
+
+
+def _flow_of(fitted: Fitted) -> dict[str, bytes]:
+    """Return our workload program and its library by file name, if a machine needs them."""
+    if FLOW not in fitted.uses or fitted.machine.flow is not None:
+        return {}
+    return {"flow": static_flow_program().read_bytes()}
+
+
+class Ssh:
+    """The kind of engine that uses the machines of an inventory: ``ssh:FILE``."""
+
+    capabilities = Capabilities(
+        virtual_time=False, needs_root=True, one_kernel=False, chooses_kernel=False, features=None
+    )
+
+    def __init__(self, file: Path | None = None) -> None:
+        self._file = file
+        self._inventory = load_inventory(file) if file is not None else None
+
+    def chosen(self, image: str) -> EngineKind:
+        """See :class:`mptcplab.engine.protocol.WithImages`: the inventory. :raises InputError: if it is not one."""
+        return Ssh(Path(image).expanduser())
+
+    def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> SshEngine:
+        """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used.
+
+        :raises InputError: without an inventory.
+        """
+        del version
+        if self._file is None or self._inventory is None:
+            raise InputError("the engine 'ssh' needs an inventory", hint="--engine ssh:FILE, see docs/engine-ssh.md")
+        return SshEngine(tools, str(self._file), self._inventory, stall_seconds)
+
+    def check_folder(self, folder: Path) -> None:
+        """See :class:`mptcplab.engine.protocol.EngineKind`: every folder of this machine will do."""

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Divides a plan among the machines of an inventory. Pure: what does not fit is named without asking any machine.
+
+A plan's links are pairs of virtual interfaces; here they are cables, and their ends are interfaces of the inventory,
+which get the links' names. So all other commands of the plan stay as they are, with two exceptions where the inventory
+does not allow an interface to be shaped: commands of `tc` are refused, and offloads are left as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from mptcplab.engine.ssh.inventory import Interface, Inventory, Machine
+from mptcplab.errors import InputError
+from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.network.tables import FOLDER
+from mptcplab.plan.model import Plan, used_by
+from mptcplab.steps import Command, Counter, Program, Queue, Step
+
+_WIRE = ("ip", "link", "add")
+#: Commands that suit queues of packets, and so belong to shaping.
+_OFFLOADS = (("ethtool", "-K"), ("gso_max_segs",), ("gso_max_size",))
+_VIRTUAL = "use another --engine: virtual, stock or local"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One node's part of a plan. ``interfaces`` are by the names of links, in the order of the plan."""
+
+    node: str
+    machine: Machine
+    interfaces: Mapping[str, Interface]
+    commands: tuple[Command, ...]
+    events: tuple[Command, ...]
+    programs: tuple[Program, ...]
+    counters: tuple[Counter, ...]
+    queues: tuple[Queue, ...]
+    is_sampled: bool
+    is_watched: bool
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every command line."""
+        return (*self.commands, *self.events, *self.programs, *self.counters)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The programs that the machine needs, beside those of every machine."""
+        return used_by(self.steps)
+
+
+def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
+    """Return each node's part of ``plan``, in the plan's order; ``name`` is the inventory's, for messages.
+
+    :raises InputError: naming what the inventory lacks or does not allow.
+    """
+    wires = list(_wires(plan))
+    missing = [node for node in plan.nodes if node not in inventory.nodes]
+    if missing:
+        message = f"the inventory {name} does not have the nodes {', '.join(missing)} of the scenario"
+        raise InputError(message, hint=f"add [nodes.{missing[0]}] with host and interfaces")
+    for wire in wires:
+        for node in wire.nodes:
+            if wire.link not in inventory.nodes[node].interfaces:
+                message = f"the inventory {name} does not say which interface of {node} is its end of {wire.link}"
+                raise InputError(message, hint=f'add {wire.link} = "eth1" to [nodes.{node}.interfaces]')
+    _check_programs(plan)
+    tables = _tables(plan)
+    return [
+        _fitted(node, plan, inventory, [wire for wire in wires if node in wire.nodes], tables) for node in plan.nodes
+    ]
+
+
+@dataclass(frozen=True)
+class _Wire:
+    link: str
+    nodes: tuple[str, ...]
+    mtu: str
+
+
+def _wires(plan: Plan) -> Iterator[_Wire]:
+    for command in plan.setup:
+        if command.node is None and command.argv[:3] == _WIRE and "veth" in command.argv:
+            nodes = tuple(value for key, value in pairwise(command.argv) if key == "netns")
+            words = dict(pairwise(command.argv))
+            yield _Wire(words["name"], nodes, words["mtu"])
+
+
+def _tables(plan: Plan) -> tuple[Command, ...]:
+    """Return the commands that write files which `tc` reads. :raises InputError: for any other command of no node."""
+    outside = [command for command in plan.setup if command.node is None and "veth" not in command.argv]
+    for command in outside:
+        if not any(FOLDER in word for word in command.argv):
+            message = f"the engine 'ssh' has no place for a command outside of all nodes: {' '.join(command.argv)[:80]}"
+            raise InputError(message, hint=_VIRTUAL)
+    return tuple(outside)
+
+
+def _check_programs(plan: Plan) -> None:
+    if PATH_MANAGER in plan.uses:
+        message = "the engine 'ssh' has no path manager of user space"
+        raise InputError(message, hint='use the kernel\'s: path_manager = "kernel"')
+    if plan.needs.scheduler_per_socket or plan.needs.weights:
+        message = "only the lab's kernels have schedulers of single sockets and weights of paths"
+        raise InputError(message, hint=f"set the scheduler for the hosts in [transport], or {_VIRTUAL}")
+
+
+def _fitted(node: str, plan: Plan, inventory: Inventory, wires: list[_Wire], tables: tuple[Command, ...]) -> Fitted:
+    machine = inventory.nodes[node]
+    interfaces = {wire.link: machine.interfaces[wire.link] for wire in wires}
+    own = [command for command in plan.setup if command.node == node]
+    events = [command for event in plan.events for command in event.commands if command.node == node]
+    ends = _shaping_ends([*own, *events], interfaces)
+    for command in (*own, *events):
+        _check_shape(command, node, interfaces, ends)
+    sized = [Command(node, ("ip", "link", "set", "dev", wire.link, "mtu", wire.mtu)) for wire in wires]
+    shapes = any(interface.shape for interface in interfaces.values())
+    return Fitted(
+        node,
+        machine,
+        interfaces,
+        (
+            *sized,
+            *(tables if shapes else ()),
+            *(command for command in own if not _keeps_offloads(command, interfaces)),
+        ),
+        tuple(events),
+        tuple(program for program in plan.programs if program.node == node),
+        tuple(counter for counter in plan.counters if counter.node == node),
+        tuple(queue for queue in plan.queues if queue.node == node),
+        node in plan.sampled,
+        node in plan.watched,
+    )
+
+
+def _shaping_ends(commands: list[Command], interfaces: Mapping[str, Interface]) -> dict[str, str]:
+    """Return the link whose packets a device shapes, for each device: the link's own, and where it redirects to."""
+    ends = {link: link for link in interfaces}
+    for command in commands:
+        if "redirect" in command.argv:
+            source, target = (value for key, value in pairwise(command.argv) if key == "dev")
+            ends[target] = ends.get(source, source)
+    return ends
+
+
+def _check_shape(command: Command, node: str, interfaces: Mapping[str, Interface], ends: Mapping[str, str]) -> None:
+    if command.argv[0] != "tc":
+        return
+    link = ends.get(dict(pairwise(command.argv)).get("dev", ""))
+    if link is None or interfaces[link].shape:
+        return
+    device = interfaces[link].device
+    message = f"the scenario shapes {link} at {node}, and the inventory does not allow that for {device} there"
+    hint = f'write {link} = {{ device = "{device}", shape = true }}, or remove what the scenario says of the link'
+    raise InputError(message, hint=hint)
+
+
+def _keeps_offloads(command: Command, interfaces: Mapping[str, Interface]) -> bool:
+    """Return whether ``command`` changes offloads of an interface that may not be shaped."""
+    argv = command.argv
+    if argv[:2] == _OFFLOADS[0]:
+        link = argv[2]
+    elif any(words[0] in argv for words in _OFFLOADS[1:]):
+        link = dict(pairwise(argv))["dev"]
+    else:
+        return False
+    return link in interfaces and not interfaces[link].shape

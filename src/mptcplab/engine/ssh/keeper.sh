@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Puts a machine back. `keeper.sh watch` waits until the run ends or its lease is not renewed, and then does it;
+# `keeper.sh now` does it at once. Runs in the folder of the run, beside:
+#   node.sh     NS, the run's namespace; LEASE, s; COUNT interfaces; OLD_n, NEW_n their names; FRESH, see below
+#   back-n.sh   what gives interface n its state back
+#   lease       a number that changes while the run's machine is in contact; end: made when the run is over
+#   moved-n     interface n may be in the namespace; named: and have the plan's name
+# It may be killed at any moment and started again: each step is done only as far as it is left to do.
+. ./node.sh || exit 1
+trap '' HUP INT TERM PIPE
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+nap() { sleep 0.1 2>/dev/null || sleep 1; }
+r() { "$@" 2>>errors || echo "failed: $*" >>errors; }
+# A route may be there already: the kernel adds some with an address.
+a() { "$@" 2>route.errors || grep -q 'File exists' route.errors || { cat route.errors; echo "failed: $*"; } >>errors; }
+# Files of settings cannot be read byte by byte, as `read` does.
+v() { [ "$(cat "$1" 2>/dev/null)" = "$2" ] || echo "$2" 2>>errors >"$1" || echo "failed: $1 = $2" >>errors; }
+f() { ethtool -K "$1" "$2" "$3" >/dev/null 2>&1; }
+has() { ip -n "$NS" link show dev "$1" >/dev/null 2>&1; }
+numbers() { n=0; while [ $n -lt "$COUNT" ]; do n=$((n + 1)); echo $n; done; }
+
+end_programs() {
+	tries=0
+	while [ $tries -lt 50 ] && pids=$(ip netns pids "$NS" 2>/dev/null) && [ -n "$pids" ]; do
+		kill -9 $pids 2>/dev/null
+		nap
+		tries=$((tries + 1))
+	done
+}
+
+# Names on the way: OLD in the machine's namespace; there OLD, TMP and, once `named`, NEW. So none is ambiguous.
+move_back() {
+	if [ -e named ] && [ ! -e returning ]; then
+		for n in $(numbers); do
+			eval "new=\$NEW_$n"
+			has "$new" && r ip -n "$NS" link set dev "$new" down && r ip -n "$NS" link set dev "$new" name "mptcplab.$n"
+		done
+		: >returning
+	fi
+	for n in $(numbers); do
+		[ -e "moved-$n" ] || continue
+		eval "old=\$OLD_$n"
+		if has "mptcplab.$n"; then
+			r ip -n "$NS" link set dev "mptcplab.$n" down
+			r ip -n "$NS" link set dev "mptcplab.$n" name "$old"
+		fi
+		has "$old" && r ip -n "$NS" link set dev "$old" netns $$
+		. "./back-$n.sh"
+		[ -s errors ] || rm -f "moved-$n"
+	done
+}
+
+put_back() {
+	echo $$ >keeper.pid
+	: >errors
+	end_programs
+	move_back
+	[ -e "/run/netns/$NS" ] && r ip netns delete "$NS"
+	# The first `ip netns add` after a boot leaves a mount.
+	[ -z "$FRESH" ] || { rmdir /run/netns || { umount /run/netns && rmdir /run/netns; }; } 2>/dev/null
+	if [ -s errors ]; then
+		mv errors failed
+		rm -f keeper.pid
+		exit 1
+	fi
+	here=$PWD
+	cd / && rm -rf "$here"
+	rmdir "${here%/*}" 2>/dev/null
+	exit 0
+}
+
+seconds() { read -r up rest </proc/uptime; up=${up%%.*}; }
+
+watch() {
+	seconds
+	seen= until=$((up + LEASE))
+	echo $$ >keeper.pid
+	while [ ! -e end ]; do
+		nap
+		seconds
+		read -r renewal <lease || continue
+		[ "$renewal" = "$seen" ] || { seen=$renewal until=$((up + LEASE)); }
+		[ "$up" -lt "$until" ] || break
+	done
+}
+
+[ "$1" = now ] || watch
+put_back

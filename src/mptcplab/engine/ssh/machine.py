@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""One machine of a run: what it is and has, and the agent on it that carries out orders."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from mptcplab.engine.ssh import scripts
+from mptcplab.engine.ssh.clock import Answer, Clock
+from mptcplab.engine.ssh.connection import Connection, Lines
+from mptcplab.engine.ssh.fitting import Fitted
+from mptcplab.engine.ssh.saved import check_movable, parse_saved
+from mptcplab.errors import InputError, LabError, MissingError
+
+#: Commands of our scripts beside those of a POSIX shell; the plan's own are checked as well.
+BASE = ("ip", "tc", "mount", "sleep", "cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr", "cmp")
+_DEBIAN = {"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nstat": "iproute2", "sysctl": "procps"}
+_OPENWRT = {"ip": "ip-full", "tc": "tc-full", "ss": "ss", "nstat": "nstat", "ethtool": "ethtool"}
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What `survey.sh` printed, by section."""
+
+    sections: Mapping[str, str]
+
+    @cached_property
+    def system(self) -> tuple[str, ...]:
+        """Name, release, architecture, version of the system, and our user number there."""
+        return tuple((*self.sections["system"].splitlines(), "", "", "", "", "")[:5])
+
+    @property
+    def release(self) -> str:
+        """The kernel's release."""
+        return self.system[1]
+
+    @property
+    def architecture(self) -> str:
+        """As `uname -m` says it."""
+        return self.system[2]
+
+    @property
+    def programs(self) -> set[str]:
+        """Those of the asked programs that it has."""
+        return set(self.sections["programs"].split())
+
+    @property
+    def way(self) -> str:
+        """The interface by which it answers us; empty if that is not known."""
+        words = self.sections["way"].split()
+        return words[words.index("dev") + 1] if "dev" in words else ""
+
+    @property
+    def hertz(self) -> int | None:
+        """The kernel's timer frequency, where its configuration can be read."""
+        text = self.sections["config"].strip().rpartition("=")[2]
+        return int(text) if text.isdigit() else None
+
+    @property
+    def clock_shift_ns(self) -> int:
+        """The clock of programs less that of the kernel, which differ in a time namespace."""
+        for line in self.sections["timens"].splitlines():
+            name, *numbers = line.split()
+            if name == "monotonic":
+                return int(numbers[0]) * 10**9 + int(numbers[1])
+        return 0
+
+
+def survey(connection: Connection, programs: Sequence[str]) -> Survey:
+    """Ask a machine what it is and has. :raises LabError: if it does not answer."""
+    devices = " ".join(one.device for one in connection.machine.interfaces.values())
+    head = f"INTERFACES='{devices}'\nPROGRAMS='{' '.join(programs)}'\nRUNS={scripts.ROOT}\n"
+    text = connection.run(head + scripts.shipped("survey.sh")).decode(errors="replace")
+    sections: dict[str, str] = {}
+    for part in ("\n" + text).split("\n=== ")[1:]:
+        name, _, body = part.partition("\n")
+        sections[name] = body
+    if "end" not in sections:
+        raise LabError(f"{connection.place} did not say what it has", hint="its shell must be a POSIX shell")
+    return Survey(sections)
+
+
+def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence[str] = ()) -> None:
+    """Check that a machine has what its part of a plan needs, and that its interfaces may be taken.
+
+    ``copied`` are the programs that we bring.
+    :raises MissingError: naming all that it lacks. :raises InputError: naming an interface that cannot be taken.
+    """
+    if found.system[0] != "Linux":
+        raise InputError(f"{place} runs {found.system[0]}, not Linux", hint="use a machine with Linux")
+    if found.system[4] != "0":
+        raise InputError(f"we are not root on {place}", hint=f'write host = "root@{fitted.machine.host}"')
+    needed = dict.fromkeys((*BASE, *fitted.uses, *(["ss"] if fitted.is_sampled or fitted.is_watched else [])))
+    missing = [name for name in needed if name not in found.programs and name not in copied]
+    if missing:
+        debian = " ".join(dict.fromkeys(_DEBIAN.get(name, name) for name in missing))
+        openwrt = " ".join(dict.fromkeys(_OPENWRT.get(name, name) for name in missing))
+        raise MissingError(
+            f"{place} has no {', '.join(missing)}",
+            hint=f"there: apt-get install {debian}; OpenWrt: opkg install {openwrt}",
+        )
+    if not found.sections["clock"]:
+        raise MissingError(f"{place} has no /proc/timer_list, which has its clock", hint="use another kernel there")
+    for link, interface in fitted.interfaces.items():
+        if interface.device not in found.sections["present"].split():
+            hint = f"the inventory names it as the end of {link}; `ip link` there lists its interfaces"
+            raise InputError(f"{place} has no interface {interface.device}", hint=hint)
+        check_movable(interface.device, found.sections, user=f"{interface.device} of {place}", way=found.way)
+
+
+@dataclass
+class Agent:
+    """The agent on one machine, during one run. ``ended`` are the programs that have, with status and instant there."""
+
+    connection: Connection
+    fitted: Fitted
+    found: Survey
+    lease_seconds: int
+    clock: Clock = field(default_factory=Clock)
+    began: dict[str, int] = field(default_factory=dict)
+    ended: dict[str, tuple[int, int]] = field(default_factory=dict)
+    done: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    state: str = ""
+    is_lost: bool = False
+
+    def __post_init__(self) -> None:
+        self._asked: dict[str, int] = {}
+        self._count = 0
+        self._lines: Lines | None = None
+
+    @property
+    def node(self) -> str:
+        """The node's name."""
+        return self.fitted.node
+
+    def clean(self) -> None:
+        """End what earlier runs have left. :raises LabError: if another run uses the machine, or if that fails."""
+        names = self.found.sections["runs"].split()
+        if not names:
+            return
+        seconds = self.lease_seconds + 120.0
+        text = self.connection.run(scripts.cleaning(names, self.lease_seconds), seconds=seconds).decode(
+            errors="replace"
+        )
+        for line in text.splitlines():
+            word, name, rest = (*line.split(maxsplit=2), "", "")[:3]
+            # Another node of the same machine may well be in use: by ourselves.
+            if word == "busy" and name == self.node:
+                message = f"{self.connection.place} is used by another run, of {rest}"
+                raise LabError(message, hint="wait for its end")
+            if word == "stuck":
+                message = f"{self.connection.place} could not be put back after an earlier run: {rest}"
+                raise LabError(message, hint=f"see {scripts.folder_of(name)} there; remove it when that is repaired")
+
+    def open(self, files: Mapping[str, str], flow: Mapping[str, bytes]) -> None:
+        """Bring what the run needs and start the machine's keeper; nothing is changed yet."""
+        owner = f"{getpass.getuser()}@{socket.gethostname()} ({os.getpid()})"
+        self.connection.run(scripts.opening(self.node, files, owner))
+        for name, data in flow.items():
+            script = f"cat >{scripts.folder_of(self.node)}/{name} && chmod 755 {scripts.folder_of(self.node)}/{name}"
+            self.connection.run(script, data=data)
+
+    def start(self) -> None:
+        """Start the agent. Call it in the thread that outlives it."""
+        self._process = self.connection.session(f"cd {scripts.folder_of(self.node)} && exec sh ./agent.sh")
+        self._lines = Lines(self._process)
+
+    @property
+    def descriptor(self) -> int | None:
+        """What is readable when the agent has said something."""
+        return self._lines.descriptor if self._lines is not None and not self.is_lost else None
+
+    def order(self, *words: str) -> None:
+        """Send an order. The answer comes with :meth:`read`."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(f"{' '.join(words)}\n".encode())
+            self._process.stdin.flush()
+        except (OSError, ValueError):
+            self.is_lost = True
+
+    @property
+    def answers(self) -> int:
+        """The number of answers about the clock so far."""
+        return len(self.clock.answers)
+
+    def renew(self) -> None:
+        """Renew the lease, and ask for the clock."""
+        self._count += 1
+        self._asked[str(self._count)] = time.monotonic_ns()
+        self.order("renew", str(self._count))
+
+    def read(self) -> None:
+        """Take what the agent has said."""
+        assert self._lines is not None
+        for line in self._lines.read():
+            words = line.split()
+            if len(words) >= 2 and words[-1].isdigit():
+                self._take(words[0], words[1:-1], int(words[-1]))
+        self.is_lost |= self._lines.is_over
+
+    def _take(self, word: str, words: list[str], clock: int) -> None:
+        there_ns = clock + self.found.clock_shift_ns
+        if word == "clock" and words[0] in self._asked:
+            self.clock.add(Answer(self._asked.pop(words[0]), time.monotonic_ns(), there_ns))
+        elif word == "began":
+            self.began[words[0]] = there_ns
+        elif word == "ended":
+            self.ended[words[0]] = (int(words[1]), there_ns)
+        elif word == "done":
+            self.done[words[0]] = (int(words[1]), int(words[2]), " ".join(words[3:]))
+        elif word == "outside":
+            self.state = word
+        elif word == "inside":
+            self.state = word if words[0] == "0" else " ".join(words[1:])
+
+    def put_back(self) -> str:
+        """Make the machine put itself back, and return what it could not do."""
+        if self._lines is not None:
+            with contextlib.suppress(OSError):
+                self.order("end")
+        seconds = self.lease_seconds + 60.0
+        return self.connection.run(scripts.ending(self.node, self.lease_seconds), seconds=seconds).decode(
+            errors="replace"
+        )
+
+    def collect(self) -> dict[str, bytes]:
+        """Return the files of the run's results by name."""
+        data, files = self.connection.run(scripts.collecting(self.node), seconds=600.0), {}
+        while data:
+            head, _, data = data.partition(b"\n")
+            name, size = head.decode().rsplit(" ", 1)
+            files[name], data = data[: int(size)], data[int(size) :]
+        return files
+
+    def back(self) -> dict[int, list[str]]:
+        """Return the lines that put back each interface, by number. :raises InputError: if that is not possible."""
+        devices = [interface.device for interface in self.fitted.interfaces.values()]
+        return {
+            number: parse_saved(device, self.found.sections).commands()
+            for number, device in enumerate(devices, start=1)
+        }

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Runs a plan's programs and events on several machines, by orders at their instants on our clock.
+
+An order takes the connection's delay to arrive; a program's recorded start is when the machine began it. While the
+timeline waits for anything, it renews every machine's lease.
+"""
+
+from __future__ import annotations
+
+import heapq
+import select
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.ssh.machine import Agent
+from mptcplab.engine.ssh.scripts import SAMPLER
+from mptcplab.errors import LabError
+from mptcplab.plan.model import Plan
+
+_SECOND = 1_000_000_000
+_RENEWAL_NS = _SECOND
+#: Questions for the clock before and after the programs: with each, its interval can only become shorter.
+_CLOCK_QUESTIONS = 20
+_ANSWER_SECONDS = 60.0
+#: Time for servers to start: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
+_ZERO_STEP_NS = _SECOND
+#: Time for servers to notice that their clients have ended, and then to obey SIGTERM.
+_GRACE_NS = _SECOND
+_MAX_MESSAGE_CHARS = 300
+
+
+@dataclass
+class Fleet:
+    """The agents of a run. ``stop`` is the descriptor that requests a stop."""
+
+    agents: list[Agent]
+    stop: int | None
+    _next_renewal_ns: int = 0
+
+    def of(self, node: str) -> Agent:
+        """Return the agent of a node."""
+        return next(agent for agent in self.agents if agent.node == node)
+
+    def check_stop(self) -> None:
+        """:raises RunInterruptedError: if a stop was requested."""
+        if self.stop is not None and select.select([self.stop], [], [], 0)[0]:
+            raise RunInterruptedError("interrupted")
+
+    def pump(self, until_ns: int) -> None:
+        """Take what agents say until one has said something, or until ``until_ns`` on our clock.
+
+        :raises LabError: if a connection is lost. :raises RunInterruptedError: if a stop was requested.
+        """
+        self.check_stop()
+        now = time.monotonic_ns()
+        if now >= self._next_renewal_ns:
+            self._next_renewal_ns = now + _RENEWAL_NS
+            for agent in self.agents:
+                agent.renew()
+        watched = {agent.descriptor: agent for agent in self.agents if agent.descriptor is not None}
+        seconds = max(0, min(until_ns, self._next_renewal_ns) - now) / _SECOND
+        extra = [self.stop] if self.stop is not None else []
+        ready, _, _ = select.select([*watched, *extra], [], [], seconds)
+        for descriptor in ready:
+            if descriptor in watched:
+                watched[descriptor].read()
+        for agent in self.agents:
+            if agent.is_lost:
+                lines = agent.connection.messages.strip().splitlines()
+                text = f": {lines[-1]}" if lines else ""
+                raise LabError(f"the connection to {agent.connection.place} is lost{text}")
+
+    def wait(self, what: str, is_true: Callable[[], bool], *, seconds: float = _ANSWER_SECONDS) -> None:
+        """Wait until ``is_true``. :raises LabError: that ``what`` has not happened in time."""
+        end = time.monotonic_ns() + int(seconds * _SECOND)
+        while not is_true():
+            if time.monotonic_ns() > end:
+                raise LabError(f"{what} within {seconds:g} s")
+            self.pump(end)
+
+    def wait_for(self, agents: Iterable[Agent], what: str, is_true: Callable[[Agent], bool]) -> None:
+        """Wait until ``is_true`` of each agent. :raises LabError: naming the first of which it is not in time."""
+        for agent in agents:
+            self.wait(f"{agent.connection.place} did not {what}", partial(is_true, agent))
+
+    def ask_clocks(self) -> None:
+        """Ask every machine for its clock several times, one question after the other."""
+        for _ in range(_CLOCK_QUESTIONS):
+            for agent in self.agents:
+                expected = agent.answers + 1
+                agent.renew()
+                self.wait(f"{agent.connection.place} did not answer", partial(_has_answered, agent, expected))
+
+    def carry_out(self, name: str, agents: Sequence[Agent]) -> None:
+        """Execute a function of commands on each machine, at the same time."""
+        for agent in agents:
+            agent.done.pop(name, None)
+            agent.order("do", name)
+        self.wait_for(agents, "carry out its commands", lambda one: name in one.done)
+
+
+def _has_answered(agent: Agent, times: int) -> bool:
+    return agent.answers >= times
+
+
+class Timeline:
+    """One plan's programs and events. ``events`` has the functions of an event's commands in order: node and name."""
+
+    def __init__(
+        self, fleet: Fleet, plan: Plan, events: list[list[tuple[str, str]]], outputs: Callable[[Agent, str], str]
+    ) -> None:
+        self._fleet, self._plan, self._outputs = fleet, plan, outputs
+        self._events = events
+        self._due = [(event.at_ns, number) for number, event in enumerate(plan.events)]
+        heapq.heapify(self._due)
+        self._stopped: set[str] = set()
+        self._started: list[str] = []
+        self._ended_at: dict[str, int] = {}
+        self.happened: list[dict[str, Any]] = []
+        self.zero_ns = 0
+
+    def run(self) -> None:
+        """Run everything. :raises LabError: if a program fails or is late."""
+        self._fleet.ask_clocks()
+        for agent in self._fleet.agents:
+            if agent.fitted.is_sampled or agent.fitted.is_watched:
+                agent.order("start", SAMPLER)
+        for program in self._plan.programs:
+            if program.role == "server":
+                self._start(program.name, program.node)
+        names = set(self._started)
+        self._fleet.wait("the servers did not start", lambda: names <= self._began())
+        self.zero_ns = time.monotonic_ns() + _ZERO_STEP_NS
+        while time.monotonic_ns() < self.zero_ns:
+            self._fleet.pump(self.zero_ns)
+            self._check()
+        self._run_clients()
+        self._end_servers()
+        self._fleet.ask_clocks()
+        self._check_events()
+
+    def _now(self) -> int:
+        return time.monotonic_ns() - self.zero_ns
+
+    def _began(self) -> set[str]:
+        return {name for agent in self._fleet.agents for name in agent.began}
+
+    def _ended(self) -> dict[str, tuple[int, int]]:
+        return {name: found for agent in self._fleet.agents for name, found in agent.ended.items()}
+
+    def _start(self, name: str, node: str) -> None:
+        self._fleet.of(node).order("start", name)
+        self._started.append(name)
+
+    def _run_clients(self) -> None:
+        waiting = sorted((one for one in self._plan.programs if one.role == "client"), key=lambda one: one.start_ns)
+        clients = {one.name: one for one in waiting}
+        while waiting or not all(name in self._ended() for name in clients):
+            self._carry_out_events()
+            while waiting and waiting[0].start_ns <= self._now():
+                one = waiting.pop(0)
+                self._start(one.name, one.node)
+            running = [clients[name] for name in self._started if name in clients and name not in self._ended()]
+            for one in running:
+                if self._now() >= one.deadline_ns:
+                    seconds = (one.deadline_ns - one.start_ns) / _SECOND
+                    raise LabError(f"{one.name} did not end within its timeout of {seconds:g} s")
+            instants = [one.deadline_ns for one in running] + [one.start_ns for one in waiting[:1]]
+            instants += [self._due[0][0]] if self._due else []
+            self._fleet.pump(self.zero_ns + min(instants, default=self._now()))
+            self._check()
+
+    def _carry_out_events(self) -> None:
+        while self._due and self._due[0][0] <= self._now():
+            at_ns, number = heapq.heappop(self._due)
+            event = self._plan.events[number]
+            if event.every_ns:
+                heapq.heappush(self._due, (at_ns + event.every_ns, number))
+            for node, name in self._events[number]:
+                self._fleet.of(node).order("do", name)
+            described = {key: getattr(event, key) for key in ("kind", "link", "direction", "value")}
+            self.happened.append({"instant_ns": at_ns, **described})
+
+    def _check_events(self) -> None:
+        """:raises LabError: if an event's command has failed."""
+        for number, parts in enumerate(self._events):
+            for node, name in parts:
+                agent = self._fleet.of(node)
+                status, at, text = agent.done.get(name, (0, 0, ""))
+                if status:
+                    commands = [one for one in self._plan.events[number].commands if one.node == node]
+                    argv = " ".join(commands[min(at, len(commands)) - 1].argv)
+                    raise LabError(f"an event's command failed on {agent.connection.place}: {argv}: {text}")
+
+    def _check(self) -> None:
+        """:raises LabError: if a program has failed."""
+        self._check_events()
+        for agent in self._fleet.agents:
+            for name, (status, _) in agent.ended.items():
+                if status and name not in self._stopped and name != SAMPLER:
+                    text = " ".join(self._outputs(agent, name).split())[-_MAX_MESSAGE_CHARS:]
+                    end = f"ended with status {status}" if status < 128 else f"was killed by signal {status - 128}"
+                    raise LabError(f"{name} on {agent.connection.place} {end}{f': {text}' if text else ''}")
+
+    def _alive(self) -> list[tuple[Agent, str]]:
+        return [(agent, name) for agent in self._fleet.agents for name in agent.began if name not in agent.ended]
+
+    def _end_servers(self) -> None:
+        for word in ("", "TERM", "KILL"):
+            limit = time.monotonic_ns() + _GRACE_NS
+            for agent, name in self._alive():
+                if word or name == SAMPLER:
+                    self._stopped.add(name)
+                    agent.order("stop", name, word or "TERM")
+            while self._alive() and time.monotonic_ns() < limit:
+                self._fleet.pump(limit)
+                self._check()
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one record per program, in the order of their starts; times count from zero on our clock."""
+        found = []
+        programs = {one.name: one for one in self._plan.programs}
+        for name in self._started:
+            agent = self._fleet.of(programs[name].node)
+            here = agent.clock.here()
+            status, end_ns = agent.ended.get(name, (None, None))
+            found.append(
+                {
+                    "name": name,
+                    "node": agent.node,
+                    "role": programs[name].role,
+                    "start_ns": here.to_here(agent.began[name]) - self.zero_ns if name in agent.began else None,
+                    "end_ns": here.to_here(end_ns) - self.zero_ns if end_ns is not None else None,
+                    "status": 128 - status if status is not None and status > 128 else status,
+                    "stopped": name in self._stopped,
+                }
+            )
+        return found

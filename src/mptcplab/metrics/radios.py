@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""Radio links as the kernels at both ends saw them: RSSI, counters and associations over time.
+
+A watcher on each node (``radio watch``, tools/radio/watch.c) prints a line for each station that a device of the node
+hears, at each sampling instant, and one for each that comes or goes. What an access point prints is what it
+hears of its stations; what a station prints is what it hears of its access point.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from mptcplab.recording.damage import reporting_damage
+from mptcplab.recording.record import REPEATED, Recording
+
+_STATION = "station"
+#: Events of a station, and of an access point about a station.
+ASSOCIATED, DISASSOCIATED, ROAMED = "associated", "disassociated", "roamed"
+#: Runs whose lines are kept in memory, since several readers ask for them.
+_KEPT = 4
+
+
+@dataclass(frozen=True)
+class RadioSample:
+    """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
+
+    ``link`` is the link of the station. ``rssi_dbm`` is that of the last frame, None before the first. Bytes are those
+    of whole frames of data, both counts since the association.
+    """
+
+    time_ns: int
+    node: str
+    device: str
+    peer: str
+    link: str
+    rssi_dbm: int | None
+    rx_bytes: int
+    tx_bytes: int
+    rx_packets: int
+    tx_packets: int
+    tx_retries: int
+    tx_failed: int
+    rx_kbps: int | None
+    tx_kbps: int | None
+
+
+@dataclass(frozen=True)
+class Association:
+    """``node`` and ``peer`` associated, roamed or disassociated (``kind``), as ``node`` saw it.
+
+    ``reason`` is the code of IEEE Std 802.11-2016, 9.4.1.7, None without one.
+    """
+
+    time_ns: int
+    node: str
+    device: str
+    peer: str
+    link: str
+    kind: str
+    reason: int | None
+
+
+@dataclass(frozen=True)
+class RadioLink:
+    """One station's radio link with one access point in a run, from time zero on.
+
+    ``rssi_dbm`` is the mean of the samples of the access point, ``station_rssi_dbm`` of the station, None without any.
+    ``rx_bytes`` came from the station to the access point, ``tx_bytes`` went the other way, as the access point counted
+    them; ``tx_retries`` of its ``tx_packets`` were repeated. ``associations`` are those of the station after time zero.
+    """
+
+    link: str
+    station: str
+    access_point: str
+    rssi_dbm: float | None
+    station_rssi_dbm: float | None
+    rx_bytes: int
+    tx_bytes: int
+    rx_packets: int
+    tx_packets: int
+    tx_retries: int
+    associations: int
+
+    @property
+    def tx_retries_percent(self) -> float | None:
+        """Repeated attempts of the access point in percent of the frames that it sent; None if it sent none."""
+        return 100 * self.tx_retries / self.tx_packets if self.tx_packets else None
+
+
+@dataclass(frozen=True)
+class _Log:
+    """All lines of a run, in the order of time."""
+
+    samples: tuple[RadioSample, ...] = ()
+    associations: tuple[Association, ...] = ()
+
+
+@dataclass
+class _Total:
+    """Sums over one link with one access point."""
+
+    heard: list[int] = field(default_factory=list)
+    heard_by_station: list[int] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    associations: int = 0
+
+
+_COUNTERS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries")
+
+
+def radio_samples(recording: Recording) -> tuple[RadioSample, ...]:
+    """Return all samples of a run; none without radios. :raises LabError: if the recording is damaged."""
+    return _log(recording).samples
+
+
+def associations(recording: Recording) -> tuple[Association, ...]:
+    """Return all associations of a run and their ends, as both sides saw them."""
+    return _log(recording).associations
+
+
+def changes_of_stations(recording: Recording) -> list[Association]:
+    """Return the associations that stations saw from time zero on."""
+    stations = {radio["node"] for radio in recording.manifest.get("radios", ()) if radio["role"] == _STATION}
+    return [one for one in associations(recording) if one.time_ns >= 0 and one.node in stations]
+
+
+def radio_links(recording: Recording) -> list[RadioLink]:
+    """Return the radio links of a run by station and access point, in the order of the scenario."""
+    radios = recording.manifest.get("radios", ())
+    if not radios:
+        return []
+    stations = {link: one["node"] for one in radios if one["role"] == _STATION for link in one["links"]}
+    totals = {(link, one["access_point"]): _Total() for one in radios for link in one["links"]}
+    for (link, node, peer), of_one in _grouped(radio_samples(recording)).items():
+        heard = [sample.rssi_dbm for sample in of_one if sample.rssi_dbm is not None and sample.time_ns >= 0]
+        if node == stations[link]:
+            totals.setdefault((link, peer), _Total()).heard_by_station += heard
+            continue
+        total = totals.setdefault((link, node), _Total())
+        total.heard += heard
+        total.counts = {name: _grown(of_one, name) for name in _COUNTERS}
+    for change in changes_of_stations(recording):
+        if change.kind != DISASSOCIATED:
+            totals.setdefault((change.link, change.peer), _Total()).associations += 1
+    return [_summed(link, stations[link], access_point, one) for (link, access_point), one in totals.items()]
+
+
+def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
+    """Return the bytes that each access point received from its stations."""
+    found: dict[str, int] = {}
+    for one in links:
+        found[one.access_point] = found.get(one.access_point, 0) + one.rx_bytes
+    return found
+
+
+def roams(changes: Iterable[Association]) -> int:
+    """Return how often a station changed its access point, among what stations saw after they had associated."""
+    return sum(change.kind == ROAMED for change in changes)
+
+
+def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
+    counts = {name: total.counts.get(name, 0) for name in _COUNTERS}
+    return RadioLink(
+        link=link,
+        station=station,
+        access_point=access_point,
+        rssi_dbm=fmean(total.heard) if total.heard else None,
+        station_rssi_dbm=fmean(total.heard_by_station) if total.heard_by_station else None,
+        rx_bytes=counts["rx_bytes"],
+        tx_bytes=counts["tx_bytes"],
+        rx_packets=counts["rx_packets"],
+        tx_packets=counts["tx_packets"],
+        tx_retries=counts["tx_retries"],
+        associations=total.associations,
+    )
+
+
+def _grown(samples: Iterable[RadioSample], counter: str) -> int:
+    """Return by how much a counter has grown since time zero. It begins anew when the station associates again."""
+    samples = list(samples)
+    before = [sample for sample in samples if sample.time_ns <= 0][-1:]
+    values = [int(getattr(sample, counter)) for sample in (*before, *(one for one in samples if one.time_ns > 0))]
+    first = [] if before else values[:1]
+    return sum((*first, *(later - earlier if later >= earlier else later for earlier, later in pairwise(values))))
+
+
+def _grouped(samples: Iterable[RadioSample]) -> dict[tuple[str, str, str], list[RadioSample]]:
+    found: dict[tuple[str, str, str], list[RadioSample]] = {}
+    for sample in samples:
+        found.setdefault((sample.link, sample.node, sample.peer), []).append(sample)
+    return found
+
+
+def _log(recording: Recording) -> _Log:
+    return _read(recording) if recording.manifest.get("radios") else _Log()
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(recording: Recording) -> _Log:
+    radios = {radio["mac"]: radio for radio in recording.manifest["radios"]}
+    programs = {radio["node"]: radio["program"] for radio in radios.values()}
+    zero_ns = int(recording.manifest["zero_ns"])
+    samples: list[RadioSample] = []
+    changes: list[Association] = []
+    with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
+        for node, program in programs.items():
+            for line in map(json.loads, recording.output(program).splitlines()):
+                place = _place(radios, node, line)
+                if place is None:
+                    continue
+                time_ns = line["at_ns"] - zero_ns
+                if "event" in line:
+                    changes.append(Association(time_ns, *place, line["event"], line.get("reason")))
+                else:
+                    samples.append(_sample(time_ns, place, line))
+    ordered = sorted(samples, key=lambda one: one.time_ns)
+    return _Log(tuple(ordered), tuple(sorted(changes, key=lambda one: one.time_ns)))
+
+
+def _place(
+    radios: Mapping[str, Mapping[str, Any]], node: str, line: Mapping[str, Any]
+) -> tuple[str, str, str, str] | None:
+    """Return node, device, peer and link of a line; None for a station that the scenario does not have."""
+    peer = radios.get(line.get("station", ""))
+    own = next((one for one in radios.values() if one["node"] == node and one["device"] == line["device"]), None)
+    if peer is None or own is None:
+        return None
+    station = own if own["role"] == _STATION else peer
+    return node, line["device"], peer["node"], station["links"][0]
+
+
+def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:
+    return RadioSample(
+        time_ns,
+        *place,
+        rssi_dbm=line.get("signal_dbm"),
+        rx_bytes=line["rx_bytes"],
+        tx_bytes=line["tx_bytes"],
+        rx_packets=line["rx_packets"],
+        tx_packets=line["tx_packets"],
+        tx_retries=line["tx_retries"],
+        tx_failed=line["tx_failed"],
+        rx_kbps=line.get("rx_kbps"),
+        tx_kbps=line.get("tx_kbps"),
+    )
+
+
+def radio_warnings(links: Iterable[RadioLink]) -> Iterator[str]:
+    """Yield a warning for each station that never was with an access point."""
+    by_link: dict[str, list[RadioLink]] = {}
+    for one in links:
+        by_link.setdefault(one.link, []).append(one)
+    for link, some in by_link.items():
+        if all(one.rssi_dbm is None and one.station_rssi_dbm is None for one in some):
+            yield f"the radio of {link} was never associated"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""A Wi-Fi access point: one radio with hostapd, which routes between its stations and its wired links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Whole, invalid, matching
+from mptcplab.node.base import NodeBase
+from mptcplab.node.cell import CHANNELS, Cell, Mode, Power
+from mptcplab.node.context import Context
+
+_SSID = re.compile(r"[A-Za-z0-9_.-]{1,32}\Z")
+_DEFAULT_CHANNELS = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
+
+
+class AccessPoint(Power, NodeBase):
+    """A Wi-Fi access point: stations reach it by links with a ``radio``, and it routes to its other links."""
+
+    kind = "access-point"
+    table = "access_points"
+    forwards = True
+    packages: ClassVar[Mapping[str, str]] = {"wpa_supplicant": "wpasupplicant"}
+    example: ClassVar[Mapping[str, Any]] = {"position": [0, 0]}
+    corner = 32
+
+    mode: Mode = Field(default="802.11g", description="standard of its radio", examples=["802.11b"])
+    channel: Whole | None = Field(
+        default=None, description="channel; default: 1, and 36 for 802.11a. Channels do not disturb each other"
+    )
+    ssid: (
+        Annotated[
+            str,
+            matching(_SSID, "is not a name for a Wi-Fi network", "use up to 32 letters, digits, '.', '-' or '_'"),
+        ]
+        | None
+    ) = Field(default=None, description="name of its network; default: the node's name", examples=["office"])
+    preamble: Literal["long", "short"] = Field(
+        default="short", description="of frames of 802.11b above 1 Mbit/s; long also for stations that cannot do else"
+    )
+    beacon_tu: Annotated[Whole, Field(ge=15, le=65535)] = Field(
+        default=100, description="interval of its beacons in units of 1024 us", examples=[1000]
+    )
+
+    @model_validator(mode="after")
+    def _check_channel(self) -> AccessPoint:
+        channels = CHANNELS[self.mode]
+        if self.channel is not None and self.channel not in channels:
+            if channels == tuple(range(channels[0], channels[-1] + 1)):
+                choice = f"from {channels[0]} to {channels[-1]}"
+            else:
+                choice = ", ".join(map(str, channels))
+            raise invalid(f"is not a channel of {self.mode} here", f"use {choice}", "channel")
+        return self
+
+    def cell(self, name: str) -> Cell:
+        """See the base class."""
+        return Cell(
+            ssid=self.ssid or name,
+            mode=self.mode,
+            channel=self.channel or _DEFAULT_CHANNELS[self.mode],
+            short_preamble=self.preamble == "short",
+            beacon_tu=self.beacon_tu,
+        )
+
+    def description(self, context: Context) -> dict[str, Any]:
+        """Return the description with its mode, channel and network."""
+        cell = self.cell(context.name)
+        described = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
+        return {**super().description(context), **described}
+
+    @classmethod
+    def caption(cls, described: Mapping[str, Any]) -> str:
+        """See the base class."""
+        channel = described.get("channel") or _DEFAULT_CHANNELS[described["mode"]]
+        parts = (f"{described['mode']}, channel {channel}", super().caption(described))
+        return "; ".join(part for part in parts if part)

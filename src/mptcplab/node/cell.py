@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The radio cell of an access point: its mode and channel, and what hostapd and wpa_supplicant are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mptcplab.fields import Number, Part
+
+Mode = Literal["802.11b", "802.11g", "802.11a"]
+_HW_MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
+#: Channels that every regulatory domain allows, and where no radar has to be avoided.
+CHANNELS: dict[str, tuple[int, ...]] = {
+    "802.11b": tuple(range(1, 12)),
+    "802.11g": tuple(range(1, 12)),
+    "802.11a": (36, 40, 44, 48),
+}
+#: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
+_RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
+
+
+class Power(Part):
+    """The key of everything that transmits."""
+
+    power_dbm: Annotated[Number, Field(ge=-30, le=40)] = Field(
+        default=16.0, description="transmit power with the antenna's gain, in dBm", examples=[20]
+    )
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stations of a cell have in common. ``beacon_tu`` is the beacons' interval in units of 1024 us."""
+
+    ssid: str
+    mode: Mode
+    channel: int
+    short_preamble: bool
+    beacon_tu: int
+
+    @property
+    def mhz(self) -> int:
+        """The frequency of the channel (IEEE Std 802.11-2016, 15.4.4.3 and 17.3.8.4.2)."""
+        return 5000 + 5 * self.channel if self.mode == "802.11a" else 2407 + 5 * self.channel
+
+    @property
+    def typical_bps(self) -> float:
+        """Roughly what one station nearby gets, to estimate how long a run takes (docs/wifi.md has measured it)."""
+        return 6e6 if self.mode == "802.11b" else 25e6
+
+    @property
+    def bitrates(self) -> tuple[str, ...]:
+        """The words of ``iw dev DEVICE set bitrates`` for all its radios; none if all rates of the band are used."""
+        return _RATES_B if self.mode == "802.11b" else ()
+
+    def hostapd(self, device: str) -> Iterator[str]:
+        """Yield the lines of hostapd's configuration."""
+        yield f"interface={device}"
+        yield "driver=nl80211"
+        yield f"ssid={self.ssid}"
+        yield f"hw_mode={_HW_MODES[self.mode]}"
+        yield f"channel={self.channel}"
+        yield f"beacon_int={self.beacon_tu}"
+        yield f"preamble={int(self.short_preamble)}"
+        yield "wmm_enabled=0"
+        if self.mode == "802.11b":
+            yield "supported_rates=10 20 55 110"
+            yield "basic_rates=10 20"
+
+    def network(self, bssid: str) -> Iterator[str]:
+        """Yield the lines of wpa_supplicant's network, with the access point that has the address ``bssid``."""
+        yield f'ssid="{self.ssid}"'
+        yield "key_mgmt=NONE"
+        yield f"scan_freq={self.mhz}"
+        yield f"bssid={bssid}"

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""Compile radio links: the medium (tools/radio), hostapd on access points, wpa_supplicant on stations, their watchers.
+
+Set-up goes in this order, each step ending when it is done. The medium makes all radios and stays in the background.
+Each radio moves to its node; hostapd starts. Interfaces get addresses and routes as cables do. Then all stations
+start, and the set-up waits until each is associated. At time zero the nodes begin to move.
+
+Programs that stay write below FOLDER. Their logs are read at the end.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mptcplab.node.cell import Cell
+from mptcplab.node.placed import Waypoint
+from mptcplab.plan.sampling import sample_interval_ns
+from mptcplab.scenario.network import AIR, Network
+from mptcplab.steps import OURS, Command, Counter, Program, shell
+from mptcplab.units import Duration
+from mptcplab.workload.base import WorkloadBase
+
+#: The medium and the watcher of radios, in plans.
+RADIO = f"{OURS}radio"
+FOLDER = "/run/wifi"
+#: Standard output of this program has what the radios of its node hear.
+WATCHER = "radio.{}"
+_NS = 10**9
+#: Time in which a station must find its access point and associate: several scans.
+_ASSOCIATION_S = 30
+#: Walks end by then, though a run may take longer: an hour.
+_LONGEST_WALK_NS = 3600 * _NS
+_PID = f"{FOLDER}/medium.pid"
+_STATS = f"{FOLDER}/medium.json"
+
+
+@dataclass(frozen=True)
+class RadioPort:
+    """A radio: the interface ``device`` of ``node``, in the cell of ``access_point``, at the end of ``links``."""
+
+    number: int
+    node: str
+    device: str
+    access_point: str
+    cell: Cell
+    power_dbm: float
+    links: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name for the medium and for ``iw phy``."""
+        return f"radio{self.number}"
+
+    @property
+    def mac(self) -> str:
+        """Its address."""
+        return f"02:00:00:00:{self.number >> 8:02x}:{self.number & 255:02x}"
+
+    @property
+    def is_station(self) -> bool:
+        """Whether it is a station of the cell, not its access point."""
+        return self.node != self.access_point
+
+
+def radios_of(network: Network) -> list[RadioPort]:
+    """Return all radios, by node: one of each access point, and one for each radio link of a station."""
+    links = {name: link for name, link in network.scenario.links.items() if link.radio is not None}
+    found: list[RadioPort] = []
+    for node, described in network.nodes.items():
+        own = [port for port in network.ports_of(node) if port.link in links]
+        cell = described.cell(node)
+        if cell is not None and own:
+            power = float(getattr(described, "power_dbm"))  # noqa: B009
+            served = tuple(port.link for port in own)
+            found.append(RadioPort(len(found) + 1, node, AIR, node, cell, power, served))
+        elif cell is None:
+            for port in own:
+                radio = links[port.link].radio
+                assert radio is not None, "it is one of the radio links"
+                of = network.nodes[port.peer].cell(port.peer)
+                assert of is not None, "checked when the scenario was loaded"
+                found.append(RadioPort(len(found) + 1, node, port.device, port.peer, of, radio.power_dbm, (port.link,)))
+    return found
+
+
+def tracks_of(network: Network, seed: int) -> dict[str, list[Waypoint]]:
+    """Return where each node with a radio is over time."""
+    end_ns = min(_LONGEST_WALK_NS, max(_end_ns(workload) for workload in network.scenario.workloads.values()))
+    nodes = dict.fromkeys(radio.node for radio in radios_of(network))
+    return {node: network.nodes[node].track(node, seed, end_ns) for node in nodes}
+
+
+def air_commands(network: Network, seed: int) -> Iterator[Command]:
+    """Yield the commands that make the radios and start the access points; none without radio links."""
+    radios = radios_of(network)
+    if not radios:
+        return
+    config = "\n".join(_medium(network, radios, seed))
+    yield _shell(None, f"mkdir -p {FOLDER} && printf '%s\\n' {shlex.quote(config)} >{FOLDER}/medium.conf", "mkdir")
+    medium = (RADIO, f"{FOLDER}/medium.conf", "--background", _PID, "--stats", _STATS, "--move-on-usr2")
+    yield Command(None, medium)
+    # An interface gets the name of its radio first, since names of interfaces on different nodes may be equal.
+    line = f"for radio in {' '.join(radio.name for radio in radios)}; do "
+    line += 'ip link set dev "$(ls /sys/class/ieee80211/$radio/device/net)" name $radio || exit; done'
+    yield _shell(None, line, "ip", "ls")
+    for radio in radios:
+        yield Command(None, ("iw", "phy", radio.name, "set", "netns", "name", radio.node))
+        yield Command(radio.node, ("ip", "link", "set", "dev", radio.name, "name", radio.device))
+        if network.scenario.wifi.rts_bytes is not None:
+            yield Command(radio.node, ("iw", "phy", radio.name, "set", "rts", str(network.scenario.wifi.rts_bytes)))
+    for radio in radios:
+        if not radio.is_station:
+            yield from _access_point(radio)
+
+
+def station_commands(network: Network) -> Iterator[Command]:
+    """Yield the commands that start all stations, and wait until each is associated."""
+    radios = radios_of(network)
+    macs = {radio.node: radio.mac for radio in radios if not radio.is_station}
+    stations = [radio for radio in radios if radio.is_station]
+    for radio in stations:
+        lines = (*radio.cell.network(macs[radio.access_point]), "")
+        config = "p2p_disabled=1\nnetwork={\n" + "\n".join(lines) + "}"
+        base = _file(radio)
+        line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf && mkfifo {base}.events && "
+        line += f"{{ wpa_supplicant -Dnl80211 -i{radio.device} -c{base}.conf >{base}.events 2>&1 & }}"
+        yield _shell(radio.node, line, "mkfifo", "wpa_supplicant")
+    for radio in stations:
+        base = _file(radio)
+        far = f"{radio.node} does not associate with {radio.access_point} within {_ASSOCIATION_S} s"
+        line = f"exec 3<{base}.events; timeout {_ASSOCIATION_S} sed -u /CTRL-EVENT-CONNECTED/q <&3 >{base}.log || "
+        line += f"{{ echo {shlex.quote(f'{far}: is it too far away?')} >&2; exit 1; }}; "
+        line += f"{{ cat <&3 >>{base}.log & }}"
+        yield _shell(radio.node, line, "timeout", "sed", "cat")
+        yield from _bitrates(radio)
+
+
+def radio_programs(network: Network) -> Iterator[Program]:
+    """Yield the watchers, a server on each node with radios, and the program that lets the nodes move."""
+    every = f"{sample_interval_ns(network.scenario) / _NS:g}"
+    radios = radios_of(network)
+    for node in dict.fromkeys(radio.node for radio in radios):
+        devices = [radio.device for radio in radios if radio.node == node]
+        yield Program(WATCHER.format(node), node, "server", (RADIO, "watch", "--every", every, *devices))
+    moving = [radio.node for radio in radios if network.nodes[radio.node].moves]
+    if moving:
+        call = shell(f'read pid <{_PID} && kill -USR2 "$pid"')
+        yield Program("radios.move", moving[0], "client", call.argv, deadline_ns=_NS, starts=call.starts)
+
+
+def radio_counters(network: Network) -> Iterator[Counter]:
+    """Yield the counters of the medium, and the logs of hostapd and wpa_supplicant."""
+    radios = radios_of(network)
+    for radio in radios:
+        name = "hostapd.log" if not radio.is_station else f"wpa_supplicant-{radio.device}.log"
+        yield Counter(radio.node, name, ("cat", f"{_file(radio)}.log"))
+    if radios:
+        line = f'rm -f {_STATS}; read pid <{_PID}; kill -USR1 "$pid"; until [ -e {_STATS} ]; do sleep 0.001; done; '
+        call = shell(f"{line}cat {_STATS}", "rm", "sleep", "cat")
+        yield Counter(radios[0].node, "medium.json", call.argv, starts=call.starts)
+
+
+def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterator[str]:
+    """Yield the lines of the medium's configuration, see ``radio --help``."""
+    wifi = network.scenario.wifi
+    tracks = tracks_of(network, seed)
+    yield f"seed {seed}"
+    distance = f"log-distance {wifi.exponent:g} {wifi.reference_loss_db:g}"
+    yield f"path-loss {distance if wifi.path_loss == 'log-distance' else 'free-space'}"
+    yield f"shadowing-db {wifi.shadowing_db:g}"
+    yield f"capture-db {wifi.capture_db:g}"
+    yield f"default noise-dbm {wifi.noise_dbm:g} sensitivity-dbm {wifi.sensitivity_dbm:g}"
+    if any(radio.cell.mode == "802.11a" for radio in radios):
+        # hwsim's first domain, which allows access points at 5 GHz.
+        yield "regulatory-domain 0"
+    for radio in radios:
+        first = tracks[radio.node][0].position
+        words = f"radio {radio.name} {radio.mac} at {_metres(first)} power-dbm {radio.power_dbm:g}"
+        yield f"{words} dsss-only" if radio.cell.mode == "802.11b" else words
+        for later in tracks[radio.node][1:]:
+            yield f"move {radio.name} {later.at_ns / _NS:.9g} {_metres(later.position)}"
+
+
+def _end_ns(workload: WorkloadBase) -> int:
+    """Return the latest end of a workload, from time zero."""
+    duration: Duration | None = getattr(workload, "duration", None)
+    return int(workload.start) + int(workload.timeout if duration is None else duration)
+
+
+def _metres(position: tuple[float, float]) -> str:
+    return " ".join(f"{metres:.2f}" for metres in position)
+
+
+def _access_point(radio: RadioPort) -> Iterator[Command]:
+    base = _file(radio)
+    config = "\n".join(radio.cell.hostapd(radio.device))
+    line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf; hostapd -B -t -f {base}.log {base}.conf >&2"
+    yield _shell(radio.node, line, "hostapd")
+    yield from _bitrates(radio)
+
+
+def _bitrates(radio: RadioPort) -> Iterator[Command]:
+    if radio.cell.bitrates:
+        yield Command(radio.node, ("iw", "dev", radio.device, "set", "bitrates", *radio.cell.bitrates))
+
+
+def _file(radio: RadioPort) -> str:
+    """Return the path of its files, without their endings."""
+    return f"{FOLDER}/{radio.name}"
+
+
+def _shell(node: str | None, line: str, *programs: str) -> Command:
+    call = shell(line, *programs)
+    return Command(node, call.argv, call.starts)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Checks of radio links: their ends, positions, captures and events, and the kernel that radios need."""
+
+from __future__ import annotations
+
+from mptcplab.errors import Mistake
+from mptcplab.kernel.data import WIFI, has_part, with_part
+from mptcplab.scenario.document import Document
+from mptcplab.scenario.network import AIR, Network
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.schema import Scenario
+
+
+def check_radios(document: Document, scenario: Scenario) -> None:
+    """Check all radio links, and that nothing about radios is set in vain.
+
+    :raises InputError: for the first inconsistency.
+    """
+    network = Network(scenario)
+    for name, link in scenario.links.items():
+        if link.radio is not None:
+            _check_ends(document, network, name)
+            _check_kernel(document, scenario, ("links", name, "radio"))
+    _check_nodes(document, network)
+    _check_captures(document, network)
+    _check_events(document, network)
+    if not scenario.has_radios and scenario.is_set("wifi"):
+        hint = "add [access_points.NAME], and give the link to it radio = {}"
+        raise document.error(("wifi",), "does nothing: no link has a radio", hint=hint, kind=Mistake.IDLE)
+
+
+def _check_ends(document: Document, network: Network, name: str) -> None:
+    ends = network.scenario.links[name].between
+    cells = [end for end in ends if network.nodes[end].cell(end) is not None]
+    path: KeyPath = ("links", name, "radio")
+    if not cells:
+        hint = f"add [access_points.NAME] and use it as one end, or remove `radio`: '{ends[1]}' is no access point"
+        raise document.error(path, "joins no access point", hint=hint, kind=Mistake.REFERENCE)
+    if len(cells) == len(ends):
+        hint = "remove `radio`: access points are joined by a cable"
+        raise document.error(path, "joins two access points", hint=hint, kind=Mistake.CONFLICT)
+    for end in ends:
+        if network.nodes[end].position is None:
+            key = (network.nodes[end].table, end)
+            hint = "add position = [0, 0]: x and y in metres"
+            message = f"has a radio, by link '{name}', but no position"
+            raise document.error(key, message, hint=hint, kind=Mistake.MISSING)
+
+
+def _check_kernel(document: Document, scenario: Scenario, path: KeyPath) -> None:
+    if not has_part(scenario.kernel, WIFI):
+        hint = f'write kernel = "{with_part(scenario.kernel, WIFI)}" at the top of the file'
+        message = f"needs a kernel with simulated radios, and {scenario.kernel} has none"
+        raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_nodes(document: Document, network: Network) -> None:
+    links = network.scenario.links
+    for name, node in network.nodes.items():
+        own = [links[link] for link in network.links_of(name)]
+        path: KeyPath = (node.table, name)
+        if any(link.radio is not None for link in own):
+            if node.cell(name) is not None and AIR in network.links_of(name):
+                hint = "give the link another name"
+                message = f"is the name of the radio of '{name}', one of its ends"
+                raise document.error(("links", AIR), message, hint=hint, kind=Mistake.CONFLICT)
+            continue
+        if node.cell(name) is not None:
+            hint = f"give the link of a station radio = {{}}: [links.NAME] between = [STATION, {name!r}]"
+            raise document.error(path, "has no station", hint=hint.replace("'", '"'), kind=Mistake.IDLE)
+        for key in ("position", "waypoints", "walk"):
+            if node.is_set(key):
+                hint = "remove it, or give a link of the node radio = {}"
+                raise document.error((*path, key), "does nothing without a radio", hint=hint, kind=Mistake.IDLE)
+
+
+def _check_captures(document: Document, network: Network) -> None:
+    """Refuse captures at access points, whose interface has the packets of all stations."""
+    for index, capture in enumerate(network.scenario.record.captures):
+        for link in network.links_of(capture.node):
+            is_radio = network.scenario.links[link].radio is not None
+            if is_radio and capture.link in (None, link) and network.nodes[capture.node].cell(capture.node) is not None:
+                peer = network.ports[capture.node, link].peer
+                hint = f'capture at the station, node = "{peer}", or name a wired link'
+                message = f"is an access point, whose packets of link '{link}' cannot be captured alone"
+                raise document.error(("record", "captures", index, "node"), message, hint=hint, kind=Mistake.CONFLICT)
+
+
+def _check_events(document: Document, network: Network) -> None:
+    """Refuse events that a radio cannot have: it fails at the station, by its interface."""
+    for index, event in enumerate(network.scenario.events):
+        link = network.scenario.links.get(event.link)
+        if link is None or link.radio is None:
+            continue
+        path: KeyPath = ("events", index)
+        if event.type == "change":
+            hint = 'move the node by `waypoints`, or let a station\'s radio fail by type = "down"'
+            raise document.error((*path, "link"), "is a radio link, which has no values", hint=hint)
+        if event.type == "down" and event.failure_mode != "interface":
+            hint = 'write mode = "interface": the radio of the station is switched off'
+            message = f'cannot fail as "{event.failure_mode}": it is a radio link'
+            raise document.error((*path, "mode" if event.mode else "link"), message, hint=hint)
+        if event.node is not None and network.nodes[event.node].cell(event.node) is not None:
+            hint = "name the station, or remove `node`"
+            message = "is an access point, with one radio for all of its stations"
+            raise document.error((*path, "node"), message, hint=hint)

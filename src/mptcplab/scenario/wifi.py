@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""The ``[wifi]`` table, how signals spread between all radios, and the ``radio`` of a link."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from mptcplab.fields import Number, Part, Whole, idle
+from mptcplab.node.cell import Power
+
+_Loss = Annotated[Number, Field(ge=0, le=200)]
+_Dbm = Annotated[Number, Field(ge=-150, le=40)]
+_Exponent = Annotated[Number, Field(ge=1, le=8)]
+_Deviation = Annotated[Number, Field(ge=0, le=30)]
+
+
+class Radio(Power):
+    """A link's radio: that of the station, at the other end from the access point."""
+
+
+class Wifi(Part):
+    """What all radios have in common. The defaults are those of the calibration, see docs/wifi.md."""
+
+    path_loss: Literal["log-distance", "free-space"] = Field(
+        default="log-distance", description="how a signal weakens with the distance"
+    )
+    exponent: _Exponent = Field(default=3.0, description="exponent of log-distance: 2 in free space, more indoors")
+    reference_loss_db: _Loss = Field(default=46.7, description="loss at 1 m with log-distance, in dB")
+    shadowing_db: _Deviation = Field(
+        default=0.0,
+        description="standard deviation of a further loss, drawn for each pair of radios, in dB",
+        examples=[6],
+    )
+    noise_dbm: _Dbm = Field(default=-94.0, description="noise of a receiver in 20 MHz, in dBm")
+    sensitivity_dbm: _Dbm = Field(default=-92.2, description="weakest signal that a receiver finds, in dBm")
+    capture_db: _Loss = Field(
+        default=5.0, description="by how much a later frame must be stronger to be received instead of the first, in dB"
+    )
+    rts_bytes: Annotated[Whole, Field(ge=0, le=2347)] | None = Field(
+        default=None, description="longer frames are announced by RTS and CTS; default: none is", examples=[500]
+    )
+
+    @model_validator(mode="after")
+    def _check_model(self) -> Wifi:
+        for key in ("exponent", "reference_loss_db"):
+            if self.path_loss == "free-space" and self.is_set(key):
+                raise idle("does nothing in free space", 'remove it, or write path_loss = "log-distance"', key)
+        return self

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: MIT
+"""What radios heard: samples and associations of made recordings, and what is summed over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.made_manifest import manifest
+
+from mptcplab.errors import LabError
+from mptcplab.figure.timelines import marks
+from mptcplab.metrics.network import NetworkCounters
+from mptcplab.metrics.network_rows import access_point_rows, network_document, radio_rows
+from mptcplab.metrics.radios import (
+    associations,
+    changes_of_stations,
+    radio_links,
+    radio_samples,
+    radio_warnings,
+    roams,
+    rx_by_access_point,
+)
+from mptcplab.metrics.rows import RunResult
+from mptcplab.recording.record import Recording
+from mptcplab.report.network import radio_table
+from mptcplab.results.columns import FRAMES, RUN
+from mptcplab.results.frames import associations as associations_frame
+from mptcplab.results.frames import radio_links as links_frame
+from mptcplab.results.frames import radios as radios_frame
+from mptcplab.results.run import RecordedRun
+
+ZERO_NS = 10 * 10**9
+STATION, AP1, AP2 = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"
+Line = dict[str, Any]
+
+
+def radio(node: str, device: str, mac: str, access_point: str, links: list[str]) -> Line:
+    role = "access-point" if node == access_point else "station"
+    return {
+        "node": node,
+        "device": device,
+        "role": role,
+        "mac": mac,
+        "access_point": access_point,
+        "links": links,
+        "program": f"radio.{node}",
+    }
+
+
+RADIOS = [
+    radio("walker", "wifi", STATION, "ap1", ["wifi"]),
+    radio("ap1", "air0", AP1, "ap1", ["wifi"]),
+    radio("ap2", "air0", AP2, "ap2", []),
+]
+
+
+def sample(at_s: float, device: str, station: str, dbm: int | None, **counts: int) -> Line:
+    known = {} if dbm is None else {"signal_dbm": dbm}
+    counters = dict.fromkeys(("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed"), 0)
+    return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, "station": station, **known, **counters, **counts}
+
+
+def change(at_s: float, device: str, station: str, event: str, **more: int) -> Line:
+    return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, "station": station, "event": event, **more}
+
+
+def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
+    (folder / "out").mkdir(parents=True)
+    for node, of_node in lines.items():
+        text = "".join(json.dumps(line) + "\n" for line in of_node)
+        (folder / "out" / f"radio.{node}.out").write_text(text)
+    described = manifest({"bulk": {"kind": "flow"}}, zero_ns=ZERO_NS, radios=radios)
+    (folder / "manifest.json").write_text(json.dumps(described))
+    return Recording(folder)
+
+
+@pytest.fixture
+def walk(tmp_path: Path) -> Recording:
+    """A station that is with ap1, comes back to it, and then roams to ap2."""
+    return recorded(
+        tmp_path / "walk",
+        {
+            "walker": [
+                change(-3, "wifi", AP1, "associated"),
+                sample(0, "wifi", AP1, -50),
+                sample(1, "wifi", AP1, -60),
+                change(1.2, "wifi", AP1, "disassociated", reason=4),
+                change(1.4, "wifi", AP1, "associated"),
+                change(1.7, "wifi", AP2, "roamed"),
+                sample(2, "wifi", AP2, -70),
+            ],
+            "ap1": [
+                sample(-1, "air0", STATION, None, rx_bytes=10),
+                sample(0, "air0", STATION, -40, rx_bytes=100, tx_packets=5),
+                sample(1, "air0", STATION, -45, rx_bytes=400, tx_packets=25, tx_retries=5),
+                # It has associated again, so that its counters begin anew.
+                sample(1.5, "air0", STATION, -47, rx_bytes=30, tx_packets=20, tx_retries=3),
+            ],
+            "ap2": [
+                change(1.6, "air0", STATION, "associated"),
+                sample(2, "air0", STATION, -71, rx_bytes=7, rx_packets=1),
+                sample(2, "air0", "02:ff:00:00:00:09", -90),
+            ],
+        },
+    )
+
+
+def test_samples_name_both_ends(walk: Recording) -> None:
+    samples = radio_samples(walk)
+    assert [(one.node, one.peer, one.link) for one in samples if one.time_ns == 0] == [
+        ("walker", "ap1", "wifi"),
+        ("ap1", "walker", "wifi"),
+    ]
+    assert samples[0].time_ns == -(10**9)
+    assert samples[0].rssi_dbm is None
+    assert not [one for one in samples if one.rssi_dbm == -90], "a station that the scenario does not have"
+
+
+def test_sums_count_from_time_zero_and_over_associations(walk: Recording) -> None:
+    first, second = radio_links(walk)
+    assert (first.station, first.access_point) == ("walker", "ap1")
+    assert first.rssi_dbm == pytest.approx(-44)
+    assert first.station_rssi_dbm == pytest.approx(-55)
+    assert first.rx_bytes == 300 + 30
+    assert (first.tx_packets, first.tx_retries) == (20 + 20, 5 + 3)
+    assert first.tx_retries_percent == pytest.approx(20)
+    assert (second.access_point, second.rx_bytes, second.tx_retries_percent) == ("ap2", 7, None)
+    assert rx_by_access_point([first, second]) == {"ap1": 330, "ap2": 7}
+
+
+def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recording) -> None:
+    assert [one.associations for one in radio_links(walk)] == [1, 1]
+    seen = changes_of_stations(walk)
+    assert [(one.kind, one.peer, one.reason) for one in seen] == [
+        ("disassociated", "ap1", 4),
+        ("associated", "ap1", None),
+        ("roamed", "ap2", None),
+    ]
+    assert roams(seen) == 1
+    assert len(associations(walk)) == 5, "those of access points and those before time zero too"
+
+
+def test_a_station_that_never_was_associated_is_a_warning(tmp_path: Path) -> None:
+    nothing: dict[str, list[Line]] = {"walker": [], "ap1": [], "ap2": []}
+    (only,) = radio_links(recorded(tmp_path / "none", nothing))
+    assert (only.link, only.rssi_dbm, only.rx_bytes) == ("wifi", None, 0)
+    assert list(radio_warnings([only])) == ["the radio of wifi was never associated"]
+
+
+def test_runs_without_radios_have_none(tmp_path: Path) -> None:
+    recording = recorded(tmp_path / "wired", {}, radios=[])
+    assert (radio_samples(recording), associations(recording), radio_links(recording)) == ((), (), [])
+
+
+def test_incomplete_lines_are_damage(tmp_path: Path) -> None:
+    recording = recorded(tmp_path / "torn", {"walker": [], "ap1": [], "ap2": []})
+    (recording.folder / "out" / "radio.ap1.out").write_text('{"at_ns":100')
+    with pytest.raises(LabError, match="what radios heard in"):
+        radio_samples(recording)
+
+
+def run_of(walk: Recording) -> RunResult:
+    network = NetworkCounters(radios=tuple(radio_links(walk)))
+    return RunResult(identity="0", settings=(), seed=1, measured=(), network=network, kernel="7.2")
+
+
+def test_rows_and_table_over_seeds(walk: Recording) -> None:
+    results = [run_of(walk)]
+    document = network_document(results)
+    assert document["radios"][0]["rssi_dbm"]["mean"] == pytest.approx(-44)
+    assert [one["rx_bytes"]["mean"] for one in document["access_points"]] == [330, 7]
+    assert [row.access_point for row in access_point_rows(results)] == ["ap1", "ap2"]
+    table = radio_table(radio_rows(results))
+    assert table.rows[0][:3] == ("wifi", "walker", "ap1")
+    assert "radios" not in network_document([]), "scenarios without radios keep their documents"
+
+
+def test_changes_of_stations_are_marks_in_figures(walk: Recording) -> None:
+    assert [(round(mark["t"], 3), mark["text"]) for mark in marks(walk)] == [
+        (1.2, "wifi: disassociated from ap1"),
+        (1.4, "wifi: associated with ap1"),
+        (1.7, "wifi: roamed to ap2"),
+    ]
+
+
+def test_frames_have_the_documented_columns(walk: Recording) -> None:
+    runs = [RecordedRun(walk, run_of(walk))]
+    for name, frame in (
+        ("radios", radios_frame(runs)),
+        ("radio_links", links_frame(runs)),
+        ("associations", associations_frame(runs)),
+    ):
+        assert set(frame.columns) == {*RUN, *FRAMES[name]}, name
+        assert frame.height

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Radio links in a plan: what the medium, hostapd and wpa_supplicant are told, and in which order they start."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.written import PATHS, WORKLOAD, Write, one
+
+from mptcplab.campaign.radios import radio_contract
+from mptcplab.node.cell import CHANNELS, Cell
+from mptcplab.node.placed import Walk
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.plan.radios import FOLDER, RADIO, radios_of
+from mptcplab.scenario.load import load
+from mptcplab.scenario.network import AIR, Network
+from mptcplab.units import Duration
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples/wifi"
+TWO = EXAMPLES / "two-access-points.toml"
+ONE = EXAMPLES / "one-access-point.toml"
+
+
+def _plan(file: Path, *settings: str, seed: int = 1) -> Plan:
+    return compile_plan(one(load(file, overrides=settings)), seed=seed)
+
+
+def _lines(plan: Plan) -> list[str]:
+    """Return the set-up, a line per command."""
+    return [f"{command.node or '-'} {' '.join(command.argv)}" for command in plan.setup]
+
+
+def _index(lines: list[str], part: str) -> int:
+    (found,) = (index for index, line in enumerate(lines) if part in line)
+    return found
+
+
+def test_each_step_comes_after_what_it_needs() -> None:
+    lines = _lines(_plan(ONE))
+    order = [
+        _index(lines, f"mkdir -p {FOLDER}"),
+        _index(lines, f"- {RADIO} "),
+        _index(lines, "iw phy radio1 set netns name near"),
+        _index(lines, f"ap ip link set dev radio3 name {AIR}"),
+        _index(lines, "hostapd -B"),
+        _index(lines, "near ip address add 10.0.1.1/24 dev wifi1"),
+        _index(lines, "wpa_supplicant -Dnl80211 -iwifi1"),
+        # Both stations start before the first is waited for.
+        _index(lines, "wpa_supplicant -Dnl80211 -iwifi2"),
+        _index(lines, "near does not associate with ap within 30 s"),
+        _index(lines, "far does not associate with ap within 30 s"),
+    ]
+    assert order == sorted(order)
+
+
+def test_an_access_point_has_one_interface_for_all_stations() -> None:
+    lines = _lines(_plan(ONE))
+    assert [line for line in lines if line.startswith("ap ip address add")] == [
+        f"ap ip address add 10.0.1.2/24 dev {AIR}",
+        f"ap ip address add 10.0.2.2/24 dev {AIR}",
+        "ap ip address add 10.0.3.1/24 dev backhaul",
+    ]
+
+
+def test_the_plan_declares_its_programs() -> None:
+    assert {"hostapd", "wpa_supplicant", "iw", RADIO} <= set(_plan(ONE).uses)
+
+
+def test_a_scenario_without_radios_uses_none_of_them(write: Write) -> None:
+    plan = _plan(write(PATHS + WORKLOAD))
+    assert not {"hostapd", "wpa_supplicant", "iw", RADIO} & set(plan.uses)
+
+
+def test_802_11b_is_limited_to_its_rates_at_both_ends() -> None:
+    lines = _lines(_plan(TWO))
+    limited = {line.split(" iw dev ")[0] + line.split(" iw dev ")[1] for line in lines if "set bitrates" in line}
+    words = "set bitrates legacy-2.4 1 2 5.5 11"
+    ends = {("ap1", AIR), ("ap2", AIR), ("terminal", "wifi1"), ("terminal", "wifi2")}
+    assert limited == {f"{node}{device} {words}" for node, device in ends}
+    assert not [line for line in _lines(_plan(ONE)) if "set bitrates" in line]
+
+
+def test_a_station_goes_to_the_access_point_of_its_link() -> None:
+    scenario = one(load(TWO, overrides=['access_points.*.ssid="office"']))
+    macs = {radio.node: radio.mac for radio in radios_of(Network(scenario)) if not radio.is_station}
+    lines = _lines(compile_plan(scenario, seed=1))
+    for device, access_point, mhz in (("wifi1", "ap1", 2412), ("wifi2", "ap2", 2437)):
+        line = lines[_index(lines, f"-i{device} ")]
+        assert f"bssid={macs[access_point]}" in line
+        assert f"scan_freq={mhz}" in line
+        assert 'ssid="office"' in line
+
+
+def test_the_seed_draws_shadowing_and_walks() -> None:
+    walk = "hosts.terminal.walk={area=[[0,0],[40,10]]}"
+    configs = [next(line for line in _lines(_plan(TWO, walk, seed=seed)) if "mkdir -p" in line) for seed in (1, 1, 2)]
+    assert configs[0] == configs[1] != configs[2]
+    assert "seed 1\n" in configs[0]
+    moves = [[line for line in config.split("\n") if line.startswith("move radio1 ")] for config in configs]
+    assert moves[0], "both radios of the terminal move"
+    assert [line.replace("radio1", "radio2") for line in moves[0]] == [
+        line.rstrip("'") for line in configs[0].partition("' >")[0].split("\n") if line.startswith("move radio2 ")
+    ]
+    assert moves[0] != moves[2]
+
+
+def test_only_what_moves_has_a_program_for_it() -> None:
+    def movers(*settings: str) -> list[str]:
+        return [program.name for program in _plan(TWO, *settings).programs if program.name == "radios.move"]
+
+    assert movers() == []
+    assert movers('hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]') == ["radios.move"]
+
+
+def test_the_table_wifi_is_what_the_medium_is_told(write: Write) -> None:
+    text = TWO.read_text() + "[wifi]\nexponent = 2.5\nshadowing_db = 4\nrts_bytes = 500\n"
+    lines = _lines(compile_plan(one(load(write(text))), seed=3))
+    config = lines[_index(lines, "mkdir -p")]
+    assert "path-loss log-distance 2.5 46.7\nshadowing-db 4\n" in config
+    assert sum("set rts 500" in line for line in lines) == 4, "for every radio"
+
+
+def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
+    scenario = one(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
+    described = radio_contract(Network(scenario), 1)
+    assert [(radio["node"], radio["role"], radio["channel"]) for radio in described["radios"]] == [
+        ("terminal", "station", 1),
+        ("terminal", "station", 6),
+        ("ap1", "access-point", 1),
+        ("ap2", "access-point", 6),
+    ]
+    assert described["tracks"]["terminal"] == [[0, 20.0, 0.0], [3 * 10**9, 1.0, 1.0]]
+    assert radio_contract(Network(one(load(write(PATHS + WORKLOAD)))), 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("mode", "channel", "mhz"), [("802.11b", 1, 2412), ("802.11g", 11, 2462), ("802.11a", 48, 5240)]
+)
+def test_frequencies(mode: str, channel: int, mhz: int) -> None:
+    """The first and last channel of both bands in the standard's tables."""
+    assert channel in CHANNELS[mode]
+    cell = Cell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100)  # type: ignore[arg-type]
+    assert cell.mhz == mhz
+
+
+@given(
+    st.tuples(*[st.floats(-500, 500, allow_nan=False)] * 4),
+    st.tuples(*[st.floats(0.1, 20, allow_nan=False)] * 2),
+    st.integers(0, 5),
+    st.integers(0, 10**6),
+)
+def test_a_walk_stays_in_its_area_and_keeps_its_speed(
+    corners: tuple[float, ...], speeds: tuple[float, ...], pause_s: int, seed: int
+) -> None:
+    if corners[:2] == corners[2:]:
+        corners = (*corners[:2], corners[2] + 1, corners[3])
+    walk = Walk(area=(corners[:2], corners[2:]), speed_mps=tuple(sorted(speeds)), pause=Duration(pause_s * 10**9))
+    start = (corners[0], corners[1])
+    end_ns = 600 * 10**9
+    track = list(walk.waypoints(start, Random(seed), end_ns))
+    assert track[-1].at_ns > end_ns, "it goes on to the end"
+    (left, bottom), (right, top) = walk.area
+    here, at_ns = start, 0
+    for one_, two in pairwise([(at_ns, here), *((way.at_ns, way.position) for way in track)]):
+        assert min(left, right) - 0.01 <= two[1][0] <= max(left, right) + 0.01
+        assert min(bottom, top) - 0.01 <= two[1][1] <= max(bottom, top) + 0.01
+        assert two[0] > one_[0]
+        # Times are whole milliseconds, so that a very short way may look faster than it is.
+        seconds = (two[0] - one_[0]) / 1e9 + 0.001
+        assert math.dist(one_[1], two[1]) / seconds <= walk.speed_mps[1] * 1.001
