@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _NS = 1_000_000_000
 _GENERIC_HEADER = struct.Struct("=BB2x")
-_GET_STATION, _IFINDEX, _MAC, _STATION = 17, 3, 6, 21
+_GET_INTERFACE, _GET_STATION, _IFINDEX, _MAC, _STATION = 5, 17, 3, 6, 21
 _RX_BYTES, _TX_BYTES, _SIGNAL = 23, 24, 7
 #: RTM_GETNEIGH and struct ndmsg of include/uapi/linux/neighbour.h.
 _GET_NEIGHBOURS, _NEIGHBOUR = 30, struct.Struct("=BxxxiHBB")
@@ -43,17 +43,18 @@ _CONTROL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
 
 
 class Radio:
-    """The stations of a wireless device."""
+    """The stations of a wireless device. :raises RefusedError: if it is none."""
 
     def __init__(self, device: str) -> None:
-        self._index, self._netlink = if_nametoindex(device), Netlink(GENERIC)
+        self._device, self._netlink = integer_attribute(_IFINDEX, if_nametoindex(device), 4), Netlink(GENERIC)
         wanted = _GENERIC_HEADER.pack(_GET_FAMILY, 1) + attribute(_FAMILY_NAME, b"nl80211\0")
         answer = self._netlink.ask(_CONTROL, wanted, 0)
         self._family = integer(dict(attributes(answer[_GENERIC_HEADER.size :]))[_FAMILY_ID])
+        self._netlink.ask(self._family, _GENERIC_HEADER.pack(_GET_INTERFACE, 0) + self._device, 0)
 
     def stations(self, neighbours: dict[str, list[str]]) -> Iterator[tuple[str, Station]]:
         """Yield each station by its MAC address. ``neighbours`` are addresses by MAC address."""
-        body = _GENERIC_HEADER.pack(_GET_STATION, 0) + integer_attribute(_IFINDEX, self._index, 4)
+        body = _GENERIC_HEADER.pack(_GET_STATION, 0) + self._device
         for _, message in self._netlink.dump(self._family, body):
             found = dict(attributes(message[_GENERIC_HEADER.size :]))
             if _MAC not in found or _STATION not in found:
@@ -72,22 +73,26 @@ class Wire:
 
     def stations(self, neighbours: dict[str, list[str]]) -> Iterator[tuple[str, Station]]:
         """Yield the station. Its addresses are those of all neighbours at the device."""
-        yield self._device, Station(neighbours.get(self._device, []), self._count("rx"), self._count("tx"), None)
+        received, sent = self._counts()
+        yield self._device, Station(neighbours.get(self._device, []), received, sent, None)
 
-    def _count(self, direction: str) -> int:
-        with open(f"/sys/class/net/{self._device}/statistics/{direction}_bytes") as file:
-            return int(file.read())
+    def _counts(self) -> tuple[int, int]:
+        """Return bytes received and sent. /proc has this namespace's devices; /sys may have those of another one."""
+        with open("/proc/net/dev") as file:
+            for line in file:
+                name, _, counters = line.partition(":")
+                if name.strip() == self._device:
+                    words = counters.split()
+                    return int(words[0]), int(words[8])
+        return 0, 0
 
 
 def source_of(device: str) -> Radio | Wire:
     """Return what reads the stations of a device. :raises OSError: if there is no such device."""
     try:
-        radio = Radio(device)
-        list(radio.stations({}))
+        return Radio(device)
     except RefusedError:
-        if_nametoindex(device)
         return Wire(device)
-    return radio
 
 
 class Neighbours:
