@@ -106,8 +106,8 @@ gateway-packages: programs
 test-proxies: venv
 	@$(BIN)/mptcplab gateways build go-shadowsocks2 go-shadowsocks2-0.0.11 || echo 'Tests with go-shadowsocks2 will be skipped, see above.'
 
-wifi-packages:
-	@scripts/install-packages --wifi
+wifi-packages: programs
+	@packages=$$($(BIN)/mptcplab doctor --packages wifi) && scripts/install-packages --named $$packages
 
 smp-packages:
 	@scripts/install-packages --smp

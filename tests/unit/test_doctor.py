@@ -89,6 +89,13 @@ def test_the_packages_of_gateways_are_those_that_debian_has() -> None:
     assert {"openvpn", "openssl", "shadowsocks-libev"} <= packages
 
 
+def test_only_radio_links_need_the_programs_of_radios() -> None:
+    """So neither `make demo` nor `make test` installs them."""
+    assert set(programs.of_radios()) >= {"hostapd", "iw", "wpa_supplicant"}
+    assert not set(programs.of_radios()) & set(programs.uses())
+    assert tools.package_of("wpa_supplicant") == "wpasupplicant"
+
+
 def test_every_kind_may_name_packages() -> None:
     assert tools.package_of("xargs") == "findutils"
     assert tools.package_of("iperf3") == "iperf3"

@@ -107,6 +107,14 @@ BEYOND = {
         "gateway-via-elsewhere gateway-via-list-elsewhere gateway-via-list-empty gateway-via-list-of-one-server "
         "gateway-via-list-twice gateway-via-unknown gateway-without-program"
     ),
+    "radios": (
+        "radio-access-point-without-station radio-capture-at-access-point radio-channel "
+        "radio-channel-5-ghz radio-event-at-access-point radio-event-change radio-event-silent "
+        "radio-free-space-exponent radio-kernel radio-loss-of-direction radio-mtu radio-no-access-point "
+        "radio-no-position radio-position-far radio-position-without-radio radio-rate "
+        "radio-two-access-points radio-walk-and-waypoints radio-walk-point radio-walk-speed "
+        "radio-waypoints-order radio-waypoints-without-position radio-wifi-table-without-radio"
+    ),
     "the network as a whole": (
         "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "

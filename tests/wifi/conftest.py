@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The calibration's runs, with the kernel whose radios push back."""
+"""The calibration's runs and a bench of scenarios, with the kernel whose radios push back."""
 
 from __future__ import annotations
 
@@ -8,16 +8,32 @@ from pathlib import Path
 import pytest
 from bench.wifi.experiments import Measure, in_folder
 from bench.wifi.lab import KERNEL
+from tests.lab.bench import Bench
 
+from mptcplab.engine.tools import flow_program, radio_program
+from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
-from mptcplab.kernel import find_kernel
+from mptcplab.kernel import KernelBuild, find_kernel
+from mptcplab.plan.radios import RADIO
+from mptcplab.workload.context import FLOW
+
+
+def _kernel() -> KernelBuild:
+    try:
+        return find_kernel(KERNEL)
+    except MissingError as error:
+        pytest.fail(f"{error.message}; {error.hint}", pytrace=False)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Measure:
     """Runs networks in a folder of the test's own. Without the kernel, its tests fail."""
-    try:
-        find_kernel(KERNEL)
-    except MissingError as error:
-        pytest.fail(f"{error.message}; {error.hint}", pytrace=False)
+    _kernel()
     return in_folder(tmp_path)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Runs scenarios in a folder of the test's own, or takes what another test has run."""
+    tools = {FLOW: flow_program(), RADIO: radio_program()}
+    return Bench({KERNEL: VirtualEngine(_kernel(), tools)}, tmp_path, tmp_path_factory.getbasetemp() / "shared")

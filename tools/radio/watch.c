@@ -19,6 +19,7 @@
 
 /* Numbers of include/uapi/linux/nl80211.h. */
 enum nl80211 {
+	CMD_GET_INTERFACE = 5,
 	CMD_GET_STATION = 17,
 	CMD_NEW_STATION = 19,
 	CMD_DEL_STATION = 20,
@@ -26,6 +27,7 @@ enum nl80211 {
 	CMD_ROAM = 47,
 	CMD_DISCONNECT = 48,
 	NL_IFINDEX = 3,
+	NL_IFTYPE = 5,
 	NL_MAC = 6,
 	NL_STA_INFO = 21,
 	NL_REASON_CODE = 54,
@@ -40,17 +42,23 @@ enum nl80211 {
 	STA_RX_BYTES64 = 23,
 	STA_TX_BYTES64 = 24,
 	RATE_BITRATE32 = 5,
+	IFTYPE_AP = 3,
 };
 
 /* Bit rates are in units of 100 kbit/s. */
 #define KBPS_PER_UNIT 100
 
+struct device {
+	const char *name;
+	uint32_t index;
+	bool is_access_point;
+};
+
 struct watch {
 	struct netlink questions;
 	struct netlink news;
 	int64_t every_ns;
-	const char *names[DEVICES];
-	uint32_t indexes[DEVICES];
+	struct device devices[DEVICES];
 	int n_devices;
 };
 
@@ -72,24 +80,24 @@ static uint64_t number(const void *value, size_t bytes)
 	return result;
 }
 
-static const char *device_of(const struct watch *watch, const struct nlmsghdr *message)
+static const struct device *device_of(const struct watch *watch, const struct nlmsghdr *message)
 {
 	size_t bytes;
 	const void *value = netlink_attribute(message, NL_IFINDEX, &bytes);
 	uint32_t index = value ? number(value, bytes) : 0;
 
 	for (int i = 0; i < watch->n_devices; i++)
-		if (watch->indexes[i] == index)
-			return watch->names[i];
+		if (watch->devices[i].index == index)
+			return &watch->devices[i];
 	return NULL;
 }
 
-static void begin_line(int64_t at_ns, const char *device, const struct nlmsghdr *message)
+static void begin_line(int64_t at_ns, const struct device *device, const struct nlmsghdr *message)
 {
 	size_t bytes;
 	const uint8_t *mac = netlink_attribute(message, NL_MAC, &bytes);
 
-	printf("{\"at_ns\":%lld,\"device\":\"%s\"", (long long)at_ns, device);
+	printf("{\"at_ns\":%lld,\"device\":\"%s\"", (long long)at_ns, device->name);
 	if (mac && bytes == ETH_ALEN)
 		printf(",\"station\":\"%02x:%02x:%02x:%02x:%02x:%02x\"", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
@@ -117,7 +125,7 @@ static void print_station(const struct watch *watch, const struct nlmsghdr *mess
 		{ "tx_retries", STA_TX_RETRIES },
 		{ "tx_failed", STA_TX_FAILED },
 	};
-	const char *device = device_of(watch, message);
+	const struct device *device = device_of(watch, message);
 	size_t length, bytes;
 	const void *info = netlink_attribute(message, NL_STA_INFO, &length);
 	const void *value;
@@ -169,20 +177,26 @@ static void sample(struct watch *watch, int64_t at_ns)
 		struct netlink *netlink = &watch->questions;
 		struct nlmsghdr *message = netlink_begin(netlink, netlink->family, CMD_GET_STATION, NLM_F_DUMP);
 
-		netlink_add_u32(netlink, message, NL_IFINDEX, watch->indexes[i]);
+		netlink_add_u32(netlink, message, NL_IFINDEX, watch->devices[i].index);
 		netlink_flush(netlink);
 		if (!read_dump(watch, at_ns))
-			die(EXIT_RUNTIME, "the radio of '%s' is gone: its medium has ended", watch->names[i]);
+			die(EXIT_RUNTIME, "the radio of '%s' is gone: its medium has ended", watch->devices[i].name);
 	}
 }
 
-static const char *event_of(uint8_t command)
+/*
+ * The kernel tells of new stations on both sides; on that of a station this means
+ * that it begins to authenticate. Whether that succeeds, the other messages say.
+ */
+static const char *event_of(const struct device *device, uint8_t command)
 {
 	switch (command) {
 	case CMD_NEW_STATION:
+		return device->is_access_point ? "associated" : NULL;
+	case CMD_DEL_STATION:
+		return device->is_access_point ? "disassociated" : NULL;
 	case CMD_CONNECT:
 		return "associated";
-	case CMD_DEL_STATION:
 	case CMD_DISCONNECT:
 		return "disassociated";
 	case CMD_ROAM:
@@ -198,13 +212,14 @@ static void read_news(struct watch *watch)
 
 	for (; NLMSG_OK(message, bytes); message = NLMSG_NEXT(message, bytes)) {
 		const struct genlmsghdr *generic = NLMSG_DATA(message);
-		const char *device = message->nlmsg_type == watch->news.family ? device_of(watch, message) : NULL;
-		const char *event = event_of(generic->cmd);
+		const struct device *device =
+			message->nlmsg_type == watch->news.family ? device_of(watch, message) : NULL;
+		const char *event = device ? event_of(device, generic->cmd) : NULL;
 		size_t length;
 		const void *code = netlink_attribute(message, NL_STATUS_CODE, &length);
 
 		/* A failed attempt to associate is a connection with a status. */
-		if (!device || !event || (generic->cmd == CMD_CONNECT && code && number(code, length)))
+		if (!event || (generic->cmd == CMD_CONNECT && code && number(code, length)))
 			continue;
 		begin_line(now_ns(), device, message);
 		code = netlink_attribute(message, NL_REASON_CODE, &length);
@@ -213,6 +228,30 @@ static void read_news(struct watch *watch)
 			printf(",\"reason\":%llu", (unsigned long long)number(code, length));
 		puts("}");
 	}
+}
+
+static bool is_access_point(struct netlink *netlink, uint32_t index)
+{
+	struct nlmsghdr *message = netlink_begin(netlink, netlink->family, CMD_GET_INTERFACE, 0);
+	const void *value;
+	size_t bytes;
+
+	netlink_add_u32(netlink, message, NL_IFINDEX, index);
+	netlink_flush(netlink);
+	if (recv(netlink->fd, netlink->in, NETLINK_BYTES, 0) < 0)
+		die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+	value = netlink_attribute((struct nlmsghdr *)netlink->in, NL_IFTYPE, &bytes);
+	return value && number(value, bytes) == IFTYPE_AP;
+}
+
+static void add_device(struct watch *watch, const char *name)
+{
+	struct device device = { .name = name, .index = if_nametoindex(name) };
+
+	if (!device.index)
+		die(EXIT_RUNTIME, "there is no device '%s'", name);
+	device.is_access_point = is_access_point(&watch->questions, device.index);
+	watch->devices[watch->n_devices++] = device;
 }
 
 static void watch_devices(struct watch *watch)
@@ -257,12 +296,8 @@ int watch_main(int argc, char **argv)
 	netlink_open(&watch.questions, "nl80211");
 	netlink_open(&watch.news, "nl80211");
 	netlink_join(&watch.news, "nl80211", "mlme");
-	for (; optind < argc; optind++) {
-		watch.names[watch.n_devices] = argv[optind];
-		watch.indexes[watch.n_devices] = if_nametoindex(argv[optind]);
-		if (!watch.indexes[watch.n_devices++])
-			die(EXIT_RUNTIME, "there is no device '%s'", argv[optind]);
-	}
+	for (; optind < argc; optind++)
+		add_device(&watch, argv[optind]);
 	be_exact();
 	watch_devices(&watch);
 	return EXIT_SUCCESS;

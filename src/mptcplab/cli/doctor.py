@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -36,9 +37,9 @@ _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 @click.option(
     "--packages",
     "wanted",
-    type=click.Choice(["lab", "gateways"]),
-    help="Print only the Debian packages that this machine lacks: of the programs that scenarios and captures start, or"
-    " of those gateways that Debian has.",
+    type=click.Choice(["lab", "gateways", "wifi"]),
+    help="Print only the Debian packages that this machine lacks: of the programs that scenarios and captures start,"
+    " of those gateways that Debian has, or of radio links.",
 )
 @json_option
 def doctor(wanted: str | None, as_json: bool) -> int:
@@ -61,11 +62,15 @@ def doctor(wanted: str | None, as_json: bool) -> int:
 
 
 def _print_packages(wanted: str, *, as_json: bool) -> int:
-    from mptcplab.doctor.programs import missing_packages, uses
+    from mptcplab.doctor.programs import missing_packages, of_radios, uses
     from mptcplab.doctor.proxies import debian_programs
 
-    gateways = itertools.chain.from_iterable(debian_programs().values())
-    packages = missing_packages(uses() if wanted == "lab" else gateways)
+    programs: dict[str, Callable[[], Iterable[str]]] = {
+        "lab": uses,
+        "gateways": lambda: itertools.chain.from_iterable(debian_programs().values()),
+        "wifi": of_radios,
+    }
+    packages = missing_packages(programs[wanted]())
     click.echo(json.dumps(packages) if as_json else " ".join(packages))
     return Exit.DONE
 

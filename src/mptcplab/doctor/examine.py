@@ -14,6 +14,7 @@ from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.doctor.programs import check_build, check_programs
 from mptcplab.doctor.proxies import check_proxies
 from mptcplab.doctor.python import check_python
+from mptcplab.doctor.radios import check_radios
 from mptcplab.doctor.stock import check_stock
 
 
@@ -25,6 +26,7 @@ def examine(system: Distribution | None = None) -> Report:
         check_programs(system),
         check_build(system),
         check_proxies(system),
+        check_radios(system),
         check_host(),
         check_kernels(),
         check_stock(system),

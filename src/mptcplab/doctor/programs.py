@@ -76,6 +76,20 @@ def of_gateways() -> dict[str, tuple[str, ...]]:
     return {name: tuple(sorted(set(programs) - without)) for name, programs in found.items()}
 
 
+def of_radios() -> tuple[str, ...]:
+    """Return the programs that radio links add to a plan."""
+    hosts: dict[str, Any] = {"client": {"position": (0, 0)}, "server": {}}
+    wire = {"between": ["ap", "server"]}
+    found = [
+        set(_programs(_smallest("flow", hosts=hosts, access_points={"ap": {"position": (0, 0)}}, links=links)))
+        for links in (
+            {"link1": {"between": ["client", "ap"], "radio": {}}, "link2": wire},
+            {"link1": {"between": ["client", "ap"]}, "link2": wire},
+        )
+    ]
+    return tuple(sorted(found[0] - found[1] - set(uses())))
+
+
 def missing_packages(programs: Iterable[str]) -> list[str]:
     """Return the Debian packages of those of ``programs`` that this machine does not have."""
     return sorted({package_of(name) for name in lacking(programs)})

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""Reports whether the programs of radio links are installed. Only a scenario with an access point needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.doctor.model import Finding, fine, words
+from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.programs import lacking, missing_packages, of_radios
+
+_SUBJECT = "programs of radio links"
+
+
+def check_radios(system: Distribution) -> Iterator[Finding]:
+    """List the programs that are installed, and the command for the others."""
+    programs = of_radios()
+    missing = lacking(programs)
+    message = f"{words([name for name in programs if name not in missing]) or 'none'} there"
+    # Most scenarios have no radio, so this is not among what should be fixed.
+    command = f"; for others: {system.install(missing_packages(missing))}" if missing else ""
+    yield fine(_SUBJECT, f"{message}{command}")

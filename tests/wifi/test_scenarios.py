@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Scenarios with radio links in the lab kernel: association, goodput, what is recorded, determinism."""
+
+from __future__ import annotations
+
+import filecmp
+from pathlib import Path
+
+import pytest
+from tests.lab.bench import Bench
+
+from mptcplab.errors import LabError
+from mptcplab.metrics.measure import measure
+from mptcplab.metrics.radios import radio_links, radio_samples
+from mptcplab.recording.record import Recording
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "wifi"
+
+
+def example(name: str) -> str:
+    return (EXAMPLES / f"{name}.toml").read_text().partition("\n")[2]
+
+
+def goodputs(recording: Recording) -> dict[str, float]:
+    found = {one.workload: one.goodput_bps / 1e6 for one in measure(recording)}
+    print(found)
+    return found
+
+
+def test_a_near_station_gets_more_than_a_far_one(bench: Bench) -> None:
+    (recording,) = bench.record(example("one-access-point"))
+    found = goodputs(recording)
+    # Alone, a station that always sends datagrams at 54 Mbit/s has 29.6 Mbit/s (docs/wifi.md); TCP's acknowledgements
+    # and the slow frames of the far station, at some 12 Mbit/s by its 10 dB of SNR, take more than a third of it.
+    assert 10 < sum(found.values()) < 20
+    assert found["near"] > 2 * found["far"]
+
+
+def test_rssi_is_that_of_the_path_loss_at_both_ends(bench: Bench) -> None:
+    """16 dBm less 46.7 dB and 30 dB a decade: 5 m and 60 m."""
+    (recording,) = bench.record(example("one-access-point"))
+    near, far = radio_links(recording)
+    print(near, far)
+    for one, dbm in ((near, -51.7), (far, -84.0)):
+        assert one.rssi_dbm == pytest.approx(dbm, abs=0.5), "whole dBm"
+        assert one.station_rssi_dbm == pytest.approx(dbm, abs=0.5)
+    received = near.rx_bytes + far.rx_bytes
+    sent = sum(one.goodput_bps * one.duration_s / 8 for one in measure(recording))
+    assert 1.0 < received / sent < 1.1, "payload, headers, and what was retransmitted"
+
+
+def test_mptcp_uses_two_access_points(bench: Bench) -> None:
+    (recording,) = bench.record(example("two-access-points"))
+    # One 802.11b link carries 6.05 Mbit/s of datagrams nearby (docs/wifi.md), of TCP some 10 % less.
+    assert 9 < goodputs(recording)["download"] < 12.1
+    (measured,) = measure(recording)
+    assert measured.sockets.use.carrying == 2
+    assert min(measured.sockets.shares.values()) > 0.4
+
+
+def test_a_station_alone_gets_as_much_as_all_that_share(bench: Bench) -> None:
+    """The bed of asakura2019: 5.7 Mbit/s for one terminal, 0.8 for each of seven at the other access point."""
+    text = example("many-terminals").replace('duration = "5 s"', 'duration = "3 s"')
+    (recording,) = bench.record(text)
+    found = goodputs(recording)
+    others = [rate for name, rate in found.items() if name != "down1"]
+    assert 4.5 < found["down1"] < 6.05
+    assert 5 < found["down1"] / (sum(others) / len(others)) < 9
+
+
+def test_two_runs_are_equal_byte_by_byte(bench: Bench) -> None:
+    text = example("two-access-points").replace('duration = "5 s"', 'duration = "1 s"')
+    first, second = (bench.record(text, out=name)[0] for name in ("first", "second"))
+    names = sorted(str(file.relative_to(first.folder)) for file in first.folder.rglob("*") if file.is_file())
+    assert any(name.startswith("out/radio.") for name in names)
+    _, different, missing = filecmp.cmpfiles(first.folder, second.folder, names, shallow=False)
+    assert (different, missing) == ([], [])
+
+
+def test_seeds_draw_other_backoffs(bench: Bench) -> None:
+    text = example("two-access-points").replace('duration = "5 s"', 'duration = "1 s"')
+    rates = [goodputs(bench.record(text, seed=seed)[0])["download"] for seed in (1, 2)]
+    assert rates[0] != rates[1]
+
+
+def test_out_of_reach_is_one_sentence(bench: Bench) -> None:
+    with pytest.raises(LabError, match="near does not associate with ap within 30 s"):
+        bench.record(example("one-access-point"), "hosts.near.position=[200, 0]")
+
+
+@pytest.mark.parametrize(("mode", "channel", "low"), [("802.11a", 36, 20), ("802.11g", 6, 20), ("802.11b", 11, 4.5)])
+def test_every_mode_carries_tcp(bench: Bench, mode: str, channel: int, low: float) -> None:
+    """More than two thirds of what datagrams have at the mode's highest rate: 29.6 and 6.2 Mbit/s (docs/wifi.md)."""
+    text = example("one-access-point").replace("[60, 0]", "[0, 5]").replace('duration = "5 s"', 'duration = "1 s"')
+    (recording,) = bench.record(
+        text, f"access_points.ap.mode={mode}", f"access_points.ap.channel={channel}", out=f"results-{mode}"
+    )
+    assert sum(goodputs(recording).values()) > low
+    assert {one.rssi_dbm for one in radio_samples(recording)} <= {-52, None}
