@@ -93,7 +93,15 @@ def _within(metres: float) -> float:
 
 def scenario(layout: Layout, *, duration_s: int, repeats: int, steering: str = "") -> str:
     """Return a layout as a scenario. ``steering`` has the lines of its table; without, nobody steers."""
-    return "\n".join([*_head(layout, repeats), *_access_points(layout), *_terminals(layout, duration_s, steered=bool(steering)), steering, ""])
+    return "\n".join(
+        [
+            *_head(layout, repeats),
+            *_access_points(layout),
+            *_terminals(layout, duration_s, steered=bool(steering)),
+            steering,
+            "",
+        ]
+    )
 
 
 def _head(layout: Layout, repeats: int) -> Iterator[str]:

@@ -16,8 +16,8 @@ from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
-from mptcplab.engine.stop import Stop
 from mptcplab.engine.steering import steer_program
+from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program, radio_program
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan

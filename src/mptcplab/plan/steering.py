@@ -26,7 +26,13 @@ def steering_programs(network: Network, seed: int) -> Iterator[Program]:
     steering = network.scenario.steering
     if steering is None:
         return
-    yield Program(DAEMON, steering.at, "server", (STEER, "daemon", json.dumps(_daemon(network, steering, seed))), starts=("python3",))
+    yield Program(
+        DAEMON,
+        steering.at,
+        "server",
+        (STEER, "daemon", json.dumps(_daemon(network, steering, seed))),
+        starts=("python3",),
+    )
     for name in agents_of(network, steering):
         config = json.dumps(_agent(network, steering, name))
         yield Program(AGENT.format(name), name, "server", (STEER, "agent", config), starts=("python3",))

@@ -49,7 +49,19 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 #: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
-    *("links", "workloads", "gateways", "events", "record", "wifi", "steering", "topology", "copies", "transport", "sweep"),
+    *(
+        "links",
+        "workloads",
+        "gateways",
+        "events",
+        "record",
+        "wifi",
+        "steering",
+        "topology",
+        "copies",
+        "transport",
+        "sweep",
+    ),
 )
 #: Descriptions of keys whose model has none.
 MEANINGS = {

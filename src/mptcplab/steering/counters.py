@@ -87,7 +87,7 @@ class Counters:
         return [name for name, one in sorted(self._points.items()) if now_ns - one.at_ns > self._patience_ns]
 
     def is_complete(self, now_ns: int) -> bool:
-        """Return whether every access point has reported since the last decision; those that are silent do not count."""
+        """Return whether every access point that is not silent has reported since the last decision."""
         silent = set(self.silent(now_ns))
         awaited = [one.is_new for name, one in self._points.items() if name not in silent]
         return bool(awaited) and all(awaited)

@@ -6,7 +6,7 @@ there. A move makes the subflow over the new access point active, and then the o
 always has an active subflow. The next decision reports where the terminal's bytes went.
 
 The connections must have been opened with ``net.mptcp.pm_type = 1``. State is read from the kernel at each
-decision, so that a lost event, or a restart of the daemon, changes nothing. Standard output has one JSON object per line.
+decision, so that a lost event, or a restart of the daemon, changes nothing. Standard output has a JSON object per line.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Max-min fair shares by counting: the terminals of the most crowded access point should have as few neighbours as can be.
+"""Max-min fair shares by counting: as few terminals as can be at the most crowded access point.
 
 Terminals of one access point of 802.11 share its air about equally, so that a terminal's share is one by the number of
 terminals there. The shares are max-min fair if no chain of moves leads from an access point to one with at least two

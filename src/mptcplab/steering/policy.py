@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a policy knows and returns. A policy is one module beside this one; :mod:`mptcplab.steering.registry` has all."""
+"""What a policy knows and returns. A policy is a module beside this one; :mod:`mptcplab.steering.registry` has all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Terminal:
         self.name, self.active, self.rssi_dbm = name, active, rssi_dbm
 
     def hears(self, access_point: str, floor_dbm: float) -> bool:
-        """Return whether it has a subflow over an access point that hears it above a signal. Unknown signals suffice."""
+        """Return whether an access point of one of its subflows hears it above a signal. An unknown one suffices."""
         if access_point not in self.rssi_dbm:
             return False
         rssi = self.rssi_dbm[access_point]

@@ -11,6 +11,7 @@ from mptcplab.recording.record import Recording
 
 #: The output of the daemon, see mptcplab/plan/steering.py.
 _LOG = "steering"
+_NS = 1e9
 
 
 def _switches(subject: Subject) -> float | None:
@@ -22,9 +23,9 @@ def switches(recording: Recording) -> float | None:
     if not any(program["name"] == _LOG for program in recording.manifest.get("programs", ())):
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
-    times_s = [(one["t_ns"] - recording.manifest["zero_ns"]) / 1e9 for one in lines if one["event"] == "switch"]
+    times_s = [(one["t_ns"] - int(recording.manifest["zero_ns"])) / _NS for one in lines if one["event"] == "switch"]
     begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
-    return sum(begin_s <= time_s <= end_s for time_s in times_s)
+    return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
 
 
 SWITCHES = Metric(
