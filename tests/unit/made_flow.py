@@ -28,6 +28,8 @@ class Made:
     def __init__(self, folder: Path, received: tuple[int, ...], *, mptcp: bool = True, **facts: Any) -> None:
         self.folder, self.received, self.mptcp = folder, received, mptcp
         self.fallback: bool = facts.get("fallback", False)
+        #: Kernels before 6.5 do not number subflows.
+        self.numbered: bool = facts.get("numbered", True)
         self.asked: bool = facts.get("asked", mptcp)
         self.seed: int = facts.get("seed", 1)
         self.settings: list[list[str]] = facts.get("settings", [])
@@ -92,11 +94,12 @@ class Made:
             {"event": "interval", **common, "t_ns": last, "final": True, "bytes": total, "total": total},
         ]
         if self.mptcp:
-            events.append({"event": "mptcp", **common, "t_ns": last, "final": True, "fallback": self.fallback})
+            token = {} if self.fallback else {"token": 4711}
+            events.append({"event": "mptcp", **common, "t_ns": last, "final": True, "fallback": self.fallback, **token})
         for number, (count, path) in enumerate(zip(self.received, PATHS, strict=False), start=1):
             local, remote = path if node == "client" else path[::-1]
             subflow = {"event": "subflow", **common, "t_ns": last, "final": True, "local": local, "remote": remote}
-            subflow |= {"subflow_id": number} if self.mptcp and not self.fallback else {}
+            subflow |= {"subflow_id": number} if self.mptcp and self.numbered and not self.fallback else {}
             subflow |= {"bytes_received": count if node == "server" else 0}
             subflow |= {
                 "bytes_acked": 0 if node == "server" else count,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import os
 import shutil
 import struct
 import subprocess
@@ -13,8 +14,9 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from mptcplab.engine.registry import engine_kind
-from mptcplab.engine.stock import machine, turns
+from mptcplab.engine.stock import hardware, machine, turns
 from mptcplab.engine.stock.engine import Stock, StockEngine
+from mptcplab.engine.stock.hardware import Execution, Hardware, parsed
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
 from mptcplab.engine.stock.root import archive
 from mptcplab.engine.stock.start import HEAD
@@ -109,6 +111,62 @@ def test_the_name_of_the_engine_can_have_an_image() -> None:
     for text, message in (("virtual:6.12", "has no kernel image '6.12'"), ("stock:", "''"), ("real", "no engine")):
         with pytest.raises(InputError, match=message):
             engine_kind(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "image", "wanted"),
+    [
+        ("6.12", "6.12", Hardware()),
+        ("6.12,cpus=2", "6.12", Hardware(cpus=2)),
+        (",kvm", "", Hardware(1, Execution.KVM)),
+        ("./bzImage,parallel,cpus=4", "./bzImage", Hardware(4, Execution.PARALLEL)),
+    ],
+)
+def test_the_machine_is_described_after_the_image(text: str, image: str, wanted: Hardware) -> None:
+    assert parsed(text) == (image, wanted)
+    _, kind = engine_kind(f"stock:{text}")
+    assert kind.capabilities.virtual_time is not wanted.is_real
+
+
+@pytest.mark.parametrize("word", ["cpus=0", "cpus=17", "cpus=two", "cpus", "fast", ""])
+def test_other_words_about_the_machine_are_refused(word: str) -> None:
+    with pytest.raises(InputError, match=f"'{word}' does not describe a stock machine"):
+        engine_kind(f"stock:6.12,{word}")
+
+
+def test_machines_have_identities_of_their_own() -> None:
+    kinds = (Hardware(), Hardware(cpus=2), Hardware(2, Execution.PARALLEL), Hardware(2, Execution.KVM))
+    assert len({(*one.command, *one.options) for one in kinds}) == len(kinds)
+    assert [one.time for one in kinds] == ["instructions"] * 2 + ["machine"] * 2
+    assert ["-icount" in one.command for one in kinds] == [True, True, False, False]
+
+
+def test_kvm_is_refused_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    device, cpus = tmp_path / "kvm", tmp_path / "cpuinfo"
+    monkeypatch.setattr(hardware, "KVM", device)
+    monkeypatch.setattr(hardware, "CPUS", cpus)
+    with pytest.raises(MissingError, match=r"this machine has no KVM: '.*': no such file") as caught:
+        Hardware(1, Execution.KVM).check()
+    assert "leave out `kvm`" in (caught.value.hint or "")
+    device.touch()
+    cpus.write_text("flags\t\t: fpu hypervisor\n")
+    with pytest.raises(MissingError, match="neither vmx nor svm"):
+        Hardware(1, Execution.KVM).check()
+    cpus.write_text("flags\t\t: fpu svm sse\n")
+    Hardware(1, Execution.KVM).check()
+    Hardware().check()
+
+
+def test_cpus_that_run_at_the_same_time_have_all_of_this_machines() -> None:
+    kernel = StockKernel(RELEASE, Path("/vmlinux"), "00", None)
+
+    def boot(wanted: Hardware) -> machine.Boot:
+        return machine.Boot(kernel, 1, 0, Path("/"), (), wanted)
+
+    assert machine.host_cpus(boot(Hardware(1, Execution.KVM))) == 0
+    shared = str(machine.host_cpus(boot(Hardware(2, Execution.PARALLEL))))
+    assert [int(one) for one in shared.split(",")] == sorted(os.sched_getaffinity(0))
+    assert machine.host_cpus(boot(Hardware(cpus=2))) == 0
 
 
 def test_a_missing_kernel_names_the_command_that_obtains_it(tmp_path: Path) -> None:

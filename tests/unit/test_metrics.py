@@ -20,6 +20,16 @@ from mptcplab.metrics.subflows import MptcpUse
 from mptcplab.report.result_table import result_table
 
 
+def test_a_kernel_that_does_not_number_subflows_still_tells_of_mptcp(tmp_path: Path) -> None:
+    """As Debian's 6.1: its sockets have tokens."""
+    (measured,) = measure(Made(tmp_path / "old", (3_000_000, 1_000_000), numbered=False).write())
+    assert measured.sockets.use.text == "2 subflows"
+    assert not any("plain TCP" in warning for warning in measured.warnings)
+    made = Made(tmp_path / "fell", (1_000_000,), numbered=False, fallback=True)
+    (fell,) = measure(made.write())
+    assert fell.sockets.use.text == "fell back"
+
+
 def test_goodput_shares_and_use(tmp_path: Path) -> None:
     (measured,) = measure(Made(tmp_path / "r", (3_000_000, 1_000_000)).write())
     # From the first SYN at 0 to the last byte at 2 s.

@@ -155,7 +155,7 @@ def _line(done: CompletedRun) -> str:
 def _clock(done: Sequence[CompletedRun]) -> str:
     """Return the word for what the engine's clock counts."""
     times = {one.result.time for one in done if one.result is not None}
-    return clock_text(times.pop()) if times == {"real"} else clock_text("virtual")
+    return clock_text(times.pop()) if times in ({"real"}, {"machine"}) else clock_text("virtual")
 
 
 def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:

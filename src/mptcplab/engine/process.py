@@ -57,12 +57,12 @@ class GuestProcess:
         self,
         command: Sequence[str],
         *,
-        cpu: int,
+        cpu: int | str,
         folder: Path,
         environment: Mapping[str, str],
         passed: Sequence[int] = (),
     ) -> None:
-        """Start ``command`` on ``cpu`` in ``folder``, with the open descriptors ``passed``.
+        """Start ``command`` on ``cpu``, one or a list, in ``folder``, with the open descriptors ``passed``.
 
         :raises MissingError: if this machine lacks a program that starts it.
         """

@@ -59,8 +59,18 @@ def kernel_text(release: str, hz: int | None) -> str:
 
 
 #: What ran, by the kind of its clock, which an engine states among the facts of its kernel as `time`.
-_KERNELS = {"virtual": "Lab kernel", "instructions": "Stock kernel", "real": "The host's kernel"}
-_CLOCKS = {"virtual": "virtual time", "instructions": "a clock that counts instructions", "real": "real time"}
+_KERNELS = {
+    "virtual": "Lab kernel",
+    "instructions": "Stock kernel",
+    "machine": "Stock kernel",
+    "real": "The host's kernel",
+}
+_CLOCKS = {
+    "virtual": "virtual time",
+    "instructions": "a clock that counts instructions",
+    "machine": "real time, in a virtual machine",
+    "real": "real time",
+}
 
 
 def kernel_kind(time: str) -> str:

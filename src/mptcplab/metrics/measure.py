@@ -135,8 +135,11 @@ def _sockets(
     rows = [row for connection in sent for row in connection]
     program = ends.receiving
     fell_back = _fallbacks(recording, program) if program is not None else _sampled_fallbacks(received)
+    reported = _reported(recording, program)
     with_mptcp = [
-        group for group in received if any(row.get("protocol") == "mptcp" or _is_subflow(row) for row in group)
+        group
+        for group in received
+        if any(row.get("protocol") == "mptcp" or _is_subflow(row) or row.get("conn") in reported for row in group)
     ]
     return Sockets(
         use=MptcpUse(
@@ -164,6 +167,18 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
 def _is_subflow(row: Row) -> bool:
     """Return whether ``flow`` reports the kernel's number of a subflow, which only MPTCP has."""
     return row.get("subflow_id") is not None
+
+
+def _reported(recording: Recording, program: str | None) -> set[int]:
+    """Return the connections of which the kernel told ``program`` what it only tells of MPTCP: their token.
+
+    Kernels before 6.5 do not number subflows.
+    """
+    table = recording.connections
+    if program is None or not {"fallback", "token"} <= set(table.columns):
+        return set()
+    found = table.filter((pl.col("program") == program) & pl.col("token").is_not_null() & ~pl.col("fallback"))
+    return set(found["conn"])
 
 
 def _fallbacks(recording: Recording, program: str) -> int:

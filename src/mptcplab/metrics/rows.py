@@ -50,7 +50,7 @@ class RunResult:
     hz: int | None = None
     """Ticks of the kernel's timers per second; None if the recording predates this field."""
     time: str = "virtual"
-    """The kind of the clock: "virtual", "instructions" of an emulated CPU, or "real"."""
+    """The kind of the clock: "virtual", "instructions" of an emulated CPU, "machine" (real, emulated) or "real"."""
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
 

@@ -30,6 +30,10 @@ _OF_CLOCKS = {
         ("Scheduling on a host", "A program that becomes runnable runs at the same instant."),
     ),
     "instructions": (("CPU cost", "All nodes share one emulated CPU, whose instructions take 1 ns each."),),
+    "machine": (
+        ("CPU cost", "All nodes share the CPUs of a virtual machine, beside everything else that ran on its host."),
+        ("Real time", "A run with the same seed does not repeat exactly."),
+    ),
     "real": (
         ("CPU cost", "All nodes share the CPU of the machine that ran them, with everything else that ran there."),
         ("Real time", "A run with the same seed does not repeat exactly."),

@@ -19,12 +19,13 @@ from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcom
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, program_contents
-from mptcplab.engine.stock.machine import COMMAND, OPTIONS, Boot, Machine, qemu, unpack_results
+from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parsed
+from mptcplab.engine.stock.machine import Boot, Machine, qemu, unpack_results
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, contents, program_files, python
 from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
-from mptcplab.engine.watchdog import ALLOWANCE_NS, watch
+from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
 from mptcplab.guest.system import LAB
 from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.plan.model import Plan
@@ -44,17 +45,18 @@ class StockEngine:
     kernel: StockKernel
     tools: Mapping[str, Path]
     stall_seconds: float = DEFAULT_STALL_SECONDS
+    hardware: Hardware = ONE_CPU
 
     @property
     def kernel_facts(self) -> dict[str, Any]:
         """See :class:`mptcplab.engine.protocol.Engine`. The emulated machine is a part of the kernel's key."""
-        machine = _machine_digest(qemu())
+        machine = _machine_digest(qemu(), self.hardware)
         return {
             "release": self.kernel.release,
             "key": hashlib.sha256(f"{self.kernel.sha256} {machine}".encode()).hexdigest(),
             "config_sha256": self.kernel.config_sha256,
             "hz": self.kernel.hz,
-            "time": "instructions",
+            "time": self.hardware.time,
         }
 
     def check(self, plan: Plan) -> None:
@@ -79,8 +81,8 @@ class StockEngine:
             own = work / "own.cpio"
             own.write_bytes(archive(self._files(plan, programs, seed)))
             base = base_archive(package_folder(), whole_library="python3" in plan.uses)
-            with Machine(Boot(self.kernel, seed, cpu, work, (base, own))) as machine:
-                verdict = watch(machine, None, _POLL_SECONDS, stop)
+            with Machine(Boot(self.kernel, seed, cpu, work, (base, own), self.hardware)) as machine:
+                verdict = watch(machine, Watchdog(_LATEST_ZERO_NS + plan.deadline_ns), _POLL_SECONDS, stop)
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
         check_loaded(folder, self.kernel)
@@ -115,33 +117,42 @@ class StockEngine:
 
 
 @cache
-def _machine_digest(emulator: Path) -> str:
+def _machine_digest(emulator: Path, hardware: Hardware) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
     parts = (Path(start.__file__).read_bytes(), SOURCE.read_bytes(), sources_digest().encode())
     own = hashlib.sha256(b"".join(parts)).hexdigest()
-    return f"{fingerprint(emulator)} {own} {' '.join((*COMMAND, *OPTIONS))}"
+    return f"{fingerprint(emulator)} {own} {' '.join((*hardware.command, *hardware.options))}"
 
 
 class Stock:
     """The kind of engine that runs stock kernels in QEMU."""
 
-    capabilities = Capabilities(
-        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=False, features=None, bpf=True
-    )
-
-    def __init__(self, image: str = "") -> None:
+    def __init__(self, image: str = "", hardware: Hardware = ONE_CPU) -> None:
         """Use the stock kernel ``image``: a version, a release or a path; empty: the default one."""
-        self._image = image
+        self._image, self._hardware = image, hardware
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See :class:`mptcplab.engine.protocol.EngineKind`."""
+        return Capabilities(
+            virtual_time=not self._hardware.is_real,
+            needs_root=False,
+            one_kernel=True,
+            chooses_kernel=False,
+            features=None,
+            bpf=True,
+        )
 
     def chosen(self, image: str) -> Stock:
-        """See :class:`mptcplab.engine.protocol.WithImages`."""
-        return Stock(image)
+        """See :class:`mptcplab.engine.protocol.WithImages`. After the image, the text can describe the machine."""
+        return Stock(*parsed(image))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> StockEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used."""
         del version
         qemu()
-        return StockEngine(find_stock(self._image), tools, stall_seconds)
+        self._hardware.check()
+        return StockEngine(find_stock(self._image), tools, stall_seconds, self._hardware)
 
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`: the machine does not see this folder."""

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""QEMU as a process of this machine: it interprets one x86 CPU, whose clock counts its instructions.
+"""QEMU as a process of this machine: it interprets x86 CPUs, whose clock counts their instructions (`hardware`).
 
-``-icount shift=0`` makes an instruction last one nanosecond, and ``sleep=off`` skips idle time. Nothing that the guest
-can read depends on this machine's clock: its disk is an archive in its memory, its console is a file, and its results
-leave by a port (virtio-serial) that answers at once (``ioeventfd=off``). QEMU's threads take turns, see `turns.c`. The
-guest itself ends a run that is too long, see `start`.
+Nothing that the guest can read depends on this machine's clock: its disk is an archive in its memory, its console is a
+file, and its results leave by a port (virtio-serial) that answers at once (``ioeventfd=off``). QEMU's threads take
+turns, see `turns.c`. The guest itself ends a run that is too long, see `start`.
 """
 
 from __future__ import annotations
@@ -12,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 from mptcplab.engine.process import GuestProcess
+from mptcplab.engine.stock.hardware import ONE_CPU, Hardware
 from mptcplab.engine.stock.start import HEAD
 from mptcplab.engine.stock.turns import turns_library
 from mptcplab.errors import LabError, MissingError
@@ -25,30 +25,6 @@ from mptcplab.kernel.stock import StockKernel
 
 QEMU = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
-MEMORY = "1G"
-#: 2025-01-01 00:00:00 UTC: the clock at boot, as in the lab kernel.
-_CLOCK = datetime(2025, 1, 1, tzinfo=UTC)
-#: All of it but folders of this machine and the seed; it is part of the identity of runs.
-COMMAND = (
-    *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-    *("-name", "mptcplab,debug-threads=on"),
-    *("-machine", "pc,usb=off,vmport=off", "-m", MEMORY, "-smp", "1"),
-    *("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"),
-    *("-rtc", f"base={_CLOCK:%Y-%m-%dT%H:%M:%S},clock=vm"),
-    *("-cpu", "max,-rdrand,-rdseed"),
-)
-#: The kernel's options: no other clock or randomness, and no work that only security needs, which would take the
-#: emulated CPU more time than the network does.
-OPTIONS = (
-    *("console=ttyS0", "quiet", "panic=-1", "oops=panic", "tsc=reliable", "nokaslr", "random.trust_cpu=off"),
-    *("mitigations=off", "init_on_alloc=0", "lsm=capability", "audit=0", "cryptomgr.notests"),
-    # The kernel gives unknown words to process 1. It has no random numbers yet, which Python otherwise needs.
-    *("rdinit=/init", "PYTHONHASHSEED=0"),
-    # To calibrate the CPU's own timer, the kernel counts for 100 ms, which takes seconds here: the HPET needs none.
-    *("no_timer_check", "noapictimer"),
-    # A kernel that hangs panics.
-    *("softlockup_panic=1", "nmi_watchdog=0"),
-)
 _CONSOLE, _RESULTS, _ROOT = "console", "results", "root.cpio"
 
 
@@ -61,6 +37,7 @@ class Boot:
     cpu: int
     work: Path
     root: tuple[Path, ...]
+    hardware: Hardware = ONE_CPU
 
 
 class Machine(GuestProcess):
@@ -68,13 +45,18 @@ class Machine(GuestProcess):
 
     def __init__(self, boot: Boot) -> None:
         """Start the machine. :raises MissingError: without QEMU."""
-        self._work = boot.work
+        self._work, self._is_real = boot.work, boot.hardware.is_real
+        self._started_ns = time.monotonic_ns()
         with (boot.work / _ROOT).open("wb") as root:
             for part in boot.root:
                 with part.open("rb") as file:
                     shutil.copyfileobj(file, root)
         environment = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
-        super().__init__(_command(boot), cpu=boot.cpu, folder=boot.work, environment=environment)
+        super().__init__(_command(boot), cpu=host_cpus(boot), folder=boot.work, environment=environment)
+
+    def virtual_ns(self) -> int | None:
+        """In real time, return the time since the start, by which a guest that hangs is ended; others do that."""
+        return time.monotonic_ns() - self._started_ns if self._is_real else None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -84,14 +66,23 @@ class Machine(GuestProcess):
             self.console.add((self._work / _CONSOLE).read_bytes())
 
 
+def host_cpus(boot: Boot) -> int | str:
+    """Return the CPU of this machine to use; all for several CPUs that run at the same time."""
+    if boot.hardware.is_real and boot.hardware.cpus > 1:
+        return ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    return boot.cpu
+
+
 def _command(boot: Boot) -> list[str]:
+    # Real time goes on by itself.
+    turns = () if boot.hardware.is_real else ("env", f"LD_PRELOAD={turns_library()}")
     return [
-        *("env", f"LD_PRELOAD={turns_library()}", str(qemu()), *COMMAND, "-seed", str(boot.seed % 2**32)),
+        *(*turns, str(qemu()), *boot.hardware.command, "-seed", str(boot.seed % 2**32)),
         *("-monitor", "none"),
         *("-serial", f"file:{_CONSOLE}"),
         *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=results,path={_RESULTS}"),
         *("-device", "virtserialport,chardev=results,name=results"),
-        *("-kernel", str(boot.kernel.image), "-initrd", _ROOT, "-append", " ".join(OPTIONS)),
+        *("-kernel", str(boot.kernel.image), "-initrd", _ROOT, "-append", " ".join(boot.hardware.options)),
     ]
 
 

@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define NAME_BYTES 16
-/* Of the CPU's thread, with -name debug-threads=on. */
-#define CPU_THREAD "CPU 0/"
+/* In the name of the thread that interprets all CPUs, with -name debug-threads=on: "ALL CPUs/TCG", or "CPU 0/TCG". */
+#define CPU_THREAD "/TCG"
 
 /* The lock with which the CPU's thread waits; NULL until it has waited once. */
 static _Atomic(pthread_mutex_t *) big_lock;
@@ -53,7 +53,7 @@ static int this_is_cpu(void)
 
 	if (!is_cpu) {
 		prctl(PR_GET_NAME, name);
-		is_cpu = strncmp(name, CPU_THREAD, strlen(CPU_THREAD)) ? -1 : 1;
+		is_cpu = strstr(name, CPU_THREAD) ? 1 : -1;
 	}
 	return is_cpu > 0;
 }
