@@ -19,6 +19,7 @@ from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.check_radios import check_radios
+from mptcplab.scenario.check_steering import check_steering
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
@@ -32,8 +33,11 @@ _FAMILIES = {4: "ipv4", 6: "ipv6"}
 _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
 
-def check(document: Document, scenario: Scenario) -> None:
-    """Check ``scenario`` as a whole. :raises InputError: for the first inconsistency."""
+def check(document: Document, scenario: Scenario, *, real_time: bool = False) -> None:
+    """Check ``scenario`` as a whole. :raises InputError: for the first inconsistency.
+
+    In ``real_time``, every workload with a duration ends.
+    """
     check_numbers(document, scenario)
     _check_numbers(document, scenario)
     _check_links(document, scenario)
@@ -49,9 +53,11 @@ def check(document: Document, scenario: Scenario) -> None:
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
     _check_modes(document, scenario)
-    _check_durations(document, scenario)
+    if not real_time:
+        _check_durations(document, scenario)
     _check_captures(document, scenario)
     check_radios(document, scenario)
+    check_steering(document, scenario)
     check_events(document, scenario)
 
 
