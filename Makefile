@@ -23,6 +23,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
 MINUTES ?= 60
+# Stock kernels that tests need.
+STOCK := 6.12
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
@@ -30,8 +32,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bpf bpf-tests bench docs gateways fuzz smp packages \
-	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz smp packages \
+	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -63,9 +65,14 @@ wifi-tests: kernel-wifi test-packages wifi-packages
 stock-tests: kernel-lts stock-kernel
 	$(BIN)/pytest -q tests/stock
 
+ssh-tests: venv ssh-packages
+	$(BIN)/pytest -q tests/ssh
+
 bpf: venv bpf-packages
 	$(BIN)/python -m mptcplab.ebpf.objects
 
+# A user's program is compiled for each kernel anew.
+bpf-tests: STOCK := 6.1 6.12 7.2
 bpf-tests: bpf stock-kernel
 	$(BIN)/pytest -q tests/ebpf
 
@@ -115,11 +122,15 @@ smp-packages:
 stock-packages:
 	@scripts/install-packages --stock
 
+ssh-packages:
+	@scripts/install-packages --ssh
+
 bpf-packages:
 	@scripts/install-packages --bpf
 
 stock-kernel: programs stock-packages
-	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12
+	@for version in $(STOCK); do \
+		$(BIN)/mptcplab kernel stock | grep -q "^$$version " || $(BIN)/mptcplab kernel stock $$version || exit; done
 
 venv: packages $(STAMP)
 
