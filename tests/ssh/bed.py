@@ -235,7 +235,7 @@ _SUBJECTS = {
     "interfaces": 'ip -json -details address | sed \'s/,"tentative":true//g; s/"ifindex":[0-9]*,//g\'',
     "routes": "ip route show table all | sort; ip -6 route show table all | sort",
     "rules": "ip rule; ip -6 rule",
-    "queues": "tc qdisc",
+    "queues": "tc qdisc | sort",
     "neighbours": "ip neighbour show nud permanent",
     "endpoints": "ip mptcp endpoint; ip mptcp limits",
     "namespaces": "ip netns list",
