@@ -32,7 +32,8 @@ mkdir -p /run/sshd
 ip link set dev lo up
 until ip link show dev mgmt >/dev/null 2>&1; do sleep 0.02; done
 ip address add {address}/24 dev mgmt && ip link set dev mgmt up || exit
-exec {sshd} -D -e -f {config}
+{sshd} -e -f {config} || exit
+exec sleep infinity
 """
 _SERVER = """
 Port 22
@@ -42,7 +43,7 @@ AuthenticationMethods publickey
 PermitRootLogin prohibit-password
 StrictModes no
 UsePAM no
-PidFile none
+PidFile /run/sshd.pid
 """
 _CLIENT = """
 Host {name}
@@ -164,6 +165,16 @@ class Bed:
             file.write(f"{address} {(self.folder / 'host_key.pub').read_text()}")
         self._wait_for(machine)
         return machine
+
+    def connect(self, name: str, *, connected: bool) -> None:
+        """Plug in or unplug the machine from the hub; its cables stay."""
+        number = list(self.machines).index(name) + 1
+        self._in_hub("ip", "link", "set", "dev", f"mgmt{number}", "up" if connected else "down")
+
+    def start_sshd(self, name: str) -> None:
+        """Start sshd again after a test has killed it."""
+        self.machines[name].run(SSHD, "-e", "-f", str(self.folder / "sshd_config"))
+        self._wait_for(self.machines[name])
 
     def _in_hub(self, *words: str) -> None:
         subprocess.run(["nsenter", "--target", str(self.pid), "--net", "--", *words], check=True)

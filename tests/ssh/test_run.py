@@ -65,3 +65,47 @@ def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
     assert row["time"] == "real"
     different = changes(before, pair.settled())
     assert not different, different
+
+
+LIMITED = """
+[links.one]
+between = ["client", "server"]
+rate = "50 Mbit/s"
+shape = "sender" # by the sending interface itself: this kernel may lack what redirects packets
+
+[links.two]
+between = ["client", "server"]
+rate = "20 Mbit/s"
+shape = "sender"
+"""
+
+
+def test_links_shaped_where_the_inventory_allows_it(pair: Bed, tmp_path: Path) -> None:
+    """Rates by `tbf` on the named interfaces: MPTCP gets the sum of both, less headers and its start."""
+    before = pair.settled()
+    shaped = {link: f'{{ device = "{device}", shape = true }}' for link, device in INTERFACES["client"].items()}
+    inventory = pair.inventory({"client": shaped, "server": shaped})
+    start, end = TWO_CABLES.index("[links.one]"), TWO_CABLES.index("[workloads")
+    text = TWO_CABLES[:start] + LIMITED + TWO_CABLES[end:].replace('size = "200 MB"', 'duration = "4 s"')
+    done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (row,) = rows(tmp_path / "out")
+    goodput = row["goodput_mbps"]["mean"]
+    print(f"{goodput:.1f} Mbit/s, {row['shares']}")
+    assert 0.85 * 70 < goodput < 70, row
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_what_a_kernel_lacks_is_named_before_anything_runs(pair: Bed, tmp_path: Path) -> None:
+    """A congestion control that is not allowed in namespaces, and shaping that the inventory does not allow."""
+    inventory = pair.inventory(INTERFACES)
+    file = scenario(tmp_path, TWO_CABLES)
+    words = ("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    refused = pair.mptcplab(*words, "--set", "transport.congestion_control=vegas")
+    assert refused.returncode == 3, refused.stderr
+    assert "does not take the congestion control vegas" in refused.stderr
+    refused = pair.mptcplab(*words, "--set", "links.one.rate=10 Mbit/s")
+    assert refused.returncode == 2, refused.stderr
+    assert "shape = true" in refused.stderr
+    assert not list((tmp_path / "out").glob("runs/*"))

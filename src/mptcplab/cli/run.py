@@ -36,6 +36,7 @@ from mptcplab.cli.options import (
     sort_option,
 )
 from mptcplab.cli.sweep import execute
+from mptcplab.engine.registry import engine_kind
 from mptcplab.figure.lines import save
 from mptcplab.files import write_text
 from mptcplab.metrics.network_rows import network_document
@@ -94,7 +95,8 @@ def run(
     CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
     partial.md holds the results so far.
     """
-    experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    real_time = not engine_kind(engine)[1].capabilities.virtual_time
+    experiment = load(file, overrides=overrides, seed=seed, repeats=repeats, real_time=real_time)
     check_algorithms(experiment)
     check_columns(listed(columns), sort, experiment.points[0].settings)
     folder = out or Path("results") / experiment.name

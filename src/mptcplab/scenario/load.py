@@ -123,11 +123,17 @@ class Experiment:
 
 
 def load(
-    file: Path, *, overrides: Sequence[str] = (), seed: int | None = None, repeats: int | None = None
+    file: Path,
+    *,
+    overrides: Sequence[str] = (),
+    seed: int | None = None,
+    repeats: int | None = None,
+    real_time: bool = False,
 ) -> Experiment:
     """Read, expand and check a scenario file.
 
     ``overrides`` are ``key=value`` texts from the command line; they take precedence over the file and its sweep.
+    In ``real_time``, everything takes time; in virtual time, a workload must end although only its packets do.
     :raises ScenarioError: with file, line, key, value and a hint.
     """
     document = read(file)
@@ -140,7 +146,7 @@ def load(
     fixed = tuple(axes.take_axes(document, fixed))
     choices = sweep.take_choices(document, fixed=fixed)
     try:
-        points, unavailable = _points(document, choices, fixed)
+        points, unavailable = _points(document, choices, fixed, real_time)
     except ScenarioError as error:
         axes.explain_list(document, error, fixed)
         raise
@@ -264,13 +270,13 @@ def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
 
 
 def _points(
-    document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice
+    document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice, real_time: bool
 ) -> tuple[tuple[Point, ...], tuple[Unavailable, ...]]:
     """Return the points, and those that are not available because the sweep varies the path manager."""
     points, unavailable = [], []
     for choice in choices:
         try:
-            points.append(_point(document, choice, fixed))
+            points.append(_point(document, choice, fixed, real_time))
         except ScenarioError as error:
             varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
             if error.kind != Mistake.UNAVAILABLE or not varies:
@@ -286,7 +292,7 @@ def _labels(choice: sweep.Choice) -> dict[str, str]:
     return {setting.name: setting.text for setting in choice if not setting.is_hidden}
 
 
-def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Point:
+def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_time: bool) -> Point:
     at_point = document.copy()
     settings = choice + fixed
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] in _EXPANDED])
@@ -302,7 +308,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice) -> Poi
         scenario = Scenario.model_validate(at_point.tables)
     except ValidationError as error:
         raise first_error(at_point, error) from error
-    check(at_point, scenario)
+    check(at_point, scenario, real_time=real_time)
     return Point(_labels(choice), scenario)
 
 

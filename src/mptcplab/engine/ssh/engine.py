@@ -8,7 +8,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,7 +22,8 @@ from mptcplab.engine.ssh.collect import write_events, write_machines, write_resu
 from mptcplab.engine.ssh.connection import Connection
 from mptcplab.engine.ssh.fitting import Fitted, fit
 from mptcplab.engine.ssh.inventory import Inventory, load_inventory
-from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, survey
+from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, clean, survey
+from mptcplab.engine.ssh.needs import trials_of, try_needs
 from mptcplab.engine.ssh.scripts import files_of
 from mptcplab.engine.ssh.timeline import Fleet, Timeline
 from mptcplab.engine.tools import static_flow_program
@@ -46,6 +47,8 @@ class SshEngine:
     stall_seconds: float = DEFAULT_STALL_SECONDS
     #: A machine has one set of interfaces: runs come one after the other.
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    #: What machines were asked for and have: other points of a sweep need the same.
+    _checked: list[Any] = field(default_factory=list)
 
     @cached_property
     def _surveys(self) -> dict[str, Survey]:
@@ -53,6 +56,10 @@ class SshEngine:
         with self._connected(sorted(self.inventory.nodes), lambda: None) as connections:
             names = (*BASE, "ss", "ethtool")
             return dict(zip(connections, _each(connections.values(), lambda one: survey(one, names)), strict=True))
+
+    @property
+    def _lease_seconds(self) -> int:
+        return int(self.inventory.lease) // 10**9
 
     @property
     def kernel_facts(self) -> dict[str, Any]:
@@ -98,9 +105,18 @@ class SshEngine:
 
     def check(self, plan: Plan) -> None:
         """See :class:`mptcplab.engine.protocol.Engine`. :raises MissingError: naming what a machine lacks."""
-        fitted = {one.node: one for one in fit(plan, self.inventory, name=self.name)}
-        with self._connected(list(fitted), lambda: None) as connections:
-            _each(connections.values(), lambda one: _surveyed(one, fitted[one.node]))
+        fitted = fit(plan, self.inventory, name=self.name)
+        trials = {one.node: trials_of(one, plan) for one in fitted}
+        new = [one for one in fitted if (one.uses, one.interfaces, trials[one.node]) not in self._checked]
+        with self._connected([one.node for one in new], lambda: None) as connections:
+
+            def check_one(one: Fitted) -> None:
+                connection = connections[one.node]
+                found = _surveyed(connection, one, self._lease_seconds)
+                try_needs(connection, found.release, trials[one.node])
+
+            _each(new, check_one)
+        self._checked.extend((one.uses, one.interfaces, trials[one.node]) for one in new)
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; machines choose CPUs themselves."""
@@ -109,32 +125,26 @@ class SshEngine:
         fleet = Fleet([], stop)
         with self._turn, self._connected(list(parts), fleet.check_stop) as connections:
             started = time.monotonic()
-            found = _each(connections.values(), lambda one: _surveyed(one, parts[one.node]))
-            lease = int(self.inventory.lease) // 10**9
+            found = _each(connections.values(), lambda one: _surveyed(one, parts[one.node], self._lease_seconds))
             fleet.agents = [
-                Agent(connection, parts[node], one, lease)
+                Agent(connection, parts[node], one, self._lease_seconds)
                 for (node, connection), one in zip(connections.items(), found, strict=True)
             ]
-            try:
-                run = _Run(plan, fleet, folder)
+            run = _Run(plan, fleet, folder)
+            with _put_back(fleet.agents, folder):
                 run.prepare()
                 run.go()
-            finally:
-                problems = _put_back(fleet.agents)
-                text = "".join(f"== {one.connection.place}\n{one.connection.messages}" for one in fleet.agents)
-                (folder / "console.txt").write_text(text)
-            if problems:
-                raise LabError(
-                    f"not everything could be put back: {problems[0]}", hint="\n  ".join(problems[1:]) or None
-                )
             return Outcome(run.records, run.zero_ns, time.monotonic_ns(), time.monotonic() - started)
 
 
-def _surveyed(connection: Connection, fitted: Fitted) -> Survey:
+def _surveyed(connection: Connection, fitted: Fitted, lease_seconds: int) -> Survey:
     """Return a machine's facts, checked for its part of a plan."""
     flow = fitted.machine.flow
     names = dict.fromkeys((*BASE, "ss", "sha256sum", *fitted.uses, *([flow] if flow else [])))
     found = survey(connection, list(names))
+    if found.sections["runs"].split():
+        clean(connection, found, lease_seconds)
+        found = survey(connection, list(names))
     check_machine(connection.place, fitted, found, copied=[FLOW])
     if FLOW in fitted.uses and flow is None and found.architecture != os.uname().machine:
         message = f"{connection.place} is a {found.architecture} machine, which cannot run this machine's programs"
@@ -152,17 +162,32 @@ def _each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
         return list(pool.map(function, items))
 
 
-def _put_back(agents: list[Agent]) -> list[str]:
-    """Put all machines back, as far as they were changed; return sentences about what failed."""
+@contextlib.contextmanager
+def _put_back(agents: Sequence[Agent], folder: Path) -> Iterator[None]:
+    """Put all machines back at the end, as far as they were changed. :raises LabError: if a machine cannot be."""
+    try:
+        yield
+    except LabError as error:
+        problems = [text for text in _each(agents, _problem) if text]
+        raise type(error)(
+            error.message, hint="\n  ".join([*([error.hint] if error.hint else []), *problems])
+        ) from error
+    else:
+        problems = [text for text in _each(agents, _problem) if text]
+        if problems:
+            raise LabError(problems[0], hint="\n  ".join(problems[1:]) or None)
+    finally:
+        text = "".join(f"== {one.connection.place}\n{one.connection.messages}" for one in agents)
+        (folder / "console.txt").write_text(text)
 
-    def one(agent: Agent) -> str:
-        try:
-            text = agent.put_back().strip()
-        except LabError as error:
-            text = f"{error.message}; it will put itself back within {agent.lease_seconds} s after the last contact"
-        return f"{agent.connection.place}: {text.splitlines()[0]}" if text else ""
 
-    return [text for text in _each(agents, one) if text]
+def _problem(agent: Agent) -> str:
+    """Put a machine back, and return a sentence if that fails."""
+    try:
+        text = agent.put_back().strip()
+    except LabError:
+        return f"{agent.connection.place} cannot be reached: it puts itself back when its lease ends"
+    return f"{agent.connection.place} could not be put back: {text.splitlines()[0]}" if text else ""
 
 
 class _Run:
@@ -178,7 +203,6 @@ class _Run:
     def prepare(self) -> None:
         """Clean what earlier runs left, take the interfaces and set up the network."""
         agents = self._fleet.agents
-        _each(agents, lambda one: one.clean())
         backs = {agent.node: agent.back() for agent in agents}
         events = self._event_functions()
         interval_ns = self._plan.sample_interval_ns
@@ -227,7 +251,7 @@ class _Run:
     def go(self) -> None:
         """Run the programs and fetch the results."""
         timed = {one.name for one in self._plan.programs if own_argv(one)[0] == FLOW}
-        self._timeline = Timeline(self._fleet, self._plan, self._events, lambda *_: "")
+        self._timeline = Timeline(self._fleet, self._plan, self._events)
         self._timeline.run()
         self._carry_out("count")
         self.zero_ns = self._timeline.zero_ns

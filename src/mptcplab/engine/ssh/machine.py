@@ -20,7 +20,7 @@ from mptcplab.engine.ssh.saved import check_movable, parse_saved
 from mptcplab.errors import InputError, LabError, MissingError
 
 #: Commands of our scripts beside those of a POSIX shell; the plan's own are checked as well.
-BASE = ("ip", "tc", "mount", "sleep", "cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr", "cmp")
+BASE = ("ip", "tc", "mount", "sleep", "cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr")
 _DEBIAN = {"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nstat": "iproute2", "sysctl": "procps"}
 _OPENWRT = {"ip": "ip-full", "tc": "tc-full", "ss": "ss", "nstat": "nstat", "ethtool": "ethtool"}
 
@@ -87,6 +87,29 @@ def survey(connection: Connection, programs: Sequence[str]) -> Survey:
     return Survey(sections)
 
 
+def clean(connection: Connection, found: Survey, lease_seconds: int) -> None:
+    """End the runs on a machine that are over, as those whose command was killed.
+
+    :raises LabError: if another run uses the machine, or if it cannot be put back.
+    """
+    names = found.sections["runs"].split()
+    script = scripts.cleaning(names, lease_seconds)
+    for line in connection.run(script, seconds=lease_seconds + 120.0).decode(errors="replace").splitlines():
+        word, name, rest = (*line.split(maxsplit=2), "", "")[:3]
+        if word == "busy" and _overlaps(connection, found, name):
+            message = f"{connection.place} is used by another run, of {rest}"
+            raise LabError(message, hint="wait for its end")
+        if word == "stuck":
+            message = f"{connection.place} could not be put back after an earlier run: {rest}"
+            raise LabError(message, hint=f"see {scripts.folder_of(name)} there; remove it when that is repaired")
+
+
+def _overlaps(connection: Connection, found: Survey, name: str) -> bool:
+    """Return whether another run's node ``name`` is ours, or may have taken one of our interfaces."""
+    devices = {one.device for one in connection.machine.interfaces.values()}
+    return name == connection.node or not devices <= set(found.sections["present"].split())
+
+
 def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence[str] = ()) -> None:
     """Check that a machine has what its part of a plan needs, and that its interfaces may be taken.
 
@@ -133,31 +156,13 @@ class Agent:
     def __post_init__(self) -> None:
         self._asked: dict[str, int] = {}
         self._count = 0
+        self._heard_ns = 0
         self._lines: Lines | None = None
 
     @property
     def node(self) -> str:
         """The node's name."""
         return self.fitted.node
-
-    def clean(self) -> None:
-        """End what earlier runs have left. :raises LabError: if another run uses the machine, or if that fails."""
-        names = self.found.sections["runs"].split()
-        if not names:
-            return
-        seconds = self.lease_seconds + 120.0
-        text = self.connection.run(scripts.cleaning(names, self.lease_seconds), seconds=seconds).decode(
-            errors="replace"
-        )
-        for line in text.splitlines():
-            word, name, rest = (*line.split(maxsplit=2), "", "")[:3]
-            # Another node of the same machine may well be in use: by ourselves.
-            if word == "busy" and name == self.node:
-                message = f"{self.connection.place} is used by another run, of {rest}"
-                raise LabError(message, hint="wait for its end")
-            if word == "stuck":
-                message = f"{self.connection.place} could not be put back after an earlier run: {rest}"
-                raise LabError(message, hint=f"see {scripts.folder_of(name)} there; remove it when that is repaired")
 
     def open(self, files: Mapping[str, str], flow: Mapping[str, bytes]) -> None:
         """Bring what the run needs and start the machine's keeper; nothing is changed yet."""
@@ -169,6 +174,7 @@ class Agent:
 
     def start(self) -> None:
         """Start the agent. Call it in the thread that outlives it."""
+        self._heard_ns = time.monotonic_ns()
         self._process = self.connection.session(f"cd {scripts.folder_of(self.node)} && exec sh ./agent.sh")
         self._lines = Lines(self._process)
 
@@ -187,6 +193,11 @@ class Agent:
             self.is_lost = True
 
     @property
+    def silent_seconds(self) -> float:
+        """The time since the agent was started or has last said something."""
+        return (time.monotonic_ns() - self._heard_ns) / 1e9 if self._lines is not None else 0.0
+
+    @property
     def answers(self) -> int:
         """The number of answers about the clock so far."""
         return len(self.clock.answers)
@@ -201,6 +212,7 @@ class Agent:
         """Take what the agent has said."""
         assert self._lines is not None
         for line in self._lines.read():
+            self._heard_ns = time.monotonic_ns()
             words = line.split()
             if len(words) >= 2 and words[-1].isdigit():
                 self._take(words[0], words[1:-1], int(words[-1]))
@@ -230,6 +242,13 @@ class Agent:
         return self.connection.run(scripts.ending(self.node, self.lease_seconds), seconds=seconds).decode(
             errors="replace"
         )
+
+    def last_message(self, program: str) -> str:
+        """Return the end of what a program printed as errors, or else of its output."""
+        try:
+            return self.connection.run(scripts.last_message(self.node, program)).decode(errors="replace")
+        except LabError:
+            return ""
 
     def collect(self) -> dict[str, bytes]:
         """Return the files of the run's results by name."""

@@ -131,17 +131,24 @@ def opening(node: str, files: Mapping[str, str], owner: str) -> str:
     )
 
 
+#: Whether the keeper of the run in this folder works.
+_LIVES = r"""
+lives() {
+	read -r pid <keeper.pid && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q "keeper.sh .* *$PWD"
+} 2>/dev/null
+now() { sh ./keeper.sh now "$PWD" </dev/null >/dev/null 2>&1; }
+"""
+
+
 def cleaning(names: Sequence[str], lease_seconds: int) -> str:
     """Return the script that ends the runs ``names``, if they are over; it prints what stands in the way.
 
     A run that is still in contact with its own command changes its lease; ``lease_seconds`` is our guess of its length.
     """
-    return f"""
-names={shlex.quote(" ".join(names))}
-lives() {{ read -r pid <keeper.pid && tr '\\0' ' ' <"/proc/$pid/cmdline" | grep -q "keeper.sh .* *$PWD"; }} 2>/dev/null
-for name in $names; do
+    return f"""{_LIVES}
+for name in {" ".join(map(shlex.quote, names))}; do
 	cd "{ROOT}/$name" 2>/dev/null || continue
-	if ! cmp -s boot /proc/sys/kernel/random/boot_id; then
+	if [ "$(cat boot 2>/dev/null)" != "$(cat /proc/sys/kernel/random/boot_id)" ]; then
 		# Made before the machine started, or never finished: then nothing was changed.
 		cd / && rm -rf "{ROOT}/$name"
 		continue
@@ -154,13 +161,17 @@ for name in $names; do
 		[ "$now" = "$before" ] || {{ read -r owner <owner; echo "busy $name $owner"; break; }}
 		tries=$((tries + 1))
 	done 2>/dev/null
-	[ -e "{ROOT}/$name/node.sh" ] || continue
-	lives && continue
-	sh ./keeper.sh now "$PWD" </dev/null >/dev/null 2>&1
+	[ ! -e "{ROOT}/$name/node.sh" ] || lives || now
 	[ -s failed ] && {{ read -r text <failed; echo "stuck $name $text"; }}
 done
 :
 """
+
+
+def last_message(node: str, program: str) -> str:
+    """Return the script that prints the end of a program's standard error, or else of its standard output."""
+    error, output = (shlex.quote(f"out/{program}.{kind}") for kind in ("err", "out"))
+    return f"cd {folder_of(node)} && if [ -s {error} ]; then tail -c 1000 {error}; else tail -c 1000 {output}; fi"
 
 
 def collecting(node: str) -> str:
@@ -177,15 +188,15 @@ done
 
 def ending(node: str, lease_seconds: int) -> str:
     """Return the script that makes the keeper put the machine back, waits for it, and prints what it could not do."""
-    return f"""
+    return f"""{_LIVES}
 cd {folder_of(node)} 2>/dev/null || exit 0
 : >end
 tries=0
-while [ -e {folder_of(node)}/keeper.pid ] && [ $tries -lt {10 * lease_seconds + 300} ]; do
+while lives && [ $tries -lt {10 * lease_seconds + 300} ]; do
 	sleep 0.1 2>/dev/null || sleep 1
 	tries=$((tries + 1))
 done
-if [ -s {folder_of(node)}/failed ]; then cat {folder_of(node)}/failed; fi
-if [ -e {folder_of(node)}/keeper.pid ]; then echo "the keeper does not end"; fi
+[ ! -e node.sh ] || lives || [ -s failed ] || now
+if [ -s failed ]; then cat failed; elif [ -e node.sh ]; then echo "the keeper does not end"; fi
 :
 """

@@ -26,6 +26,8 @@ _RENEWAL_NS = _SECOND
 #: Questions for the clock before and after the programs: with each, its interval can only become shorter.
 _CLOCK_QUESTIONS = 20
 _ANSWER_SECONDS = 60.0
+#: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
+_SILENCE = 0.6
 #: Time for servers to start: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
 _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, and then to obey SIGTERM.
@@ -69,6 +71,9 @@ class Fleet:
             if descriptor in watched:
                 watched[descriptor].read()
         for agent in self.agents:
+            if agent.silent_seconds > _SILENCE * agent.lease_seconds:
+                message = f"{agent.connection.place} has not answered for {agent.silent_seconds:.0f} s"
+                raise LabError(message, hint="it puts itself back when its lease ends")
             if agent.is_lost:
                 lines = agent.connection.messages.strip().splitlines()
                 text = f": {lines[-1]}" if lines else ""
@@ -110,10 +115,8 @@ def _has_answered(agent: Agent, times: int) -> bool:
 class Timeline:
     """One plan's programs and events. ``events`` has the functions of an event's commands in order: node and name."""
 
-    def __init__(
-        self, fleet: Fleet, plan: Plan, events: list[list[tuple[str, str]]], outputs: Callable[[Agent, str], str]
-    ) -> None:
-        self._fleet, self._plan, self._outputs = fleet, plan, outputs
+    def __init__(self, fleet: Fleet, plan: Plan, events: list[list[tuple[str, str]]]) -> None:
+        self._fleet, self._plan = fleet, plan
         self._events = events
         self._due = [(event.at_ns, number) for number, event in enumerate(plan.events)]
         heapq.heapify(self._due)
@@ -202,7 +205,7 @@ class Timeline:
         for agent in self._fleet.agents:
             for name, (status, _) in agent.ended.items():
                 if status and name not in self._stopped and name != SAMPLER:
-                    text = " ".join(self._outputs(agent, name).split())[-_MAX_MESSAGE_CHARS:]
+                    text = " ".join(agent.last_message(name).split())[-_MAX_MESSAGE_CHARS:]
                     end = f"ended with status {status}" if status < 128 else f"was killed by signal {status - 128}"
                     raise LabError(f"{name} on {agent.connection.place} {end}{f': {text}' if text else ''}")
 

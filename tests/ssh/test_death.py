@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""A run that dies, or loses a machine, at any moment: the machines put themselves back, or the next start does it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .bed import Bed
+from .test_run import INTERFACES, TWO_CABLES, changes, rows, scenario
+
+#: Moments of death, as the issue of this engine asks.
+KILLS = 50
+#: Ends only by force.
+ENDLESS = TWO_CABLES.replace('"200 MB"', '"1 TB"')
+#: The shortest that an inventory may have.
+LEASE = "5 s"
+#: A machine whose connection has closed puts itself back at once; under load its programs take this long.
+_SOON_SECONDS = 20.0
+#: The client finds a dead connection after 12 s, a machine after its lease.
+_LATER_SECONDS = 40.0
+
+
+def _run(pair: Bed, folder: Path, name: str) -> subprocess.Popen[bytes]:
+    inventory = pair.inventory(INTERFACES, lease=LEASE)
+    words = pair.command("run", scenario(folder, ENDLESS), "--engine", f"ssh:{inventory}", "--out", folder / name)
+    log = (folder / "log").open("wb")
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def _folders(pair: Bed, names: list[str] | None = None) -> list[str]:
+    """Return the folders of runs that machines have."""
+    chosen = names or list(pair.machines)
+    return [name for name in chosen if pair.machines[name].run("sh", "-c", "ls /run/mptcplab-ssh 2>/dev/null || :")]
+
+
+def _wait(is_true: Callable[[], object], seconds: float, what: str) -> None:
+    end = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def _wait_for_flow(pair: Bed) -> None:
+    """Wait until the run's transfer has begun."""
+    client = pair.machines["client"]
+    _wait(lambda: "mptcplab-flow client" in client.run("ps", "-e", "-o", "args="), 60, "no transfer has begun")
+
+
+def test_killed_at_random_moments(pair: Bed, tmp_path: Path) -> None:
+    """SIGKILL from the start of Python to the middle of a transfer that would last for minutes."""
+    before, rng, taken = pair.settled(), random.Random(1), 0
+    for number in range(KILLS):
+        command = _run(pair, tmp_path, f"out{number}")
+        time.sleep(rng.uniform(0.5, 6.0))
+        taken += bool(_folders(pair))
+        assert command.poll() is None, (tmp_path / "log").read_text()
+        command.send_signal(signal.SIGKILL)
+        command.wait()
+        _wait(lambda: not _folders(pair), _SOON_SECONDS, f"after kill {number} the machines are not put back")
+        assert not list((tmp_path / f"out{number}").glob("runs/*/manifest.json"))
+        shutil.rmtree(tmp_path / f"out{number}", ignore_errors=True)
+    print(f"in {taken} of {KILLS} kills the machines were in use")
+    assert taken >= KILLS // 4, taken
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def _kill(pair: Bed, pattern: str) -> None:
+    pair.machines["client"].run("pkill", "-KILL", "-f", pattern)
+
+
+def _unplug(pair: Bed) -> None:
+    pair.connect("client", connected=False)
+
+
+@pytest.mark.parametrize(
+    "accident",
+    [
+        pytest.param(_unplug, id="unplugged"),
+        pytest.param(lambda pair: _kill(pair, "sshd"), id="sshd killed"),
+        pytest.param(lambda pair: _kill(pair, "agent.sh"), id="agent killed"),
+    ],
+)
+def test_a_lost_machine_puts_itself_back(pair: Bed, tmp_path: Path, accident: Callable[[Bed], None]) -> None:
+    before = pair.settled()
+    command = _run(pair, tmp_path, "out")
+    _wait_for_flow(pair)
+    accident(pair)
+    _wait(lambda: not _folders(pair), _LATER_SECONDS, "the machines are not put back")
+    command.wait(_LATER_SECONDS)
+    log = (tmp_path / "log").read_text()
+    assert command.returncode == 1, log
+    assert "client (client)" in log, log
+    pair.connect("client", connected=True)
+    if ":22" not in pair.machines["client"].run("ss", "-ltn"):
+        pair.start_sshd("client")
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_next_start_cleans_up_where_the_keeper_died(pair: Bed, tmp_path: Path) -> None:
+    """Nothing is left that could put the machine back by itself, as after a machine ran out of memory."""
+    before = pair.settled()
+    command = _run(pair, tmp_path, "out")
+    _wait_for_flow(pair)
+    _kill(pair, "keeper.sh")
+    command.send_signal(signal.SIGKILL)
+    command.wait()
+    time.sleep(1)
+    assert _folders(pair, ["client"]), "the machine was put back without a keeper"
+    inventory = pair.inventory(INTERFACES, lease=LEASE)
+    text = TWO_CABLES.replace("200 MB", "1 MB")
+    done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "next")
+    assert done.returncode == 0, done.stderr
+    assert rows(tmp_path / "next")[0]["mptcp"] == "2 subflows"
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_a_second_run_waits_for_nobody(pair: Bed, tmp_path: Path) -> None:
+    """Machines that another command uses are named with it, and it goes on undisturbed."""
+    command = _run(pair, tmp_path, "out")
+    _wait_for_flow(pair)
+    other = tmp_path / "other"
+    other.mkdir()
+    words = ("--engine", f"ssh:{pair.folder / 'inventory.toml'}", "--out", tmp_path / "out2")
+    done = pair.mptcplab("run", scenario(other, TWO_CABLES), *words)
+    assert done.returncode != 0
+    assert "another run" in done.stderr, done.stderr
+    assert command.poll() is None, (tmp_path / "log").read_text()
+    command.send_signal(signal.SIGINT)
+    assert command.wait(30) == 130
+    assert not _folders(pair)
