@@ -105,5 +105,5 @@ class Scenario(_Nodes):
         if not self.has_radios:
             dumped.pop("wifi", None)
         if self.steering is None:
-            dumped.pop("steering")
+            dumped.pop("steering", None)
         return {key: value for key, value in dumped.items() if value or key not in optional}
