@@ -30,8 +30,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests bpf bpf-tests bench docs gateways fuzz smp packages \
-	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz smp packages \
+	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
 	$(BIN)/mptcplab reproduce subramani2018/4.1
@@ -62,6 +62,9 @@ wifi-tests: kernel-wifi test-packages wifi-packages
 
 stock-tests: kernel-lts stock-kernel
 	$(BIN)/pytest -q tests/stock
+
+ssh-tests: venv ssh-packages
+	$(BIN)/pytest -q tests/ssh
 
 bpf: venv bpf-packages
 	$(BIN)/python -m mptcplab.ebpf.objects
@@ -114,6 +117,9 @@ smp-packages:
 
 stock-packages:
 	@scripts/install-packages --stock
+
+ssh-packages:
+	@scripts/install-packages --ssh
 
 bpf-packages:
 	@scripts/install-packages --bpf

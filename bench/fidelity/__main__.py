@@ -13,40 +13,62 @@ import sys
 import time
 from pathlib import Path
 
-from bench.fidelity import forms, sides
+from bench.fidelity import forms, gather, sides
 from bench.fidelity.forms import Form
+from bench.fidelity.inside import measured_inside
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
+from mptcplab.scenario.load import Run
 
 
 def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(form: Form, name: str, out: Path) -> None:
-    """Run a form on one side, unless its results are there, and write ``results.json``."""
+def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -> None:
+    """Run a form on one side, unless its results are there, and write ``results.json``.
+
+    With ``only_refusals``, nothing runs, and only what the engine refuses is written.
+    """
     folder = out / name / form.name
     file = folder / "results.json"
     if file.exists() and json.loads(file.read_text()).get("form") == form.digest:
         return
     side, started = sides.SIDES[name], time.monotonic()
-    document = {"form": form.digest, "side": name, "load": os.getloadavg()[0]}
+    document: dict[str, object] = {
+        "form": form.digest,
+        "points": [point.label for point in form.points],
+        "changes": form.changes,
+        "sized": sorted(form.sized),
+        "load": os.getloadavg()[0],
+        "rows": [],
+        "failed": [],
+    }
+    if form.refused:
+        _write(file, document | {"refused": form.refused})
+        return
     try:
         runs = forms.runs_of(forms.changed(form, side.of))
-        engines = prepare_engines(runs, name=side.engine)
+        if only_refusals and side.engine != "local":
+            prepare_engines(runs, name=side.engine)
+        if only_refusals:
+            return
+        found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
     except (LabError, ValueError) as error:
-        document |= {"refused": str(getattr(error, "message", error)).splitlines()[0], "rows": []}
-        _write(file, document)
-        return
+        found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
+    _write(file, document | found | {"wall_s": time.monotonic() - started})
+
+
+def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, object]:
+    """Return rows and failures of runs. :raises LabError: if the engine refuses them."""
+    engines = prepare_engines(runs, name=engine)
     stop = Stop()
     with stop.on_signals():
         done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=_progress)
     results = [one.result for one in done if one.result is not None]
     failed = [{"run": one.run.label, "error": one.error.message} for one in done if one.error is not None]
-    rows = [row.to_json() for row in rows_of(results)]
-    document |= {"rows": rows, "failed": failed, "wall_s": time.monotonic() - started}
-    _write(file, document)
+    return {"rows": [row.to_json() for row in rows_of(results)], "failed": failed}
 
 
 def _write(file: Path, document: dict[str, object]) -> None:
@@ -60,14 +82,20 @@ def _progress(done: CompletedRun) -> None:
 
 
 def main() -> None:
-    """Run what is named."""
+    """Run what is named, or compare what has run."""
     parser = argparse.ArgumentParser(prog="python -m bench.fidelity", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/fidelity"), help="folder for all results")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this scenario; repeatable")
     parser.add_argument("--side", choices=sides.SIDES, action="append", help="only this side; repeatable")
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
+    parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="compare all results into FILE; run nothing")
     arguments = parser.parse_args()
     files = forms.files()
+    if arguments.write:
+        found = gather.gathered(files, arguments.out)
+        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
+        return
     for name in arguments.only or files:
         form = forms.form_of(name, files[name], sides.SIDES[sides.REFERENCE].engine)
         if arguments.list:
@@ -76,7 +104,7 @@ def main() -> None:
             continue
         for side in arguments.side or sides.PAIRS:
             _report(f"{side}: {name}")
-            measured(form, side, arguments.out)
+            measured(form, side, arguments.out, only_refusals=arguments.refusals)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 #: Schedulers of the lab are not in stock kernels, and lab kernels are chosen by the engine. Both are left out.
 _NOT_COMPARED = ("scheduler", "kernel")
 SEEDS = (1, 2, 3)
+#: Scenarios of which both ends of the sweep are compared: TCP beside MPTCP, and the slowest network beside the fastest.
+_BOTH_ENDS = ("two-paths", "subramani2018/table-4.2", "subramani2018/table-4.6", "nguyen2014/rtt")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,12 @@ class Form:
     points: tuple[Point, ...]
     changes: tuple[str, ...]
     refused: str = ""
+
+    @property
+    def sized(self) -> set[str]:
+        """The workloads whose duration is a result, because they send a given amount of data."""
+        workloads = [item for point in self.points for item in point.scenario.workloads.items()]
+        return {name for name, one in workloads if getattr(one, "size", None) is not None}
 
     @property
     def digest(self) -> str:
@@ -72,9 +80,10 @@ def _name_of(file: Path) -> str:
 
 
 def form_of(name: str, file: Path, engine: str) -> Form:
-    """Return the short form of a scenario, with up to two points that ``engine`` can execute: the first and the last.
+    """Return the short form of a scenario, with the last point that ``engine`` can execute, and for some the first.
 
-    These are the ends of its sweep, where the effect that the sweep shows is absent, and where it is largest.
+    At the end of a sweep its effect is usually the largest, and MPTCP is in use: TCP, the shorter delay and the smaller
+    loss come first.
     :raises LabError: if the file is not a scenario.
     """
     experiment = load(file)
@@ -86,7 +95,7 @@ def form_of(name: str, file: Path, engine: str) -> Form:
         text = short.model_dump_json(by_alias=True, exclude={"title", "question"})
         candidates.setdefault(text, Point(_settings(point, short), short))
         changes.setdefault(text, changed)
-    points = _ends(candidates.values(), engine, refusals)
+    points = _ends(candidates.values(), engine, refusals)[0 if name in _BOTH_ENDS else -1 :]
     words = dict.fromkeys(word for text, point in candidates.items() if point in points for word in changes[text])
     return Form(name, experiment.title, points, tuple(words), "" if points else "; ".join(refusals))
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mptcplab.scenario.schema import Scenario
-from mptcplab.units import Size
+from mptcplab.units import Rate, Size
 
 Change = Callable[[Scenario], Scenario]
 #: Ten full packets: what `tests/stock` uses.
 _BURST = Size(15_000)
 _AGGREGATE = Size(64_000)
+_SLOWER = 5
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -37,6 +38,19 @@ def larger_burst(scenario: Scenario) -> Scenario:
     return _in_directions(scenario, "burst", _BURST, shaped=True)
 
 
+def slower_links(scenario: Scenario) -> Scenario:
+    """Return the scenario with a fifth of every rate: the same as a CPU five times as fast, for what its load is."""
+    links = {}
+    for name, link in scenario.links.items():
+        new = {
+            side: settings.model_copy(update={"rate": Rate(settings.rate // _SLOWER)})
+            for side, settings in (("forward", link.forward), ("backward", link.backward))
+            if settings.rate is not None
+        }
+        links[name] = link.model_copy(update=new)
+    return scenario.model_copy(update={"links": links})
+
+
 def with_offload(scenario: Scenario) -> Scenario:
     """Return the scenario with segmentation offload on all links, checked again: not every link allows it."""
     scenario = _in_directions(scenario, "offload", _AGGREGATE, shaped=False)
@@ -59,29 +73,32 @@ class Side:
 
 SIDES = {
     "virtual-7.2": Side("virtual"),
-    "virtual-6.12": Side("virtual", "6.12"),
     "stock-7.2": Side("stock:7.2"),
     "stock-6.12": Side("stock:6.12"),
     "stock-6.1": Side("stock:6.1"),
+    "local": Side("local"),
     "virtual-7.2-burst": Side("virtual", change=larger_burst),
     "stock-7.2-burst": Side("stock:7.2", change=larger_burst),
     "stock-6.12-burst": Side("stock:6.12", change=larger_burst),
-    "virtual-6.12-burst": Side("virtual", "6.12", change=larger_burst),
+    "virtual-7.2-slower": Side("virtual", change=slower_links),
+    "stock-7.2-slower": Side("stock:7.2", change=slower_links),
     "virtual-7.2-offload": Side("virtual", change=with_offload),
     "stock-7.2-offload": Side("stock:7.2", change=with_offload),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
 }
-#: Each side with the one that it is compared with: the lab kernel of the same version, or the next one.
+#: Each side with the one that it is compared with. Older kernels are compared with the lab's default one, too: what
+#: differs is then the machine and two years of Linux.
 PAIRS = {
     "stock-7.2": "virtual-7.2",
-    "stock-6.12": "virtual-6.12",
-    "stock-6.1": "virtual-6.12",
+    "stock-6.12": "virtual-7.2",
+    "stock-6.1": "virtual-7.2",
+    "local": "virtual-7.2",
     "stock-7.2-burst": "virtual-7.2-burst",
-    "stock-6.12-burst": "virtual-6.12-burst",
+    "stock-6.12-burst": "virtual-7.2-burst",
+    "stock-7.2-slower": "virtual-7.2-slower",
     "stock-7.2-offload": "virtual-7.2",
     "virtual-7.2-offload": "virtual-7.2",
     "virtual-7.2-hz250": "virtual-7.2",
-    "virtual-6.12": "virtual-7.2",
 }
 #: The side that decides which points of a scenario are compared.
 REFERENCE = "stock-7.2"

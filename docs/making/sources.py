@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import cpu, large, machines, page
+from bench.fidelity import gather as fidelity
+from bench.fidelity import page as fidelity_page
 from bench.wifi import page as wifi_page
 from docs import beyond_window
 from docs.figures import (
@@ -88,6 +90,10 @@ def _wifi(make: Callable[[], str], *figures: Path) -> Source:
     return Source(lambda _: make(), figures=figures, inputs=(wifi_page.FILE,), is_cheap=True)
 
 
+def _fidelity(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=(fidelity.FILE,), is_cheap=True)
+
+
 SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
@@ -124,6 +130,7 @@ SOURCES: dict[str, Source] = {
     "wifi-anomaly": _wifi(wifi_page.anomaly_table),
     "wifi-distance": _wifi(wifi.distance, wifi.DISTANCE),
     "wifi-cost": _wifi(wifi_page.cost_table),
+    **{name: _fidelity(make) for name, make in fidelity_page.TABLES.items()},
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),

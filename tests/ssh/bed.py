@@ -25,7 +25,7 @@ from tests.lab.bench import CLI
 SSHD = "/usr/sbin/sshd"
 _HUB = "mount --make-rprivate / && mount -t tmpfs tmpfs /run && ip link set dev lo up && exec sleep infinity"
 #: The clock's shift of each machine, in s: no two of the bed's clocks agree.
-_SHIFT = 1000
+SHIFT = 1000
 _MACHINE = """
 mount --make-rprivate / && mount -t tmpfs tmpfs /run && mount -t sysfs sysfs /sys || exit
 mkdir -p /run/sshd
@@ -70,7 +70,8 @@ def why_not() -> str:
 
 
 @functools.cache
-def _has_time_namespaces() -> bool:
+def has_time_namespaces() -> bool:
+    """Return whether machines can have clocks of their own."""
     words = ["unshare", "--time", "--monotonic", "5", "--fork", "true"]
     return subprocess.run(words, capture_output=True).returncode == 0
 
@@ -134,7 +135,7 @@ class Bed:
         address = f"10.99.{number}.2"
         config = self.folder / "sshd_config"
         script = _MACHINE.format(address=address, sshd=SSHD, config=config)
-        clock = ["--time", "--monotonic", str(_SHIFT * number)] if _has_time_namespaces() else []
+        clock = ["--time", "--monotonic", str(SHIFT * number)] if has_time_namespaces() else []
         inner = ["unshare", "--net", "--mount", "--pid", *clock, "--fork", "--kill-child", "--mount-proc"]
         with (self.folder / f"{name}.log").open("wb") as log:
             outer = [
@@ -241,13 +242,15 @@ _SUBJECTS = {
     "offloads": "for d in /sys/class/net/*; do ethtool -k ${d##*/}; done",
     "mounts": "cut -d' ' -f5 /proc/self/mountinfo | sort",
     "files": "find /run /tmp -xdev | grep -v '^/tmp/.*'",
-    "programs": "ps -e -o args= | grep -v '^ps \\|^sh -ec\\|^cut\\|^find\\|^sed\\|^sort\\|^grep\\|^\\[' | sort",
 }
 
 
 def _state(machine: Machine) -> Iterator[tuple[str, str]]:
     for name, line in _SUBJECTS.items():
         yield name, machine.run("sh", "-c", line)
+    programs = machine.run("ps", "-e", "-o", "args=").splitlines()
+    # The first is ps itself; those in brackets have ended, and nobody waits for them.
+    yield "programs", "\n".join(sorted(one for one in programs if not one.startswith(("ps -e", "["))))
 
 
 @contextmanager

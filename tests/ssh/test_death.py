@@ -55,22 +55,29 @@ def _wait_for_flow(pair: Bed) -> None:
 
 
 def test_killed_at_random_moments(pair: Bed, tmp_path: Path) -> None:
-    """SIGKILL from the start of Python to the middle of a transfer that would last for minutes."""
+    """SIGKILL: of every five, one from the start of Python on, three from the first change of a machine to the middle
+    of a transfer that would last for minutes, and one while the machines are being put back after Ctrl-C."""
     before, rng, taken = pair.settled(), random.Random(1), 0
     for number in range(KILLS):
         command = _run(pair, tmp_path, f"out{number}")
-        time.sleep(rng.uniform(0.5, 6.0))
+        if number % 5:
+            _wait(lambda: _folders(pair), 120, (tmp_path / "log").read_text())
+        time.sleep(rng.uniform(0, 5 if number % 5 else 10))
+        if number % 5 == 1:
+            command.send_signal(signal.SIGINT)
+            time.sleep(rng.uniform(0, 1))
         taken += bool(_folders(pair))
-        assert command.poll() is None, (tmp_path / "log").read_text()
+        assert number % 5 == 1 or command.poll() is None, (tmp_path / "log").read_text()
         command.send_signal(signal.SIGKILL)
         command.wait()
         _wait(lambda: not _folders(pair), _SOON_SECONDS, f"after kill {number} the machines are not put back")
         assert not list((tmp_path / f"out{number}").glob("runs/*/manifest.json"))
         shutil.rmtree(tmp_path / f"out{number}", ignore_errors=True)
+        if number % 10 == 9:  # a check of everything takes a second
+            different = changes(before, pair.settled())
+            assert not different, f"after kill {number}: {different}"
     print(f"in {taken} of {KILLS} kills the machines were in use")
-    assert taken >= KILLS // 4, taken
-    different = changes(before, pair.settled())
-    assert not different, different
+    assert taken >= KILLS // 2, taken
 
 
 def _kill(pair: Bed, pattern: str) -> None:

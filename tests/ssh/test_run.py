@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from .bed import Bed
+from .bed import SHIFT, Bed, has_time_namespaces
 
 TWO_CABLES = """
 title = "two cables"
@@ -53,6 +54,16 @@ def changes(before: dict[str, str], after: dict[str, str]) -> str:
     return "\n".join(found)
 
 
+def _check_clocks(clocks: dict[str, dict[str, Any]]) -> None:
+    """Each machine's clock is shifted by a number of seconds that is known here, and so is the error of the answer."""
+    for number, (node, clock) in enumerate(clocks.items(), start=1):
+        true_ns = SHIFT * number * 10**9 if has_time_namespaces() else 0
+        print(f"{node}: off by {clock['offset_ns'] - true_ns} ns, said to be at most {clock['error_ns']} ns")
+        assert abs(clock["offset_ns"] - true_ns) <= clock["error_ns"], node
+        # Half a round trip over a veth pair; a busy machine needs some ms for the processes at both ends.
+        assert clock["error_ns"] < 20_000_000, node
+
+
 def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
     before = pair.settled()
     inventory = pair.inventory(INTERFACES)
@@ -63,6 +74,10 @@ def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
     (row,) = rows(tmp_path / "out")
     assert row["mptcp"] == "2 subflows", row
     assert row["time"] == "real"
+    (folder,) = (tmp_path / "out" / "runs").iterdir()
+    _check_clocks(json.loads((folder / "machine.json").read_text())["clocks"])
+    kernel = json.loads((folder / "manifest.json").read_text())["facts"]["kernel"]
+    assert kernel["nodes"]["server"]["release"] == os.uname().release
     different = changes(before, pair.settled())
     assert not different, different
 
@@ -109,3 +124,37 @@ def test_what_a_kernel_lacks_is_named_before_anything_runs(pair: Bed, tmp_path: 
     assert refused.returncode == 2, refused.stderr
     assert "shape = true" in refused.stderr
     assert not list((tmp_path / "out").glob("runs/*"))
+
+
+CALL = (
+    TWO_CABLES[: TWO_CABLES.index("[workloads")]
+    + """
+[workloads.call]
+kind = "voip"
+from = "client"
+to = "server"
+duration = "2 s"
+
+[workloads.cross]
+kind = "udp"
+from = "server"
+to = "client"
+rate = "1 Mbit/s"
+duration = "2 s"
+"""
+)
+
+
+def test_delays_between_clocks_that_do_not_agree(pair: Bed, tmp_path: Path) -> None:
+    """One way between machines whose clocks differ by 1000 s, in both directions of that difference."""
+    inventory = pair.inventory(INTERFACES)
+    done = pair.mptcplab("run", scenario(tmp_path, CALL), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "out" / "runs").iterdir()
+    clocks = json.loads((folder / "machine.json").read_text())["clocks"]
+    bound_ms = sum(clock["error_ns"] for clock in clocks.values()) / 1e6
+    for row in rows(tmp_path / "out"):
+        mean = row["metrics"]["delay_mean_ms"]["mean"]
+        print(f"{row['workload']}: {mean:.3f} ms, +- {bound_ms:.3f} ms")
+        # The cable itself takes some us; programs on a busy machine some ms.
+        assert -bound_ms <= mean <= bound_ms + 20, row

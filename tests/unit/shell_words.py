@@ -9,11 +9,13 @@ from collections.abc import Iterator, Sequence
 
 #: What dash carries out itself, of all that it knows.
 _BUILT_IN = {":", "[", "cd", "echo", "exit", "kill", "printf", "read", "test", "trap", "true", "wait"}
-_BEFORE_A_COMMAND = {"{", "(", "!", "exec", "do", "then", "else", "if", "while", "|", "||", "&", "&&", ";"}
+_BEFORE_A_COMMAND = {"{", "(", "!", "exec", "do", "then", "else", "if", "while", "until", "|", "||", "&", "&&", ";"}
 _NO_COMMAND = {"}", ")", "done", "fi"}
 #: What a shell ends with that becomes its own arguments.
 _OWN_ARGUMENTS = ' && exec "$0" "$@"'
 _OPERATORS = "();<>|&"
+#: Of a command's output, within double quotes.
+_SUBSTITUTION = re.compile(r"\$\((.*?)\)")
 
 
 def started(argv: Sequence[str]) -> set[str]:
@@ -35,6 +37,8 @@ def _started(argv: list[str]) -> Iterator[str]:
         yield from _started(_after_options(rest[1:], values=False))
     elif name == "setsid":
         yield from _started(rest)
+    elif name == "timeout":
+        yield from _started(rest[1:])
     elif name == "xargs":
         yield from _started(_after_options(rest, values=True))
     elif name == "socat":
@@ -58,13 +62,15 @@ def _in_line(line: str) -> Iterator[str]:
     tokens.commenters = "#"
     words = iter([*tokens, ";"])
     for word in words:
+        for inner in _SUBSTITUTION.findall(word):
+            yield from _in_line(inner)
         if word in _BEFORE_A_COMMAND or word in _NO_COMMAND:
             if command:
                 yield from _simple(command)
             command = []
         elif set(word) <= {"<", ">", "&"}:
             next(words)
-            if command[-1:] == ["2"]:
+            if command and command[-1].isdigit():
                 command.pop()
         elif command or "=" not in word:
             command.append(word)
@@ -73,5 +79,5 @@ def _in_line(line: str) -> Iterator[str]:
 def _simple(command: list[str]) -> Iterator[str]:
     if command[0] == "trap":
         yield from _in_line(command[1])
-    elif command[0] not in _BUILT_IN:
+    elif command[0] not in _BUILT_IN and command[0] != "for":
         yield from _started(command)

@@ -23,6 +23,8 @@ from mptcplab.export.model import Configuration
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
+from mptcplab.plan.radios import FOLDER as RADIO_FILES
+from mptcplab.plan.radios import WATCHER
 from mptcplab.recording.captures import PREFIX as CAPTURE
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
@@ -54,8 +56,9 @@ def _without_prefix(table: Table) -> Table:
 
 
 def _is_of_the_lab(command: Command) -> bool:
-    """Return whether a command makes or shapes links, which a real machine has."""
-    return command.argv[0] in ("tc", "ethtool") or command.argv[:2] == ("ip", "link")
+    """Return whether a command makes or shapes links, or connects a radio: a real machine has these."""
+    is_of_radio = command.argv[0] == "iw" or any(RADIO_FILES in word for word in command.argv)
+    return command.argv[0] in ("tc", "ethtool") or command.argv[:2] == ("ip", "link") or is_of_radio
 
 
 #: Of no effect on the node's addresses, and harmful where a machine has others.
@@ -70,7 +73,8 @@ def _exported(argv: tuple[str, ...], family: str) -> tuple[str, ...]:
 def _programs(plan: Plan, scenario: Scenario, node: str) -> list[str]:
     workloads = {f"{name}.server" for name in scenario.workloads}
     servers = (program for program in plan.programs if program.role == "server" and program.node == node)
-    return [one.name for one in servers if one.name not in workloads and not one.name.startswith(CAPTURE)]
+    others = {*workloads, WATCHER.format(node)}
+    return [one.name for one in servers if one.name not in others and not one.name.startswith(CAPTURE)]
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: str(file.relative_to(ROOT)))

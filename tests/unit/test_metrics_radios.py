@@ -63,8 +63,10 @@ def sample(at_s: float, device: str, station: str, dbm: int | None, **counts: in
     return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, "station": station, **known, **counters, **counts}
 
 
-def change(at_s: float, device: str, station: str, event: str, **more: int) -> Line:
-    return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, "station": station, "event": event, **more}
+def change(at_s: float, device: str, station: str | None, event: str, **more: int) -> Line:
+    """An event; that of a station which is disassociated does not name the access point."""
+    peer = {} if station is None else {"station": station}
+    return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, **peer, "event": event, **more}
 
 
 def recorded(folder: Path, lines: dict[str, list[Line]], radios: list[Line] = RADIOS) -> Recording:
@@ -87,7 +89,7 @@ def walk(tmp_path: Path) -> Recording:
                 change(-3, "wifi", AP1, "associated"),
                 sample(0, "wifi", AP1, -50),
                 sample(1, "wifi", AP1, -60),
-                change(1.2, "wifi", AP1, "disassociated", reason=4),
+                change(1.2, "wifi", None, "disassociated", reason=4),
                 change(1.4, "wifi", AP1, "associated"),
                 change(1.7, "wifi", AP2, "roamed"),
                 sample(2, "wifi", AP2, -70),

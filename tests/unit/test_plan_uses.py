@@ -102,6 +102,11 @@ def test_plugins_declare_their_programs(name: str) -> None:
         ("setsid tcpdump -w - & p=$!; trap 'sleep 0.9; kill $p' TERM; wait $p || wait $p", "setsid tcpdump sleep"),
         ("mkdir -p a && { yes -- 1 | head -n 2; printf '%s' 3; } > a/b 2> /dev/null", "mkdir yes head"),
         ("n=0; while { curl a | xargs b; } && [ $n -lt 3 ]; do n=$((n + 1)); sleep 1; done", "curl xargs b sleep"),
+        ('for n in a b; do ip link set "$(ls x/$n)" name $n || exit; done', "ip ls"),
+        (
+            "exec 3<f; timeout 5 sed q <&3 >g || { echo no >&2; exit 1; }; until [ -e g ]; do sleep 1; done",
+            "timeout sed sleep",
+        ),
         ("exec socat -u TCP4-LISTEN:1,fork EXEC:'mptcplab-flow sum'", "socat mptcplab-flow"),
     ],
 )

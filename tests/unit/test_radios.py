@@ -175,3 +175,70 @@ def test_a_walk_stays_in_its_area_and_keeps_its_speed(
         # Times are whole milliseconds, so that a very short way may look faster than it is.
         seconds = (two[0] - one_[0]) / 1e9 + 0.001
         assert math.dist(one_[1], two[1]) / seconds <= walk.speed_mps[1] * 1.001
+
+
+AIR_EVENTS = """
+[[events]]
+at = "1 s"
+type = "power"
+node = "ap1"
+power_dbm = 5
+
+[[events]]
+at = "3.5 s"
+type = "move"
+node = "terminal"
+position = [10, 0]
+
+[[events]]
+at = "2 s"
+type = "down"
+link = "wifi2"
+
+[[events]]
+at = "3 s"
+type = "up"
+link = "wifi2"
+
+[[events]]
+at = "4 s"
+type = "down"
+node = "terminal"
+"""
+
+
+def test_events_of_radios_are_lines_of_the_medium(tmp_path: Path) -> None:
+    file = tmp_path / "air.toml"
+    file.write_text(TWO.read_text() + AIR_EVENTS)
+    plan = _plan(file)
+    (text,) = (line for line in _lines(plan) if line.startswith("- sh -c") and "medium.conf" in line)
+    changes = [line for line in text.splitlines() if line.split()[0] in ("move", "power", "off", "on")]
+    assert changes == [
+        "move radio1 3.499999999 20.00 0.00",
+        "move radio1 3.5 10.00 0.00",
+        "off radio1 4",
+        "move radio2 3.499999999 20.00 0.00",
+        "move radio2 3.5 10.00 0.00",
+        "off radio2 2",
+        "on radio2 3",
+        "off radio2 4",
+        "power radio3 1 5",
+    ]
+    assert [(one.kind, one.link, one.value, one.commands) for one in plan.events] == [
+        ("power", "ap1", "5 dBm", ()),
+        ("down", "wifi2", "silent", ()),
+        ("up", "wifi2", "", ()),
+        ("move", "terminal", "to 10, 0 m", ()),
+        ("radios-off", "terminal", "", ()),
+    ]
+    assert any(program.name == "radios.move" for program in plan.programs), "which lets these times begin"
+
+
+def test_an_interface_that_is_set_down_is_no_event_of_the_air(tmp_path: Path) -> None:
+    file = tmp_path / "interface.toml"
+    down = '[[events]]\nat = "1 s"\nlink = "wifi1"\ntype = "down"\nmode = "interface"\n'
+    file.write_text(TWO.read_text() + down + '[[events]]\nat = "2 s"\nlink = "wifi1"\ntype = "up"\n')
+    plan = _plan(file)
+    assert plan.events[0].commands[0].argv[-1] == "down"
+    assert len(plan.events[1].commands) > 1, "addresses and routes come back"
+    assert not any(program.name == "radios.move" for program in plan.programs)

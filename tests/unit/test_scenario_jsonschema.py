@@ -109,7 +109,11 @@ BEYOND = {
     ),
     "radios": (
         "radio-access-point-without-station radio-capture-at-access-point radio-channel "
-        "radio-channel-5-ghz radio-event-at-access-point radio-event-change radio-event-silent "
+        "radio-channel-5-ghz radio-event-at-access-point radio-event-change radio-event-carrier "
+        "radio-event-mode-of-node radio-event-move-of-a-link radio-event-move-of-a-walker "
+        "radio-event-move-without-node radio-event-move-without-position radio-event-node-without-radio "
+        "radio-event-off-twice radio-event-on-without-off radio-event-one-direction "
+        "radio-event-position-of-down radio-event-too-late radio-event-unknown-node event-without-link "
         "radio-free-space-exponent radio-kernel radio-loss-of-direction radio-mtu radio-no-access-point "
         "radio-no-position radio-position-far radio-position-without-radio radio-rate "
         "radio-two-access-points radio-walk-and-waypoints radio-walk-point radio-walk-speed "

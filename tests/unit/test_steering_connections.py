@@ -31,7 +31,9 @@ def _connection(flags: list[int]) -> Connection:
     return connections_of(row(number, one) for number, one in enumerate(flags))[0]
 
 
-FLAGS = st.lists(st.sampled_from([0, JOINED, JOINED | OURS, OURS, JOINED | PEERS, OURS | PEERS]), min_size=1, max_size=4)
+FLAGS = st.lists(
+    st.sampled_from([0, JOINED, JOINED | OURS, OURS, JOINED | PEERS, OURS | PEERS]), min_size=1, max_size=4
+)
 
 
 @given(FLAGS, st.data())

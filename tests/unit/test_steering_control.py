@@ -20,7 +20,10 @@ from mptcplab.steering.control import Control, read_status
 
 STATUS = {
     "policy": "fair",
-    "access_points": {"ap1": {"silent": False, "report_age_s": 0.1, "stations": 3}, "ap2": {"silent": True, "stations": 0}},
+    "access_points": {
+        "ap1": {"silent": False, "report_age_s": 0.1, "stations": 3},
+        "ap2": {"silent": True, "stations": 0},
+    },
     "decisions": 9,
     "switches": 2,
     "refused": 1,
@@ -101,7 +104,10 @@ def test_a_socket_that_a_killed_daemon_left_is_replaced_and_a_file_is_not(tmp_pa
 
 def test_what_the_command_prints(tmp_path: Path) -> None:
     control = Control(str(tmp_path / "c"), [])
-    for words, wanted in (([], "ap1: reports, 3 stations, 1 terminals, received 1200 B"), (["--json"], json.dumps(STATUS))):
+    for words, wanted in (
+        ([], "ap1: reports, 3 stations, 1 terminals, received 1200 B"),
+        (["--json"], json.dumps(STATUS)),
+    ):
         thread = threading.Thread(target=lambda: (select_readable(control), control.answer(STATUS)))  # type: ignore[func-returns-value]
         thread.start()
         done = click.testing.CliRunner().invoke(steer, ["status", str(tmp_path / "c"), *words], standalone_mode=False)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import filecmp
+import itertools
+import math
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from tests.lab.bench import Bench
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.measure import measure
-from mptcplab.metrics.radios import radio_links, radio_samples
+from mptcplab.metrics.radios import changes_of_stations, radio_links, radio_samples
 from mptcplab.recording.record import Recording
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "wifi"
@@ -97,3 +99,90 @@ def test_every_mode_carries_tcp(bench: Bench, mode: str, channel: int, low: floa
     )
     assert sum(goodputs(recording).values()) > low
     assert {one.rssi_dbm for one in radio_samples(recording)} <= {-52, None}
+
+
+EVENTS = """
+[[events]]
+at = "2 s"
+type = "down"
+link = "wifi1"
+
+[[events]]
+at = "4 s"
+type = "up"
+link = "wifi1"
+
+[[events]]
+at = "7 s"
+type = "power"
+node = "ap2"
+power_dbm = 6
+
+[[events]]
+at = "8 s"
+type = "move"
+node = "terminal"
+position = [10, 0]
+"""
+
+
+@pytest.fixture
+def eventful(bench: Bench) -> Recording:
+    """Two access points; a radio is off from 2 s to 4 s, an access point whispers from 7 s, and the terminal jumps."""
+    text = example("two-access-points").replace('duration = "5 s"', 'duration = "9 s"')
+    (recording,) = bench.record(f'{text}\n[record]\ninterval = "100 ms"\n{EVENTS}')
+    return recording
+
+
+def test_a_radio_that_is_off_disassociates_and_comes_back(eventful: Recording) -> None:
+    seen = [(one.kind, one.link, one.time_ns / 1e9) for one in changes_of_stations(eventful)]
+    print(seen)
+    assert [(kind, link) for kind, link, _ in seen] == [("disassociated", "wifi1"), ("associated", "wifi1")]
+    # mac80211 asks after 7 missed beacons of 102.4 ms, and waits for answers. A scan of a single channel takes some
+    # 0.1 s, and begins after a pause of up to 5 s.
+    assert 2 < seen[0][2] < 4
+    assert 4 < seen[1][2] < 10
+
+
+def test_the_other_access_point_carries_on(eventful: Recording) -> None:
+    (measured,) = measure(eventful)
+    assert measured.metrics["gap_s"] < 1.5, "a timeout of TCP, after which MPTCP sends again by the other radio"
+
+
+def test_power_and_moves_are_heard_at_the_next_beacon(eventful: Recording) -> None:
+    """At 20 m 16 dBm arrive as -69.7, 6 dBm as -79.7; at 10 m of ap1 and 30 m of ap2 -60.7 and -85."""
+
+    def heard(node: str, link: str, after_s: float) -> int | None:
+        times = [one for one in radio_samples(eventful) if (one.node, one.link) == (node, link)]
+        return next(one.rssi_dbm for one in times if one.time_ns >= after_s * 1e9)
+
+    # Frames of data and acknowledgements arrive every few ms.
+    assert [heard("terminal", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -80, -85]
+    assert [heard("ap2", "wifi2", at) for at in (6.9, 7.2, 8.2)] == [-70, -70, -75]
+    assert heard("terminal", "wifi1", 8.2) == -61
+
+
+def test_walks_of_two_seeds_differ_and_rssi_follows(bench: Bench) -> None:
+    text = example("one-access-point").replace('duration = "5 s"', 'duration = "3 s"')
+    walk = "hosts.far.walk={ area = [[0, 0], [80, 80]], speed_mps = [20, 30] }"
+    tracks = []
+    for seed in (1, 2):
+        (recording,) = bench.record(text, walk, "hosts.far.position=[40, 40]", seed=seed)
+        track = recording.manifest["tracks"]["far"]
+        tracks.append(track)
+        for one in radio_samples(recording):
+            if one.node == "far" and one.time_ns > 0 and one.rssi_dbm is not None:
+                # Heard up to a beacon's interval ago, at 30 m/s: 3 m.
+                metres = math.dist(_at(track, one.time_ns), (0, 0))
+                nearest, farthest = (16 - 46.7 - 30 * math.log10(max(1, metres + off)) for off in (-3.1, 3.1))
+                assert farthest - 0.6 <= one.rssi_dbm <= nearest + 0.6
+    assert tracks[0] != tracks[1]
+
+
+def _at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
+    """Where a node is between its waypoints."""
+    for (start_ns, *here), (end_ns, *there) in itertools.pairwise(track):
+        if start_ns <= time_ns < end_ns:
+            part = (time_ns - start_ns) / (end_ns - start_ns)
+            return here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])
+    return track[-1][1], track[-1][2]

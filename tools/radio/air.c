@@ -5,21 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Times of the configuration count from here. */
+static int64_t moving_ns(const struct medium *medium)
+{
+	return medium->now_ns - medium->moving_since_ns;
+}
+
 static struct position place(const struct radio *radio)
 {
 	const struct radio_config *config = radio->config;
-	const struct medium *medium = radio->medium;
 
-	return position_at(config->waypoints, config->n_waypoints, medium->now_ns - medium->moving_since_ns);
+	return position_at(config->waypoints, config->n_waypoints, moving_ns(radio->medium));
 }
 
 static double received_mw(const struct radio *from, const struct radio *to, int mhz)
 {
 	const struct medium *medium = from->medium;
-	double loss_db = path_loss_db(&medium->config.propagation, place(from), place(to), mhz);
+	struct radio_state sender = config_state(from->config, moving_ns(medium));
+	double loss_db;
+
+	if (sender.off || config_state(to->config, moving_ns(medium)).off)
+		return 0;
+	loss_db = path_loss_db(&medium->config.propagation, place(from), place(to), mhz);
 
 	loss_db += medium->extra_loss_db[from->number * medium->n_radios + to->number];
-	return mw_of_dbm(from->config->power_dbm - loss_db);
+	return mw_of_dbm(sender.power_dbm - loss_db);
 }
 
 /* Carrier sense, with the threshold for energy where there is no preamble that the radio knows (16.3.8.5). */

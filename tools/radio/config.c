@@ -187,6 +187,42 @@ static void move(struct line *line, struct config *config)
 	add_waypoint(line, radio, at_s, position(line));
 }
 
+/* A change at an instant, of the state before it. */
+static struct radio_state *add_change(struct line *line, struct config *config)
+{
+	struct radio_config *radio = named(line, config);
+	int64_t at_ns = llround(read_number(line, "a time in seconds") * NS_PER_S);
+	int n = radio->n_changes;
+	struct radio_state state = config_state(radio, INT64_MAX);
+
+	if (at_ns < 0 || (n && at_ns < radio->changes[n - 1].at_ns))
+		wrong(line, "the changes of '%s' are not in the order of time", radio->name);
+	state.at_ns = at_ns;
+	radio->changes = realloc(radio->changes, (n + 1) * sizeof(*radio->changes));
+	if (!radio->changes)
+		die(EXIT_RUNTIME, "out of memory");
+	radio->changes[n] = state;
+	radio->n_changes++;
+	return &radio->changes[n];
+}
+
+static void change_power(struct line *line, struct config *config)
+{
+	struct radio_state *state = add_change(line, config);
+
+	state->power_dbm = read_number(line, "a power in dBm");
+}
+
+static void switch_off(struct line *line, struct config *config)
+{
+	add_change(line, config)->off = true;
+}
+
+static void switch_on(struct line *line, struct config *config)
+{
+	add_change(line, config)->off = false;
+}
+
 static void path_loss(struct line *line, struct config *config)
 {
 	const char *model = next_word(line, "a model");
@@ -251,6 +287,9 @@ static const struct {
 } statements[] = {
 	{ "radio", add_radio },
 	{ "move", move },
+	{ "power", change_power },
+	{ "off", switch_off },
+	{ "on", switch_on },
 	{ "default", set_default },
 	{ "path-loss", path_loss },
 	{ "shadowing-db", shadowing },
@@ -284,6 +323,15 @@ static void read_line(struct config *config, struct line *line, char *text)
 		return;
 	}
 	wrong(line, "'%s' is not a statement", line->words[0]);
+}
+
+struct radio_state config_state(const struct radio_config *radio, int64_t at_ns)
+{
+	struct radio_state state = { 0, radio->power_dbm, false };
+
+	for (int i = 0; i < radio->n_changes && radio->changes[i].at_ns <= at_ns; i++)
+		state = radio->changes[i];
+	return state;
 }
 
 int config_radio(const struct config *config, const char *name)

@@ -11,6 +11,13 @@
 #define ETH_ALEN 6
 #define NAME_LENGTH 31
 
+/* What changes while radios move: the power, and whether the radio is in the air at all. */
+struct radio_state {
+	int64_t at_ns;
+	double power_dbm;
+	bool off;
+};
+
 struct radio_config {
 	char name[NAME_LENGTH + 1];
 	uint8_t mac[ETH_ALEN];
@@ -23,6 +30,8 @@ struct radio_config {
 	bool monitor;			/* the kernel gets every frame that it decodes */
 	struct waypoint *waypoints;
 	int n_waypoints;
+	struct radio_state *changes;
+	int n_changes;
 };
 
 struct config {
@@ -38,6 +47,7 @@ struct config {
 
 /* Reads the file; a mistake ends the program with one sentence. */
 void config_read(struct config *config, const char *path);
+struct radio_state config_state(const struct radio_config *radio, int64_t at_ns);
 int config_radio(const struct config *config, const char *name);
 
 #endif

@@ -134,7 +134,8 @@ static void print_station(const struct watch *watch, const struct nlmsghdr *mess
 		return;
 	begin_line(at_ns, device, message);
 	value = netlink_nested(info, length, STA_SIGNAL, &bytes);
-	if (value)
+	/* The kernel reports 0 until it has heard a frame. */
+	if (value && *(const int8_t *)value)
 		printf(",\"signal_dbm\":%d", *(const int8_t *)value);
 	for (unsigned int i = 0; i < ARRAY_SIZE(counters); i++) {
 		value = netlink_nested(info, length, counters[i].type, &bytes);

@@ -16,6 +16,10 @@ _NS_PER_S = 1e9
 #: Kinds of events that take a path away from its hosts, and that give it back.
 _REMOVED, _SILENT = "address-removed", "silent"
 _FAILURES, _RESTORATIONS = ("down", _REMOVED), ("up", "address-added")
+#: Of all radios of a node, whose name is in the place of a link's.
+_RADIOS_OFF, _RADIOS_ON = "radios-off", "radios-on"
+_BEGINS = (*_FAILURES, DOWN, _RADIOS_OFF)
+_KINDS = (*_BEGINS, *_RESTORATIONS, UP, _RADIOS_ON)
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,8 @@ class Instant:
 
 def instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
-    kinds = (*_FAILURES, *_RESTORATIONS, DOWN, UP)
-    found = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in kinds}
-    return [Instant(instant / _NS_PER_S, kind in (*_FAILURES, DOWN), place) for instant, kind, place in sorted(found)]
+    found = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in _KINDS}
+    return [Instant(instant / _NS_PER_S, kind in _BEGINS, place) for instant, kind, place in sorted(found)]
 
 
 def changes_rates(recording: Recording) -> bool:
@@ -44,10 +47,11 @@ def changes_rates(recording: Recording) -> bool:
 
 
 def changes_shape(recording: Recording) -> bool:
-    """Return whether a link's rate may have changed while it was up: by an event of another kind, or by a trace."""
+    """Return whether a link's rate may have changed while it was up: by an event of another kind, by a trace, or
+    because a node with radios moved."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    kinds = (*_FAILURES, *_RESTORATIONS, DOWN, UP)
-    return any(row["kind"] not in kinds for row in _events(recording)) or any(side.get("trace") for side in sides)
+    changed = any(row["kind"] not in _KINDS for row in _events(recording)) or any(side.get("trace") for side in sides)
+    return changed or any(len(track) > 1 for track in recording.manifest.get("tracks", {}).values())
 
 
 def is_emptied(recording: Recording, link: str) -> bool:
@@ -70,6 +74,8 @@ def without_address(recording: Recording) -> set[tuple[str, str]]:
 
 
 def _place(row: Mapping[str, Any]) -> str:
+    if row["kind"] in (_RADIOS_OFF, _RADIOS_ON):
+        return f"radios of {row['link']}"
     return f"gateway {row['link']} {row['value']}" if row["kind"] in (DOWN, UP) else str(row["link"])
 
 

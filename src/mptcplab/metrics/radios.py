@@ -203,18 +203,17 @@ def _log(recording: Recording) -> _Log:
 
 @lru_cache(maxsize=_KEPT)
 def _read(recording: Recording) -> _Log:
-    radios = {radio["mac"]: radio for radio in recording.manifest["radios"]}
-    programs = {radio["node"]: radio["program"] for radio in radios.values()}
-    zero_ns = int(recording.manifest["zero_ns"])
+    radios: list[Mapping[str, Any]] = recording.manifest["radios"]
     samples: list[RadioSample] = []
     changes: list[Association] = []
     with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
-        for node, program in programs.items():
+        for node, program in {radio["node"]: radio["program"] for radio in radios}.items():
+            places = _Places(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):
-                place = _place(radios, node, line)
+                place = places.of(line)
+                time_ns = line["at_ns"] - int(recording.manifest["zero_ns"])
                 if place is None:
                     continue
-                time_ns = line["at_ns"] - zero_ns
                 if "event" in line:
                     changes.append(Association(time_ns, *place, line["event"], line.get("reason")))
                 else:
@@ -223,16 +222,27 @@ def _read(recording: Recording) -> _Log:
     return _Log(tuple(ordered), tuple(sorted(changes, key=lambda one: one.time_ns)))
 
 
-def _place(
-    radios: Mapping[str, Mapping[str, Any]], node: str, line: Mapping[str, Any]
-) -> tuple[str, str, str, str] | None:
-    """Return node, device, peer and link of a line; None for a station that the scenario does not have."""
-    peer = radios.get(line.get("station", ""))
-    own = next((one for one in radios.values() if one["node"] == node and one["device"] == line["device"]), None)
-    if peer is None or own is None:
-        return None
-    station = own if own["role"] == _STATION else peer
-    return node, line["device"], peer["node"], station["links"][0]
+class _Places:
+    """Finds the ends of the lines of ``node``, which are in the order of time."""
+
+    def __init__(self, node: str, radios: Iterable[Mapping[str, Any]]) -> None:
+        self._by_mac = {radio["mac"]: radio for radio in radios}
+        self._own = {radio["device"]: radio for radio in radios if radio["node"] == node}
+        # A station is told that it is alone, not of whom.
+        self._last = {device: radio["access_point"] for device, radio in self._own.items()}
+
+    def of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
+        """Return node, device, peer and link; None for a peer that the scenario does not have."""
+        device = line["device"]
+        own = self._own[device]
+        if "station" not in line:
+            return own["node"], device, self._last[device], own["links"][0]
+        peer = self._by_mac.get(line["station"])
+        if peer is None:
+            return None
+        station = own if own["role"] == _STATION else peer
+        self._last[device] = peer["node"]
+        return own["node"], device, peer["node"], station["links"][0]
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:

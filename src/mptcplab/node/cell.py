@@ -23,12 +23,13 @@ CHANNELS: dict[str, tuple[int, ...]] = {
 _RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
 
 
+Dbm = Annotated[Number, Field(ge=-30, le=40)]
+
+
 class Power(Part):
     """The key of everything that transmits."""
 
-    power_dbm: Annotated[Number, Field(ge=-30, le=40)] = Field(
-        default=16.0, description="transmit power with the antenna's gain, in dBm", examples=[20]
-    )
+    power_dbm: Dbm = Field(default=16.0, description="transmit power with the antenna's gain, in dBm", examples=[20])
 
 
 @dataclass(frozen=True)

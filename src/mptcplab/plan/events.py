@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from mptcplab.configuration import Route
 from mptcplab.node.graph import Port
+from mptcplab.plan.air import air_kind, air_value, is_of_air
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
 from mptcplab.scenario import events as described
@@ -47,6 +48,10 @@ def event_list(network: Network) -> Iterator[Event]:
     }
     state = _State(directions)
     for event in sorted(scenario.events, key=lambda one: int(one.at)):
+        if is_of_air(network, event):
+            # The medium has been told: see mptcplab.plan.radios.
+            yield Event(int(event.at), air_kind(event), event.link or event.node or "", "both", _value(event), ())
+            continue
         commands = tuple(_commands(network, state, event))
         yield Event(int(event.at), event.type, event.link, event.direction, _value(event), commands)
     for name, node in network.nodes.items():
@@ -156,7 +161,7 @@ def end_of(network: Network, event: described.Event) -> Port:
 
 def _silenced(network: Network) -> Iterator[tuple[str, str]]:
     for event in network.scenario.events:
-        if event.type == "down" and event.failure_mode == "silent":
+        if event.type == "down" and event.failure_mode == "silent" and not is_of_air(network, event):
             yield from ((event.link, direction) for direction in event.directions)
 
 
@@ -170,6 +175,8 @@ def _drop_point(network: Network, link: str, direction: str) -> tuple[str, str, 
 
 def _value(event: described.Event) -> str:
     """Return the event's values as a line of text."""
+    if event.is_of_node:
+        return air_value(event)
     if event.type == "down":
         return event.failure_mode
     if event.type == "change":

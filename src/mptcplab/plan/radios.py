@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from mptcplab.node.cell import Cell
 from mptcplab.node.placed import Waypoint
+from mptcplab.plan.air import air_lines, changes_air, jumps, seconds
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.network import AIR, Network
 from mptcplab.steps import OURS, Command, Counter, Program, shell
@@ -89,7 +90,7 @@ def tracks_of(network: Network, seed: int) -> dict[str, list[Waypoint]]:
     """Return where each node with a radio is over time."""
     end_ns = min(_LONGEST_WALK_NS, max(_end_ns(workload) for workload in network.scenario.workloads.values()))
     nodes = dict.fromkeys(radio.node for radio in radios_of(network))
-    return {node: network.nodes[node].track(node, seed, end_ns) for node in nodes}
+    return {node: [*network.nodes[node].track(node, seed, end_ns), *jumps(network, node)] for node in nodes}
 
 
 def air_commands(network: Network, seed: int) -> Iterator[Command]:
@@ -144,10 +145,9 @@ def radio_programs(network: Network) -> Iterator[Program]:
     for node in dict.fromkeys(radio.node for radio in radios):
         devices = [radio.device for radio in radios if radio.node == node]
         yield Program(WATCHER.format(node), node, "server", (RADIO, "watch", "--every", every, *devices))
-    moving = [radio.node for radio in radios if network.nodes[radio.node].moves]
-    if moving:
+    if radios and (changes_air(network) or any(network.nodes[radio.node].moves for radio in radios)):
         call = shell(f'read pid <{_PID} && kill -USR2 "$pid"')
-        yield Program("radios.move", moving[0], "client", call.argv, deadline_ns=_NS, starts=call.starts)
+        yield Program("radios.move", radios[0].node, "client", call.argv, deadline_ns=_NS, starts=call.starts)
 
 
 def radio_counters(network: Network) -> Iterator[Counter]:
@@ -180,7 +180,8 @@ def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterato
         words = f"radio {radio.name} {radio.mac} at {_metres(first)} power-dbm {radio.power_dbm:g}"
         yield f"{words} dsss-only" if radio.cell.mode == "802.11b" else words
         for later in tracks[radio.node][1:]:
-            yield f"move {radio.name} {later.at_ns / _NS:.9g} {_metres(later.position)}"
+            yield f"move {radio.name} {seconds(later.at_ns)} {_metres(later.position)}"
+        yield from air_lines(network, radio.node, radio.links if radio.is_station else (), radio.name)
 
 
 def _end_ns(workload: WorkloadBase) -> int:

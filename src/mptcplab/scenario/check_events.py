@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
 from mptcplab.network.registry import VARIABLE_KEYS
+from mptcplab.scenario.check_radio_events import check_radio_event
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
@@ -25,6 +26,8 @@ class _State:
     silent: set[tuple[str, str]] = field(default_factory=set)
     down: set[str] = field(default_factory=set)
     without_address: set[tuple[str, str]] = field(default_factory=set)
+    #: The nodes whose radios are off.
+    radios_off: set[str] = field(default_factory=set)
 
 
 def check_events(document: Document, scenario: Scenario) -> None:
@@ -37,11 +40,14 @@ def check_events(document: Document, scenario: Scenario) -> None:
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
     for index, event in numbered:
         path: KeyPath = ("events", index)
-        _check_place(document, path, scenario, event)
+        if not event.is_of_node:
+            _check_place(document, path, scenario, event)
         if end_ns is not None and event.at >= end_ns:
             hint = "use an earlier time, or a longer duration: all workloads have ended by then"
             raise document.error((*path, "at"), "is too late to have an effect", hint=hint, kind=Mistake.IDLE)
-        if event.type == "change":
+        if event.is_of_node:
+            check_radio_event(document, path, scenario, event, state.radios_off)
+        elif event.type == "change":
             _check_change(document, path, state, event)
         elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)

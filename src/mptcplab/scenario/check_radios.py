@@ -94,12 +94,14 @@ def _check_events(document: Document, network: Network) -> None:
             continue
         path: KeyPath = ("events", index)
         if event.type == "change":
-            hint = 'move the node by `waypoints`, or let a station\'s radio fail by type = "down"'
+            hint = 'move the node by type = "move", or let the station\'s radio fail by type = "down"'
             raise document.error((*path, "link"), "is a radio link, which has no values", hint=hint)
-        if event.type == "down" and event.failure_mode != "interface":
-            hint = 'write mode = "interface": the radio of the station is switched off'
-            message = f'cannot fail as "{event.failure_mode}": it is a radio link'
-            raise document.error((*path, "mode" if event.mode else "link"), message, hint=hint)
+        if event.type == "down" and event.failure_mode == "carrier":
+            hint = 'write mode = "interface" to switch the station\'s interface off, or "silent" for its radio'
+            raise document.error((*path, "mode"), 'cannot fail as "carrier": it is a radio link', hint=hint)
+        if event.direction != "both":
+            hint = "remove `direction`: its radio neither hears nor is heard"
+            raise document.error((*path, "direction"), "cannot be set for a radio link", hint=hint)
         if event.node is not None and network.nodes[event.node].cell(event.node) is not None:
             hint = "name the station, or remove `node`"
             message = "is an access point, with one radio for all of its stations"

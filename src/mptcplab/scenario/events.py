@@ -1,27 +1,43 @@
 # SPDX-License-Identifier: MIT
-"""Events: links that fail, recover and change, addresses that are removed and added, while workloads run."""
+"""Events: links that fail, recover and change, addresses that are removed and added, radios that go, come, move and
+change their power, while workloads run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, create_model, model_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializerFunctionWrapHandler,
+    create_model,
+    model_serializer,
+    model_validator,
+)
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import LinkName, NodeName, Part, Time, conflict, idle, invalid
 from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
+from mptcplab.node.cell import Dbm
+from mptcplab.node.placed import Position
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 
-EventType = Literal["down", "up", "change", "address-removed", "address-added"]
+EventType = Literal["down", "up", "change", "address-removed", "address-added", "move", "power"]
 FailureMode = Literal["silent", "carrier", "interface"]
 
 
+#: The key that each of these types sets, at a node.
+_OF_NODES = {"move": "position", "power": "power_dbm"}
+
+
 class _Event(Part):
-    """One change of a link or an address at one instant."""
+    """One change of a link, an address or a node's radios at one instant."""
 
     at: Time = Field(description="instant, from time zero", examples=["30 s"])
     type: EventType = Field(description="the type of change", examples=["down"])
-    link: LinkName = Field(description="the link concerned", examples=["link1"])
+    link: LinkName = Field(
+        default="", description="the link concerned; an event of all radios of a `node` has none", examples=["link1"]
+    )
     direction: Literal["forward", "backward", "both"] = Field(
         default="both", description="the direction that a change, or a silent failure and its end, applies to"
     )
@@ -34,9 +50,21 @@ class _Event(Part):
     node: NodeName | None = Field(
         default=None,
         description="the end of the link that loses its carrier, is set down, or loses or gets its address; default: "
-        "the only host at the link",
+        "the only host at the link. For move, power, and for down and up without a link: the node with the radios",
         examples=["client"],
     )
+    position: Position | None = Field(
+        default=None, description="for move: where the node is from then on, x and y in metres", examples=[[50, 0]]
+    )
+    power_dbm: Dbm | None = Field(
+        default=None, description="for power: transmit power of the node's radios from then on, in dBm", examples=[10]
+    )
+
+    @model_serializer(mode="wrap", when_used="json")
+    def _without_radios(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the keys of radios if they are not set, as in recordings from before events could have them."""
+        dumped: dict[str, Any] = dump(self)
+        return {key: value for key, value in dumped.items() if key not in _OF_NODES.values() or value is not None}
 
     @model_validator(mode="after")
     def _check(self) -> _Event:
@@ -44,18 +72,41 @@ class _Event(Part):
             raise idle("has no value to change", f"add {VARIABLE_KEY_NAMES}", "type")
         if self.type != "change" and self.new:
             raise idle(f"does nothing with type = {_quoted(self.type)}", 'use type = "change"', next(iter(self.new)))
+        self._check_radios()
         if self.mode is not None and self.type != "down":
             hint = "remove it: `up` undoes every kind of `down`"
             raise idle(f"does nothing with type = {_quoted(self.type)}", hint, "mode")
         self._check_place()
         return self
 
+    def _check_radios(self) -> None:
+        """Refuse keys of radios for other events, and events of radios without what they need."""
+        for kind, key in _OF_NODES.items():
+            is_given = getattr(self, key) is not None
+            if self.type == kind and not is_given:
+                example = "[50, 0]" if kind == "move" else "10"
+                raise invalid(f"has no {key}", f"add {key} = {example}", "type", kind=Mistake.MISSING)
+            if self.type != kind and is_given:
+                raise idle(f"does nothing with type = {_quoted(self.type)}", f"use type = {_quoted(kind)}", key)
+        if self.type in _OF_NODES:
+            if self.node is None:
+                raise invalid(
+                    "names no node", 'add node = "NAME", the node with the radios', "type", kind=Mistake.MISSING
+                )
+            if self.link:
+                raise idle("does nothing for this event", "remove it: the node's radios have one position", "link")
+        elif not self.link and not (self.type in ("down", "up") and self.node is not None):
+            raise invalid("is missing", 'add link = "link1", with the name of a link', "link", kind=Mistake.MISSING)
+        if self.is_of_node and (self.mode is not None or self.direction != "both"):
+            key = "mode" if self.mode is not None else "direction"
+            raise idle("does nothing for the radios of a node", "remove it, or name a link", key)
+
     def _check_place(self) -> None:
         """Refuse a direction or a node for events that have none."""
         if self.direction != "both" and self.needs_node:
             hint = "remove `direction`: the event affects both"
             raise conflict("cannot be set for an event of an interface or address", hint, "direction")
-        if self.node is not None and not self.needs_node:
+        if self.node is not None and not self.needs_node and not self.is_of_node:
             hint = 'remove `node`: it belongs to mode = "carrier" and mode = "interface", and to addresses'
             raise idle("does nothing for this event", hint, "node")
 
@@ -68,6 +119,11 @@ class _Event(Part):
     def directions(self) -> tuple[str, ...]:
         """The directions that the event applies to."""
         return DIRECTIONS if self.direction == "both" else (self.direction,)
+
+    @property
+    def is_of_node(self) -> bool:
+        """Whether it concerns all radios of its ``node``."""
+        return not self.link
 
     @property
     def needs_node(self) -> bool:

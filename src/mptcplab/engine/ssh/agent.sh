@@ -43,10 +43,8 @@ enter() {
 settle() {
 	mount -t tmpfs -o mode=1777 mptcplab /tmp || return
 	mkdir /tmp/mptcplab || return
-	if [ -e flow ]; then cp flow flow-sockopt.so /tmp/mptcplab/ 2>/dev/null; fi
-	if [ -e /tmp/mptcplab/flow ]; then
-		mv /tmp/mptcplab/flow /tmp/mptcplab/mptcplab-flow && chmod 755 /tmp/mptcplab/mptcplab-flow
-	fi
+	# Where the run's folder is, no program may be executed on many machines.
+	if [ -e flow ]; then cp flow /tmp/mptcplab/mptcplab-flow && chmod 755 /tmp/mptcplab/mptcplab-flow || return; fi
 	if [ -n "$FLOW" ]; then ln -s "$FLOW" /tmp/mptcplab/mptcplab-flow; fi
 }
 
@@ -62,6 +60,23 @@ start() {
 stop() { # NAME SIGNAL
 	[ -e "pid-$1" ] && read -r pid <"pid-$1" || return
 	if [ -n "$SETSID" ]; then kill "-$2" "-$pid"; else kill "-$2" "$pid"; fi 2>/dev/null
+}
+
+# The links without a carrier.
+carriers() {
+	n=0 missing=
+	while [ $n -lt "$COUNT" ]; do
+		n=$((n + 1))
+		eval "link=\$NEW_$n"
+		[ "$(cat "/sys/class/net/$link/carrier" 2>/dev/null)" = 1 ] || missing="$missing $link"
+	done
+	answer carriers "$1" $missing
+}
+
+# Whether the other end of a link answers: to the question for its address, whatever its firewall does.
+reach() { # LINK ADDRESS
+	ping -c 1 -W 2 -I "$1" "$2" >/dev/null 2>&1
+	if ip neighbour show dev "$1" to "$2" | grep -q lladdr; then answer reached "$1" 1; else answer reached "$1" 0; fi
 }
 
 carry_out() { # the rest of a line that is not an answer is the first line of the error
@@ -94,6 +109,8 @@ while read -r order name value; do
 		answer inside 1 "$text"
 		;;
 	do) carry_out "$name" ;;
+	carriers) carriers "$name" ;;
+	reach) reach "$name" "$value" & ;;
 	start) start "$name" ;;
 	stop) stop "$name" "$value" ;;
 	end) break ;;

@@ -8,11 +8,15 @@ oscillators drift little, all questions of a moment share one difference, which 
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 #: Questions within this time share a difference: at 100 ppm, the usual limit of oscillators, they drift by 0.05 ms.
 _MOMENT_NS = 500_000_000
+#: Moments of each half of a run among which the best are searched.
+_COMPARED = 50
 
 
 @dataclass(frozen=True)
@@ -69,27 +73,34 @@ def _offset(answers: Sequence[Answer]) -> Offset:
 
 
 class Translation:
-    """Translates instants of another clock to ours: between the best moments of the run's beginning and end, the
-    difference is taken to change evenly."""
+    """Translates instants of another clock to ours, by a line through the differences at two moments.
+
+    The moments are those with which the error stays smallest from the first moment to the last.
+    """
 
     def __init__(self, offsets: Sequence[Offset]) -> None:
         half = max(1, len(offsets) // 2)
-        self._first = min(offsets[:half], key=lambda one: one.error_ns)
-        self._last = min(offsets[half:] or offsets, key=lambda one: one.error_ns)
+        early, late = _best(offsets[:half]), _best(offsets[half:] or offsets)
+        self._ends = (offsets[0].at_ns, offsets[-1].at_ns)
         self._offsets = offsets
+        self._first, self._last = min(itertools.product(early, late), key=self._error_of)
+        self.error_ns = self._error_of((self._first, self._last))
+        """The largest error between the first moment and the last.
 
-    @property
-    def error_ns(self) -> int:
-        """The largest error at any moment with questions: that of its interval's end farther from the line.
-
-        It holds whatever the delays of the connection were; between moments it assumes that clocks do not jump.
+        It holds whatever the delays of the connection were, if the clocks drift evenly and do not jump.
         """
-        ends = (self._first, self._last)
-        return max(one.error_ns + abs(self._at(one.at_ns) - one.offset_ns) for one in ends)
+
+    def _error_of(self, pair: tuple[Offset, Offset]) -> int:
+        first, last = pair
+        span = last.at_ns - first.at_ns
+        if span <= 0:
+            return first.error_ns
+        parts = [(at - first.at_ns) / span for at in self._ends]
+        return math.ceil(max(abs(1 - part) * first.error_ns + abs(part) * last.error_ns for part in parts))
 
     @property
     def is_consistent(self) -> bool:
-        """Whether every moment's interval has a point within the stated error of the line."""
+        """Whether every moment's interval has a point within the stated error: if not, a clock has jumped."""
         return all(abs(self._at(one.at_ns) - one.offset_ns) <= one.error_ns + self.error_ns for one in self._offsets)
 
     @property
@@ -101,7 +112,7 @@ class Translation:
     @property
     def offset_ns(self) -> int:
         """The other clock less ours, at the first moment."""
-        return self._first.offset_ns
+        return self._at(self._ends[0])
 
     def _at(self, here_ns: int) -> int:
         span = self._last.at_ns - self._first.at_ns
@@ -111,6 +122,15 @@ class Translation:
         return self._first.offset_ns + change * (here_ns - self._first.at_ns) // span
 
     def to_here(self, there_ns: int) -> int:
-        """Return our clock's instant of ``there_ns`` on the other. Later instants stay later."""
-        # The drift is far below one part in a thousand: one step from the nearest estimate is exact to the ns.
-        return there_ns - self._at(there_ns - self._first.offset_ns)
+        """Return our clock's instant of ``there_ns`` on the other."""
+        # The drift is below one part in a thousand, so each step comes a thousand times nearer.
+        estimate = there_ns - self._first.offset_ns
+        for _ in range(2):
+            estimate = there_ns - self._at(estimate)
+        return estimate
+
+
+def _best(offsets: Sequence[Offset]) -> list[Offset]:
+    """Return the moments with the smallest errors, and both ends."""
+    chosen = sorted(offsets, key=lambda one: one.error_ns)[:_COMPARED]
+    return [*chosen, offsets[0], offsets[-1]]

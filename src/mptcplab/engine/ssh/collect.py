@@ -25,6 +25,7 @@ def write_results(
     ``found`` has each node's files by name, ``timed`` are the programs whose output has instants (tools/flow).
     """
     (folder / "out").mkdir()
+    partners = _partners(agents)
     sockets: list[dict[str, Any]] = []
     queues: list[dict[str, Any]] = []
     for agent in agents:
@@ -42,7 +43,7 @@ def write_results(
             target = folder / "out" / file if kind == "out" else folder / "counters" / agent.node / file
             target.parent.mkdir(parents=True, exist_ok=True)
             is_timed = kind == "out" and program in timed and file.endswith(".out")
-            target.write_bytes(translated(data, here) if is_timed else data)
+            target.write_bytes(translated(data, here, partners.get(program, here)) if is_timed else data)
         if agent.fitted.is_watched:
             target = folder / "counters" / agent.node / "algorithms.json"
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -53,6 +54,19 @@ def write_results(
     _write_lines(folder / "queues.jsonl", queues)
 
 
+def _partners(agents: Sequence[Agent]) -> dict[str, Translation]:
+    """Return the clock of the other program of a workload, NAME.client or NAME.server, for each of the two."""
+    clocks = {program.name: agent.clock.here() for agent in agents for program in agent.fitted.programs}
+    other = {"client": "server", "server": "client"}
+    found = {}
+    for name in clocks:
+        workload, _, role = name.rpartition(".")
+        partner = clocks.get(f"{workload}.{other.get(role, '')}")
+        if partner is not None:
+            found[name] = partner
+    return found
+
+
 def _move_samples(samples: Samples, here: Translation, shift_ns: int, zero_ns: int) -> None:
     """Make the samples' instants, of the kernel's clock, count from zero; drop those before it."""
     for rows in (samples.sockets, samples.queues):
@@ -61,22 +75,45 @@ def _move_samples(samples: Samples, here: Translation, shift_ns: int, zero_ns: i
         rows[:] = [row for row in rows if row["time_ns"] >= 0]
 
 
-def translated(output: bytes, here: Translation) -> bytes:
-    """Return the events of tools/flow with their instants on our clock. Lines that are no events stay."""
-    return b"".join(_line(line, here) for line in output.splitlines(keepends=True))
+def translated(output: bytes, here: Translation, partner: Translation) -> bytes:
+    """Return the events of tools/flow with their instants on our clock. Lines that are no events stay.
+
+    A receiver's delays of messages compare its clock with that of its ``partner``, the sender: they become what one
+    clock would have shown.
+    """
+    delays: dict[Any, list[int]] = {}
+    lines = []
+    for line in output.splitlines(keepends=True):
+        event = _event(line)
+        if event is None:
+            lines.append(line)
+            continue
+        for key in _INSTANTS:
+            if isinstance(event.get(key), int):
+                event[key] = here.to_here(event[key])
+        if event.get("event") == "packets":
+            _align_messages(event, here, partner)
+            delays.setdefault(event.get("conn"), []).extend(event["delay_ns"])
+        elif "delay_sum_ns" in event and event.get("conn") in delays:
+            # Delays below the error of the clocks may be negative; without them, the mean would be too large.
+            event |= {"delay_sum_ns": sum(delays[event["conn"]]), "delay_max_ns": max(delays[event["conn"]])}
+        lines.append(json.dumps(event, separators=(",", ":")).encode() + b"\n")
+    return b"".join(lines)
 
 
-def _line(line: bytes, here: Translation) -> bytes:
+def _event(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line)
     except ValueError:
-        return line
-    if not isinstance(event, dict):
-        return line
-    for key in _INSTANTS:
-        if isinstance(event.get(key), int):
-            event[key] = here.to_here(event[key])
-    return json.dumps(event, separators=(",", ":")).encode() + b"\n"
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _align_messages(event: dict[str, Any], here: Translation, partner: Translation) -> None:
+    pairs = list(zip(event["sent_ns"], event["delay_ns"], strict=True))
+    event["sent_ns"] = [partner.to_here(sent) for sent, _ in pairs]
+    arrived = (here.to_here(sent + delay) for sent, delay in pairs)
+    event["delay_ns"] = [instant - sent for instant, sent in zip(arrived, event["sent_ns"], strict=True)]
 
 
 def write_machines(folder: Path, agents: Iterable[Agent]) -> None:

@@ -20,7 +20,7 @@ from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Engine
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
 from mptcplab.engine.ssh.connection import Connection
-from mptcplab.engine.ssh.fitting import Fitted, fit
+from mptcplab.engine.ssh.fitting import Fitted, fit, other_ends
 from mptcplab.engine.ssh.inventory import Inventory, load_inventory
 from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, clean, survey
 from mptcplab.engine.ssh.needs import trials_of, try_needs
@@ -33,8 +33,6 @@ from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
 
 _T = TypeVar("_T")
-#: A cable's ends negotiate for some seconds after they are set up.
-_CARRIER_SECONDS = 15.0
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ class SshEngine:
 def _surveyed(connection: Connection, fitted: Fitted, lease_seconds: int) -> Survey:
     """Return a machine's facts, checked for its part of a plan."""
     flow = fitted.machine.flow
-    names = dict.fromkeys((*BASE, "ss", "sha256sum", *fitted.uses, *([flow] if flow else [])))
+    names = dict.fromkeys((*BASE, "ss", "ping", *fitted.uses, *([flow] if flow else [])))
     found = survey(connection, list(names))
     if found.sections["runs"].split():
         clean(connection, found, lease_seconds)
@@ -226,6 +224,7 @@ class _Run:
             if agent.state != "inside":
                 raise LabError(f"the interfaces of {agent.connection.place} cannot be taken: {agent.state}")
         self._carry_out("setup")
+        self._fleet.wait_for_cables(other_ends(self._plan))
 
     def _event_functions(self) -> dict[str, dict[str, list[Any]]]:
         """Return each node's functions of events, and note them in order for the timeline."""

@@ -9,7 +9,7 @@ does not allow an interface to be shaped: commands of `tc` are refused, and offl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mptcplab.engine.ssh.inventory import Interface, Inventory, Machine
@@ -18,6 +18,7 @@ from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.tables import FOLDER
 from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command, Counter, Program, Queue, Step
+from mptcplab.workload.context import FLOW
 
 _WIRE = ("ip", "link", "add")
 #: Commands that suit queues of packets, and so belong to shaping.
@@ -73,19 +74,33 @@ def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
     ]
 
 
+def other_ends(plan: Plan) -> dict[str, tuple[str, str, str]]:
+    """Return for each link one of its nodes, the other, and the other's address."""
+    addresses = {
+        (command.node, dict(pairwise(command.argv))["dev"]): command.argv[3].partition("/")[0]
+        for command in plan.setup
+        if command.argv[:3] == ("ip", "address", "add")
+    }
+    return {
+        wire.link: (*wire.nodes, addresses[wire.nodes[1], wire.link])
+        for wire in _wires(plan)
+        if (wire.nodes[1], wire.link) in addresses
+    }
+
+
 @dataclass(frozen=True)
 class _Wire:
     link: str
-    nodes: tuple[str, ...]
+    nodes: tuple[str, str]
     mtu: str
 
 
 def _wires(plan: Plan) -> Iterator[_Wire]:
     for command in plan.setup:
         if command.node is None and command.argv[:3] == _WIRE and "veth" in command.argv:
-            nodes = tuple(value for key, value in pairwise(command.argv) if key == "netns")
+            first, second = (value for key, value in pairwise(command.argv) if key == "netns")
             words = dict(pairwise(command.argv))
-            yield _Wire(words["name"], nodes, words["mtu"])
+            yield _Wire(words["name"], (first, second), words["mtu"])
 
 
 def _tables(plan: Plan) -> tuple[Command, ...]:
@@ -102,6 +117,9 @@ def _check_programs(plan: Plan) -> None:
     if PATH_MANAGER in plan.uses:
         message = "the engine 'ssh' has no path manager of user space"
         raise InputError(message, hint='use the kernel\'s: path_manager = "kernel"')
+    if any(f"{FLOW} with " in " ".join(step.argv) for step in plan.steps):
+        message = "the engine 'ssh' cannot give another program's sockets a congestion control or a scheduler"
+        raise InputError(message, hint="set them for the hosts in [transport]")
     if plan.needs.scheduler_per_socket or plan.needs.weights:
         message = "only the lab's kernels have schedulers of single sockets and weights of paths"
         raise InputError(message, hint=f"set the scheduler for the hosts in [transport], or {_VIRTUAL}")
@@ -127,12 +145,18 @@ def _fitted(node: str, plan: Plan, inventory: Inventory, wires: list[_Wire], tab
             *(command for command in own if not _keeps_offloads(command, interfaces)),
         ),
         tuple(events),
-        tuple(program for program in plan.programs if program.node == node),
+        tuple(_logged(program) for program in plan.programs if program.node == node),
         tuple(counter for counter in plan.counters if counter.node == node),
         tuple(queue for queue in plan.queues if queue.node == node),
         node in plan.sampled,
         node in plan.watched,
     )
+
+
+def _logged(program: Program) -> Program:
+    """Return a program that logs each message's delay, so that it can be corrected by the difference of two clocks."""
+    sends = FLOW in program.argv and "--message-bytes" in program.argv and "--log" not in program.argv
+    return replace(program, argv=(*program.argv, "--log")) if sends else program
 
 
 def _shaping_ends(commands: list[Command], interfaces: Mapping[str, Interface]) -> dict[str, str]:

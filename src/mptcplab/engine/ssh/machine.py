@@ -140,7 +140,12 @@ def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence
 
 @dataclass
 class Agent:
-    """The agent on one machine, during one run. ``ended`` are the programs that have, with status and instant there."""
+    """The agent on one machine, during one run.
+
+    ``began`` and ``ended`` are programs with instants there, and statuses; ``done`` are functions of commands with
+    status, the number of the command that failed and its message; ``carriers`` has the links without one, by question;
+    ``reached`` whether a link's other end answered.
+    """
 
     connection: Connection
     fitted: Fitted
@@ -150,6 +155,8 @@ class Agent:
     began: dict[str, int] = field(default_factory=dict)
     ended: dict[str, tuple[int, int]] = field(default_factory=dict)
     done: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    carriers: dict[str, list[str]] = field(default_factory=dict)
+    reached: dict[str, bool] = field(default_factory=dict)
     state: str = ""
     is_lost: bool = False
 
@@ -192,6 +199,10 @@ class Agent:
         except (OSError, ValueError):
             self.is_lost = True
 
+    def interface_of(self, link: str) -> str:
+        """Return the interface that is the node's end of ``link``, for messages."""
+        return f"{self.fitted.interfaces[link].device} of {self.connection.place}"
+
     @property
     def silent_seconds(self) -> float:
         """The time since the agent was started or has last said something."""
@@ -228,6 +239,10 @@ class Agent:
             self.ended[words[0]] = (int(words[1]), there_ns)
         elif word == "done":
             self.done[words[0]] = (int(words[1]), int(words[2]), " ".join(words[3:]))
+        elif word == "carriers":
+            self.carriers[words[0]] = words[1:]
+        elif word == "reached":
+            self.reached[words[0]] = words[1] == "1"
         elif word == "outside":
             self.state = word
         elif word == "inside":

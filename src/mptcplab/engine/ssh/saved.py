@@ -12,6 +12,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from mptcplab.errors import InputError
@@ -131,7 +132,7 @@ def _route(route: Mapping[str, Any]) -> list[str]:
 def _features(text: str) -> Iterator[tuple[str, str]]:
     """Yield the features that can be changed: those of a group by themselves, not the group."""
     lines = [line for line in text.splitlines() if ":" in line and not line.startswith("Features")]
-    for line, later in zip(lines, [*lines[1:], ""], strict=True):
+    for line, later in pairwise([*lines, ""]):
         name, _, state = line.strip().partition(": ")
         is_group = not line.startswith("\t") and later.startswith("\t")
         if not is_group and state in ("on", "off"):

@@ -12,9 +12,6 @@ section clocksource; cat /sys/devices/system/clocksource/clocksource0/current_cl
 section timens; cat /proc/self/timens_offsets 2>/dev/null
 section clock; read -r line </proc/timer_list && echo "$line"
 section programs; for program in $PROGRAMS; do command -v "$program" >/dev/null && echo "$program"; done
-section hashes; for program in $PROGRAMS; do
-	file=$(command -v "$program") && sha256sum "$file" 2>/dev/null
-done
 section way; case "$SSH_CONNECTION" in
 	?*) ip -o route get "${SSH_CONNECTION%% *}" 2>/dev/null ;;
 esac

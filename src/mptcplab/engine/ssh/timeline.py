@@ -8,9 +8,10 @@ timeline waits for anything, it renews every machine's lease.
 from __future__ import annotations
 
 import heapq
+import itertools
 import select
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,6 +33,9 @@ _SILENCE = 0.6
 _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, and then to obey SIGTERM.
 _GRACE_NS = _SECOND
+#: A cable's ends negotiate for some seconds after they are set up; a switch between may wait before it forwards.
+_CABLE_SECONDS = 20.0
+_CABLE_STEP_NS = _SECOND // 5
 _MAX_MESSAGE_CHARS = 300
 
 
@@ -100,12 +104,59 @@ class Fleet:
                 agent.renew()
                 self.wait(f"{agent.connection.place} did not answer", partial(_has_answered, agent, expected))
 
+    def wait_for_cables(self, ends: Mapping[str, tuple[str, str, str]]) -> None:
+        """Wait until every link has a carrier and its other end answers; ``ends`` are node, other node and its address.
+
+        :raises LabError: naming the interface whose cable is not where the inventory says.
+        """
+        limit = time.monotonic_ns() + int(_CABLE_SECONDS * _SECOND)
+        for number in itertools.count():
+            question = str(number)
+            for agent in self.agents:
+                agent.order("carriers", question)
+            self.wait_for(self.agents, "answer", partial(_has_carriers, question))
+            missing = [(agent, link) for agent in self.agents for link in agent.carriers[question]]
+            if not missing or time.monotonic_ns() > limit:
+                break
+            self._pause()
+        for agent, link in missing[:1]:
+            message = f"{agent.interface_of(link)} has no carrier"
+            raise LabError(message, hint=f"is the cable of {link} plugged in at both ends?")
+        asked = [(self.of(node), link, other, address) for link, (node, other, address) in ends.items()]
+        asked = [one for one in asked if "ping" in one[0].found.programs]
+        while asked:
+            for agent, link, _, address in asked:
+                agent.reached.pop(link, None)
+                agent.order("reach", link, address)
+            for agent, link, _, _ in asked:
+                self.wait_for([agent], "answer", partial(_has_reached, link))
+            asked = [one for one in asked if not one[0].reached[one[1]]]
+            if asked and time.monotonic_ns() > limit:
+                agent, link, other, address = asked[0]
+                message = f"{agent.interface_of(link)} does not reach {address} of {self.of(other).interface_of(link)}"
+                raise LabError(
+                    message, hint=f"does the cable of {link} connect the interfaces that the inventory names?"
+                )
+
+    def _pause(self) -> None:
+        end = time.monotonic_ns() + _CABLE_STEP_NS
+        while time.monotonic_ns() < end:
+            self.pump(end)
+
     def carry_out(self, name: str, agents: Sequence[Agent]) -> None:
         """Execute a function of commands on each machine, at the same time."""
         for agent in agents:
             agent.done.pop(name, None)
             agent.order("do", name)
         self.wait_for(agents, "carry out its commands", lambda one: name in one.done)
+
+
+def _has_carriers(question: str, agent: Agent) -> bool:
+    return question in agent.carriers
+
+
+def _has_reached(link: str, agent: Agent) -> bool:
+    return link in agent.reached
 
 
 def _has_answered(agent: Agent, times: int) -> bool:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""Compares the results of all sides with ``mptcplab compare``, and keeps what docs/fidelity.md shows of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from bench.fidelity.sides import PAIRS
+from mptcplab.cli.compare import compare
+
+FILE = Path(__file__).with_name("measured.json")
+#: The smallest differences that matter: of goodput and times in percent, of shares in percent of the whole.
+GOODPUT_MARGIN, SHARE_MARGIN = 2.0, 3.0
+_SHARE = "share_percent"
+#: Compared in one family of tests each. A workload has those that have a meaning for it.
+FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (GOODPUT_MARGIN, ("goodput",)),
+    (SHARE_MARGIN, (_SHARE,)),
+    (GOODPUT_MARGIN, ("duration", "completion_mean_s", "response_p50_ms", "gap_s", "mos")),
+    (GOODPUT_MARGIN, ("retransmitted",)),
+)
+_DECIMALS = 4
+
+
+def gathered(names: Iterable[str], out: Path) -> dict[str, Any]:
+    """Return the comparisons of the scenarios that have results, by scenario and side, and the kernels of the sides."""
+    found: dict[str, Any] = {}
+    kernels: dict[str, str] = {}
+    for name in names:
+        compared = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
+        if compared:
+            found[name] = {"form": _form(name, out), "sides": compared}
+    return {"kernels": kernels, "scenarios": found}
+
+
+def _form(name: str, out: Path) -> dict[str, Any]:
+    """Return the points of a scenario that ran, and what was changed in it."""
+    documents = (_read(out / side / name) for side in PAIRS)
+    document = next(one for one in documents if one is not None)
+    return {key: document[key] for key in ("points", "changes")}
+
+
+def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str, Any] | None:
+    """Return one side of a scenario against the one that it is compared with; None if one of them was not run."""
+    folder, against = out / side / name, out / PAIRS[side] / name
+    document = _read(folder)
+    if document is None:
+        return None
+    if reason := document.get("refused") or _failure(document):
+        return {"refused": reason}
+    other = _read(against)
+    if other is None or other["form"] != document["form"]:
+        return None
+    rows: list[dict[str, Any]] = []
+    for margin, metrics in FAMILIES:
+        words = [str(against), str(folder), "--json", "--margin", str(margin)]
+        words += [word for metric in metrics for word in ("--metric", metric)]
+        compared = _compared(words)
+        kernels |= {PAIRS[side]: compared["a_measured_on"][0], side: compared["b_measured_on"][0]}
+        rows += _rows(compared, document["sized"])
+    use = {row["workload"]: row["mptcp"] for row in document["rows"]}
+    return {"rows": rows, "mptcp": use, "load": round(document["load"], 1)}
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    file = folder / "results.json"
+    document: dict[str, Any] | None = json.loads(file.read_text()) if file.exists() else None
+    return document
+
+
+def _failure(document: dict[str, Any]) -> str:
+    return str(document["failed"][0]["error"]) if document["failed"] else ""
+
+
+def _compared(words: Sequence[str]) -> dict[str, Any]:
+    """Return what the command prints. :raises RuntimeError: if it fails."""
+    done = CliRunner().invoke(compare, words, standalone_mode=False)
+    if done.exception is not None:
+        raise RuntimeError(f"mptcplab compare {' '.join(words)} failed") from done.exception
+    document: dict[str, Any] = json.loads(done.output)
+    return document
+
+
+def _rows(document: dict[str, Any], sized: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for one in document["comparisons"]:
+        for row in one["rows"]:
+            if one["metric"] == "duration_s" and row["workload"] not in sized:
+                continue  # it lasts as long as the scenario says
+            if one["metric"] == "share_percent" and {row["mean_a"], row["mean_b"]} == {100.0}:
+                continue  # the only path
+            yield {
+                "metric": one["metric"],
+                "settings": row["settings"],
+                "workload": row["workload"],
+                "a": _short(row["mean_a"]),
+                "b": _short(row["mean_b"]),
+                "difference": _short(row["difference"]),
+                "half_width": _short(row["simultaneous_half_width"]),
+                "percent": _short(row["percent"]),
+                "percent_half_width": _short(row["percent_simultaneous_half_width"]),
+                "n": row["n"],
+                "verdict": row["verdict"],
+            }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, _DECIMALS)

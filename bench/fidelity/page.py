@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""The tables of docs/fidelity.md, from what ``python -m bench.fidelity --write`` wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from docs.making.pages import table_of
+
+from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
+from mptcplab.metrics.compare import Verdict
+from mptcplab.metrics.points import short_names
+
+#: The sides of the main tables with the heads of their columns.
+STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
+_REFERENCE = "stock-7.2"
+#: Sides on which one thing is varied, which is varied in the lab as well.
+CAUSES = {
+    "stock-7.2-burst": "bursts of 15 kB",
+    "stock-7.2-slower": "a fifth of all rates",
+}
+#: Sides with offload, which are compared with the lab without it.
+OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
+_OF_OFFLOAD = {
+    "goodput_mbps": "goodput, Mbit/s",
+    "retransmitted_percent": "retransmitted, %",
+    "share_percent": "share, %",
+    "duration_s": "duration, s",
+    "completion_mean_s": "mean completion, s",
+}
+#: Metrics in percent, whose differences are in points.
+_IN_POINTS = ("share_percent", "retransmitted_percent")
+_TIMES = {
+    "duration_s": "duration, s",
+    "completion_mean_s": "mean completion, s",
+    "response_p50_ms": "median response, ms",
+    "gap_s": "gap, s",
+    "mos": "MOS",
+}
+#: Rows of a scenario, by settings, workload and metric.
+_Key = tuple[str, str, str]
+_Row = dict[str, Any]
+
+
+def document() -> dict[str, Any]:
+    """Return the measurements."""
+    found: dict[str, Any] = json.loads(FILE.read_text())
+    return found
+
+
+def scenarios() -> dict[str, dict[str, Any]]:
+    """Return the compared sides of each scenario."""
+    return {name: found["sides"] for name, found in document()["scenarios"].items()}
+
+
+def goodput_table() -> str:
+    """Return the goodput of every scenario in the lab, and the difference of each stock kernel from it."""
+    return _differences(("goodput_mbps",), "lab, Mbit/s", lambda row: row["percent"], lambda row: f"{row['a']:.4g}")
+
+
+def share_table() -> str:
+    """Return the shares of paths in the lab, and the difference of each stock kernel in percent of the whole."""
+    return _differences(("share_percent",), "lab, %", lambda row: row["difference"], lambda row: f"{row['a']:.1f}")
+
+
+def time_table() -> str:
+    """Return completion times, gaps and scores in the lab, and the difference of each stock kernel."""
+    return _differences(tuple(_TIMES), "lab", lambda row: row["percent"], lambda row: f"{row['a']:.4g}")
+
+
+def retransmission_table() -> str:
+    """Return retransmitted bytes in percent of the sent ones, in the lab and in each stock kernel."""
+    head = ["scenario", "workload", "lab 7.2", *STOCK.values()]
+    lines = []
+    for name, sides in scenarios().items():
+        for key, found in _by_key(sides, ("retransmitted_percent",)).items():
+            lab = found[_REFERENCE]["a"] if _REFERENCE in found else None
+            cells = (found[side]["b"] if side in found else None for side in STOCK)
+            lines.append([_scenario(name, key[0]), key[1], *map(_percent_text, (lab, *cells))])
+    return table_of(head, lines)
+
+
+def _percent_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def summary_table() -> str:
+    """Return how many rows of each side are shown to be inside the margins, outside, or neither."""
+    head = [
+        "compared with the lab",
+        "goodputs",
+        "inside 2 %",
+        "outside",
+        "open",
+        "shares",
+        "inside 3 %",
+        "outside",
+        "open",
+    ]
+    lines = []
+    for side, title in STOCK.items():
+        rows = [row for sides in scenarios().values() for row in sides.get(side, {}).get("rows", ())]
+        cells = []
+        for metric in ("goodput_mbps", "share_percent"):
+            own = [place(row) for row in rows if row["metric"] == metric]
+            cells += [len(own), *(own.count(one) for one in ("", "!", "?"))]
+        lines.append([title, *map(str, cells)])
+    return table_of(head, lines)
+
+
+def refused_table() -> str:
+    """Return what a stock kernel cannot run, with the reason that the engine gives."""
+    lines = []
+    for name, sides in scenarios().items():
+        reasons: dict[str, list[str]] = {}
+        for side, found in sides.items():
+            if "refused" in found and side in STOCK:
+                reasons.setdefault(found["refused"], []).append(STOCK[side])
+        lines += [[f"`{name}`", ", ".join(where), reason] for reason, where in reasons.items()]
+    return table_of(["scenario", "kernel", "reason"], lines)
+
+
+def place(row: _Row) -> str:
+    """Return where a difference lies: "" inside the margin, "!" outside, "?" if its interval does not tell."""
+    verdict = Verdict(row["verdict"])
+    if verdict in (Verdict.IDENTICAL, Verdict.SAME_RUNS, Verdict.EQUIVALENT, Verdict.NEGLIGIBLE):
+        return ""
+    if verdict is not Verdict.DIFFERS:
+        return "?"
+    size, half = (abs(row[key] or 0) for key in _units_of(row))
+    margin = SHARE_MARGIN if row["metric"] == "share_percent" else GOODPUT_MARGIN
+    return "!" if size - half > margin else "?"
+
+
+def _units_of(row: _Row) -> tuple[str, str]:
+    return ("difference", "half_width") if row["metric"] in _IN_POINTS else ("percent", "percent_half_width")
+
+
+def _differences(
+    metrics: Sequence[str], lab: str, value: Callable[[_Row], float | None], of_lab: Callable[[_Row], str]
+) -> str:
+    several = len(metrics) > 1
+    head = ["scenario", "workload", *(["metric"] if several else []), lab, *STOCK.values()]
+    lines = []
+    for name, sides in scenarios().items():
+        for key, found in _by_key(sides, metrics).items():
+            first = next(iter(found.values()))
+            cells = [_cell(found[side], value) if side in found else "" for side in STOCK]
+            metric = [_TIMES[key[2]]] if several else []
+            lines.append([_scenario(name, key[0]), key[1], *metric, of_lab(first), *cells])
+    return table_of(head, lines)
+
+
+def _cell(row: _Row, value: Callable[[_Row], float | None]) -> str:
+    number, half = value(row), row[_units_of(row)[1]]
+    if number is None:
+        return "0" if not row["b"] else ""
+    spread = "" if half is None else f" ± {half:.1f}"
+    return f"{number:+.1f}{spread} {place(row)}".rstrip()
+
+
+def _by_key(sides: dict[str, Any], metrics: Sequence[str]) -> dict[_Key, dict[str, _Row]]:
+    """Return the rows of the main sides by settings, workload and metric."""
+    found: dict[_Key, dict[str, _Row]] = {}
+    for side in STOCK:
+        for row in sides.get(side, {}).get("rows", ()):
+            if row["metric"] in metrics:
+                found.setdefault((_label(row["settings"]), row["workload"], row["metric"]), {})[side] = row
+    return found
+
+
+def _label(settings: dict[str, str]) -> str:
+    names = short_names(list(settings))
+    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
+
+
+def _scenario(name: str, label: str) -> str:
+    return f"`{name}`{f': {label}' if label else ''}"
+
+
+def form_table() -> str:
+    """Return the points of each scenario that ran, and what was changed in it."""
+    lines = []
+    for name, found in document()["scenarios"].items():
+        if found["form"]["points"]:
+            points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
+            lines.append([f"`{name}`", points or "the only one", changes])
+    return table_of(["scenario", "points", "changes"], lines)
+
+
+def cause_table() -> str:
+    """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
+    head = ["scenario", "workload", "varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %"]
+    lines = []
+    for name, sides in scenarios().items():
+        varied = {side: text for side, text in CAUSES.items() if "rows" in sides.get(side, {})}
+        for side, text in {_REFERENCE: "nothing", **varied}.items() if varied else ():
+            for row in sides.get(side, {}).get("rows", ()):
+                if row["metric"] == "goodput_mbps":
+                    cells = (f"{row['a']:.4g}", f"{row['b']:.4g}", _cell(row, lambda one: one["percent"]))
+                    lines.append([_scenario(name, _label(row["settings"])), row["workload"], text, *cells])
+    return table_of(head, lines)
+
+
+def offload_table() -> str:
+    """Return the difference that segmentation offload makes, in a stock kernel and in the lab itself."""
+    head = ["scenario", "workload", "metric", "lab without", *OFFLOADS.values()]
+    lines = []
+    for name, sides in scenarios().items():
+        found: dict[_Key, dict[str, _Row]] = {}
+        for side in OFFLOADS:
+            for row in sides.get(side, {}).get("rows", ()):
+                if row["metric"] in _OF_OFFLOAD:
+                    found.setdefault((_label(row["settings"]), row["workload"], row["metric"]), {})[side] = row
+        for (label, workload, metric), rows in found.items():
+            first = next(iter(rows.values()))
+            cells = [_changed(rows[side]) if side in rows else "" for side in OFFLOADS]
+            lines.append([_scenario(name, label), workload, _OF_OFFLOAD[metric], f"{first['a']:.4g}", *cells])
+    return table_of(head, lines)
+
+
+def _changed(row: _Row) -> str:
+    value, half = _units_of(row)
+    unit = "points" if row["metric"] in _IN_POINTS else "%"
+    spread = "" if row[half] is None else f" ± {row[half]:.1f}"
+    return f"{row['b']:.4g} ({row[value] or 0:+.1f}{spread} {unit})"
+
+
+#: The tables by their names on the page.
+TABLES = {
+    "fidelity-summary": summary_table,
+    "fidelity-goodput": goodput_table,
+    "fidelity-shares": share_table,
+    "fidelity-times": time_table,
+    "fidelity-retransmissions": retransmission_table,
+    "fidelity-causes": cause_table,
+    "fidelity-offload": offload_table,
+    "fidelity-refused": refused_table,
+    "fidelity-forms": form_table,
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""The comparison of engines (bench/fidelity): short forms of scenarios, and what its tables say of a difference."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench.fidelity import forms, gather, page, sides
+
+from mptcplab.scenario.load import Point, load
+
+_HEAD = """
+title = "made"
+topology = { preset = "disjoint-paths" }
+links.link1.rate = "10 Mbit/s"
+links.link1.delay = "10 ms"
+links.link2 = { rate = "10 Mbit/s", delay = "10 ms" }
+"""
+FLOW = """
+[workloads.bulk]
+kind = "flow"
+from = "client"
+to = "server"
+duration = "60 s"
+"""
+
+
+def _point(folder: Path, text: str) -> Point:
+    file = folder / "made.toml"
+    file.write_text(_HEAD + text)
+    return load(file).points[-1]
+
+
+def test_every_scenario_has_a_name() -> None:
+    files = forms.files()
+    assert len(files) > 130, "the examples and the scenarios of four studies"
+    assert {"two-paths", "gateways/bonding", "subramani2018/table-4.1"} <= set(files)
+    assert not any(name.endswith("study") for name in files)
+
+
+def test_a_form_has_no_scheduler_of_the_lab(tmp_path: Path) -> None:
+    text = 'transport.scheduler = "minrtt"\nhosts.server.transport.scheduler = "blest"\n'
+    short, words = forms.comparable(_point(tmp_path, text + FLOW).scenario)
+    assert all(transport.scheduler is None for transport in short.transports.values())
+    assert words[:2] == ["scheduler `default` in place of `minrtt`", "scheduler `default` in place of `blest`"]
+
+
+def test_a_duration_is_cut_to_the_budget_after_the_last_event(tmp_path: Path) -> None:
+    """At 20 Mbit/s the budget of 20 MB lasts 8 s, or somewhat longer for what is payload of them."""
+    down = '[[events]]\nat = "15 s"\ntype = "down"\nlink = "link1"\n'
+    plain, failing = (forms.comparable(_point(tmp_path, FLOW + more).scenario)[0] for more in ("", down))
+    seconds = [one.workloads["bulk"].duration.seconds for one in (plain, failing)]  # type: ignore[attr-defined]
+    assert seconds[0] in (8, 9)
+    assert seconds[1] == seconds[0] + 15
+
+
+def test_points_that_differ_in_the_scheduler_alone_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "refusal", lambda *_: "")
+    sweep = '[sweep]\n"transport.scheduler" = ["default", "minrtt"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    _point(tmp_path, FLOW + sweep)
+    form = forms.form_of("made", tmp_path / "made.toml", "stock")
+    assert [point.settings for point in form.points] == [{"transport.protocol": "mptcp"}]
+
+
+def test_a_scenario_that_no_point_of_can_run_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forms, "refusal", lambda *_: "the kernel lacks it")
+    _point(tmp_path, FLOW)
+    form = forms.form_of("made", tmp_path / "made.toml", "stock")
+    assert (form.points, form.refused) == ((), "the kernel lacks it")
+
+
+def test_a_larger_burst_is_for_links_with_a_rate(tmp_path: Path) -> None:
+    changed = sides.larger_burst(_point(tmp_path, FLOW).scenario)
+    assert str(changed.links["link1"].forward.burst) == "15 kB"
+    assert changed.links["access1"].forward.burst is None
+    assert str(sides.slower_links(_point(tmp_path, FLOW).scenario).links["link2"].backward.rate) == "2 Mbit/s"
+
+
+def test_offload_is_refused_where_packets_are_lost(tmp_path: Path) -> None:
+    changed = sides.with_offload(_point(tmp_path, FLOW).scenario)
+    assert str(changed.links["link1"].forward.model_dump()["offload"]) == "64 kB"
+    with pytest.raises(ValueError, match="loss"):
+        sides.with_offload(_point(tmp_path, 'links.link1.loss = "1 %"\n' + FLOW).scenario)
+
+
+def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
+    described = {"values": goodputs, "n": len(goodputs)}
+    row = {
+        "settings": {},
+        "workload": "bulk",
+        "seeds": list(range(len(goodputs))),
+        "runs": [f"{folder}{number}" for number in range(len(goodputs))],
+        **dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), described),
+        "share_values": {"seeds": list(range(len(goodputs))), "paths": {"link1": [0.4] * len(goodputs)}},
+        "kernel": "7.2",
+        "mptcp": "no",
+    }
+    document = {"form": "f", "points": [""], "changes": [], "sized": ["bulk"], "load": 0.5, "rows": [row], "failed": []}
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps(document | more))
+
+
+def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
+    _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
+    _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0])
+    _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
+    found = gather.gathered(["made", "missing"], tmp_path)["scenarios"]
+    assert list(found) == ["made"]
+    assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
+    rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
+    assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
+    assert page.place(rows["goodput_mbps"]) == "!"
+    assert page.place(rows["share_percent"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "percent", "half", "expected"),
+    [("equivalent", 0.1, 0.5, ""), ("differs, but negligible", 1.0, 0.5, ""), ("not shown", 1.0, 3.0, "?"),
+     ("differs", -2.5, 0.1, "!"), ("differs", -2.5, 1.0, "?"), ("too few runs", 0.0, None, "?")],
+)  # fmt: skip
+def test_a_mark_says_where_the_interval_lies(verdict: str, percent: float, half: float | None, expected: str) -> None:
+    row = {"metric": "goodput_mbps", "verdict": verdict, "percent": percent, "percent_half_width": half}
+    assert page.place(row) == expected
