@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +23,7 @@ from mptcplab.scenario.load import load
 from mptcplab.steering.configuration import agent_config, daemon_config
 from mptcplab.steering.policies import policy_classes
 
+ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
 title = "steered"
 routers = { core = {}, ap1 = {}, ap2 = {} }
@@ -199,3 +202,27 @@ def test_options_are_checked() -> None:
         done = click.testing.CliRunner().invoke(steer, words, standalone_mode=False)
         assert isinstance(done.exception, InputError)
         assert said in done.exception.message
+
+
+def test_the_documented_configurations() -> None:
+    """docs/steering.md shows the files of examples/steering, and its table has every key of the daemon."""
+    page = (ROOT / "docs" / "steering.md").read_text()
+    for name in ("daemon", "ap1"):
+        _, _, text = (ROOT / "examples" / "steering" / f"{name}.toml").read_text().partition("--config")
+        assert text.partition("\n")[2] in page
+    source = (ROOT / "src" / "mptcplab" / "steering" / "configuration.py").read_text()
+    keys = set(re.findall(r'table\.\w+\("(\w+)"', source)) - {"access_point", "devices", "server", "probe"}
+    assert len(keys) > 10
+    assert {key for key in keys if key not in page} == set()
+
+
+@pytest.mark.parametrize("name", ["daemon", "ap1"])
+def test_the_example_files_are_valid(name: str, tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "steering" / f"{name}.toml", tmp_path)
+    for key in ("ap1", "ap2"):
+        _private(tmp_path / f"{key}.key", "5a" * 32)
+    file = str(tmp_path / f"{name}.toml")
+    if name == "daemon":
+        assert [point.name for point in daemon_config(file).access_points] == ["ap1", "ap2"]
+    else:
+        assert agent_config(file).devices == ["wlan0"]

@@ -87,7 +87,7 @@ def test_an_agent_that_lies_within_its_type_is_a_report_or_refused(document: Any
 
 def test_bodies_that_are_no_report() -> None:
     station = {"addresses": [], "rx_bytes": True, "tx_bytes": 0, "rssi_dbm": None, "heard_ms": 0}
-    bodies = (b"", b"nan", b"[]", b"[" * 50_000, b'{"time_ns":' + b"9" * 5000 + b"}", b"\xff")
+    bodies: tuple[bytes, ...] = (b"", b"nan", b"[]", b"[" * 50_000, b'{"time_ns":' + b"9" * 5000 + b"}", b"\xff")
     bodies += (json.dumps({"time_ns": 1, "stations": {"a": station}}).encode(),)
     for body in bodies:
         with pytest.raises(ReportError):

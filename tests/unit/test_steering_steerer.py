@@ -180,7 +180,7 @@ def test_a_move_after_which_nothing_arrives_is_taken_back(capsys: pytest.Capture
     for _ in range(5):
         bed.period(1000, 100)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [one["verdict"] for one in lines if one["event"] == "moved"][0] == "stuck"
+    assert next(one["verdict"] for one in lines if one["event"] == "moved") == "stuck"
     assert [one["why"] for one in lines if one["event"] == "switch"][:3] == ["policy", "stuck", "policy"]
 
 

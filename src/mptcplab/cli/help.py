@@ -119,7 +119,7 @@ Examples:
 """,
     "steer program": """\b
 Examples:
-  scp $(mptcplab steer program) root@ap1:/usr/local/bin/steer
+  mptcplab steer program       print the path; copy that file to the access points
 """,
     "kernel path": """\b
 Examples:
