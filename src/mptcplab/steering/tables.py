@@ -152,7 +152,7 @@ def read_table(source: str) -> Table:
     :raises InputError: if it cannot be read, or has no table.
     """
     if source.startswith("{"):
-        return _parsed(source, "the configuration", json.loads)
+        return parsed(source, "the configuration", json.loads)
     try:
         with open(source, encoding="utf-8") as file:
             text = file.read(_MAX_BYTES)
@@ -162,7 +162,7 @@ def read_table(source: str) -> Table:
     except OSError as error:
         hint = "name an existing TOML file; docs/steering.md has examples"
         raise InputError(f"{source} cannot be read: {reason(error)}", hint=hint) from error
-    table = _parsed(text, source, tomllib.loads)
+    table = parsed(text, source, tomllib.loads)
     if mode & 0o077 and _has_key(table):
         raise InputError(f"{source} has a key, and others may use the file", hint=f"chmod 600 {source}")
     return table
@@ -174,7 +174,8 @@ def _has_key(table: Table) -> bool:
     return any(isinstance(one, dict) and "key" in one for one in (table._content, *inner))
 
 
-def _parsed(text: str, name: str, parse: Any) -> Table:
+def parsed(text: str, name: str, parse: Any) -> Table:
+    """Parse a configuration. :raises InputError: if it cannot be parsed, or is no table."""
     try:
         content = parse(text)
     except (ValueError, RecursionError) as error:
