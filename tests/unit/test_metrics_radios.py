@@ -141,7 +141,8 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
         ("associated", "ap1", None),
         ("roamed", "ap2", None),
     ]
-    assert roams(seen) == 1
+    assert roams(walk, {"walker"}) == 1
+    assert roams(walk, ()) == 0
     assert len(associations(walk)) == 5, "those of access points and those before time zero too"
 
 
