@@ -19,6 +19,7 @@ from mptcplab.node.placed import Walk
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import FOLDER, RADIO, radios_of
+from mptcplab.plan.script import script
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import AIR, ROAMING, Network
 from mptcplab.units import Duration
@@ -264,3 +265,10 @@ def test_access_points_that_stations_roam_between_are_one_network() -> None:
     assert 'bgscan="simple:2:-75:60"' in supplicant
     assert "\nbssid=" not in supplicant
     assert not any("bridge=" in line for line in _lines(_plan(TWO))), "others have no bridge"
+
+
+def test_the_script_says_where_radios_exist(tmp_path: Path) -> None:
+    wired = tmp_path / "wired.toml"
+    wired.write_text(PATHS + WORKLOAD)
+    assert f"# {RADIO} is tools/radio of mptcplab." in script(_plan(ONE), title="t")
+    assert RADIO not in script(_plan(wired), title="t")
