@@ -121,6 +121,10 @@ BEYOND = {
         "radio-two-access-points radio-walk-and-waypoints radio-walk-point radio-walk-speed "
         "radio-waypoints-order radio-waypoints-without-position radio-wifi-table-without-radio"
     ),
+    "steering": (
+        "steering-at-router steering-kernel-path-manager steering-no-threshold steering-one-access-point "
+        "steering-period steering-threshold-of-fair"
+    ),
     "the network as a whole": (
         "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "
