@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from mptcplab.engine.stock.start import EXIT_PORT
 from mptcplab.errors import InputError, MissingError, reason
 
 KVM, CPUS = Path("/dev/kvm"), Path("/proc/cpuinfo")
@@ -26,6 +27,7 @@ _MACHINE = (
     *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
     *("-name", "mptcplab,debug-threads=on"),
     *("-machine", "pc,usb=off,vmport=off", "-m", MEMORY),
+    *("-device", f"isa-debug-exit,iobase={EXIT_PORT:#x},iosize=2"),
 )
 #: An instruction lasts a nanosecond, idle time is skipped, and nothing in the machine reads this machine's clock.
 _COUNTED = (
@@ -49,7 +51,7 @@ _OPTIONS = (
 #: the HPET needs none, but it alone cannot interrupt several CPUs.
 _COUNTED_OPTIONS = ("softlockup_panic=1", "tsc=reliable", "no_timer_check", "noapictimer")
 #: This machine may be busy for longer than a kernel expects of its CPUs.
-_REAL_OPTIONS = ("nowatchdog", "tsc=reliable")
+_REAL_OPTIONS = ("nowatchdog", "tsc=reliable", "no_timer_check")
 
 
 class Execution(StrEnum):
