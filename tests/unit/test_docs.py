@@ -18,8 +18,8 @@ from mptcplab.scenario import reference
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
-#: An inventory of machines is no scenario; tests/unit/test_engine_ssh.py reads it.
-EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if file.name != "inventory.toml")
+#: Every scenario has a title; configurations of programs have none.
+EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^( *)```toml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")

@@ -51,7 +51,8 @@ settle() {
 start() {
 	answer began "$1"
 	(
-		$SETSID sh "./run-$1.sh" </dev/null >"out/$1.out" 2>"out/$1.err"
+		# A program is to have the signals that it would have by itself.
+		(trap - HUP INT TERM PIPE && exec $SETSID sh "./run-$1.sh") </dev/null >"out/$1.out" 2>"out/$1.err"
 		status=$?
 		answer ended "$1" $status
 	) &
@@ -104,7 +105,11 @@ while read -r order name value; do
 		answer clock "$name"
 		;;
 	enter)
-		if enter 2>err; then exec ip netns exec "$NS" sh ./agent.sh inside; fi
+		if enter 2>err; then
+			# What a shell finds ignored when it starts, it can never give back to programs.
+			trap - HUP INT TERM PIPE
+			exec ip netns exec "$NS" sh ./agent.sh inside
+		fi
 		read -r text <err
 		answer inside 1 "$text"
 		;;
