@@ -23,6 +23,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= $(shell nproc)
 MINUTES ?= 60
+# Stock kernels that tests need.
+STOCK := 6.12
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
@@ -69,6 +71,8 @@ ssh-tests: venv ssh-packages
 bpf: venv bpf-packages
 	$(BIN)/python -m mptcplab.ebpf.objects
 
+# A user's program is compiled for each kernel anew.
+bpf-tests: STOCK := 6.1 6.12 7.2
 bpf-tests: bpf stock-kernel
 	$(BIN)/pytest -q tests/ebpf
 
@@ -125,7 +129,8 @@ bpf-packages:
 	@scripts/install-packages --bpf
 
 stock-kernel: programs stock-packages
-	@$(BIN)/mptcplab kernel stock | grep -q '^6.12 ' || $(BIN)/mptcplab kernel stock 6.12
+	@for version in $(STOCK); do \
+		$(BIN)/mptcplab kernel stock | grep -q "^$$version " || $(BIN)/mptcplab kernel stock $$version || exit; done
 
 venv: packages $(STAMP)
 

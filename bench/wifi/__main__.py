@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ _SECONDS_G = 10.0
 _SECONDS_DISTANCE = 5.0
 _ANOMALY = (2, 3, 5, 10)
 
+#: The part that runs scenarios, not networks of its own.
+_SCENARIOS = "scenarios"
 _Part = Callable[[Measure], list[Any]]
 
 
@@ -54,12 +57,20 @@ def main() -> None:
     """Measure all parts, or those that are named, and print them as JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench.wifi", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/wifi"), help="folder for what the runs write")
-    parser.add_argument("--only", choices=PARTS, action="append", help="measure only this part; repeatable")
+    parser.add_argument(
+        "--only", choices=[*PARTS, _SCENARIOS], action="append", help="measure only this part; repeatable"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of all draws; default 1")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the parts into this JSON file")
     arguments = parser.parse_args()
     run = in_folder(arguments.out, seed=arguments.seed)
-    parts = {name: [asdict(row) for row in PARTS[name](run)] for name in arguments.only or PARTS}
+    measures: dict[str, Callable[[], list[Any]]] = {
+        **{name: partial(part, run) for name, part in PARTS.items()},
+        _SCENARIOS: lambda: _each(
+            [cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS]
+        ),
+    }
+    parts = {name: [asdict(row) for row in measures[name]()] for name in arguments.only or measures}
     print(json.dumps(parts, indent=1))
     if arguments.write:
         old = json.loads(arguments.write.read_text()) if arguments.write.exists() else {}

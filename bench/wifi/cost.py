@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bench.wifi.bianchi import DOT11B, DOT11G
 from bench.wifi.experiments import Measure, names, ring
@@ -36,6 +41,15 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
 }
 
 
+_ROOT = Path(__file__).resolve().parents[2]
+#: Scenarios with TCP and MPTCP, by what the table calls them. Their downloads last a minute.
+SCENARIOS: Mapping[str, Path] = {
+    "2 access points, 9 stations, 802.11b, a scenario with TCP": Path(__file__).with_name("nine-stations.toml"),
+    "2 access points, 8 hosts with 2 stations, 802.11b, a scenario with MPTCP": _ROOT
+    / "examples/wifi/many-terminals.toml",
+}
+
+
 @dataclass(frozen=True)
 class CostRow:
     """CPU time of one run, and attempts to send a frame."""
@@ -53,3 +67,26 @@ def measured(name: str, run: Measure) -> CostRow:
     result = run(network, f"cost-{list(NETWORKS).index(name)}")
     attempts = sum(int(counters["attempts"]) for counters in result.radios.values())
     return CostRow(name, _SECONDS, result.cpu_s, attempts, 1e6 * result.cpu_s / attempts)
+
+
+def measured_scenario(name: str, folder: Path, *, seed: int) -> CostRow:
+    """Run one of :data:`SCENARIOS` with `mptcplab run`, whose own start and evaluation count too.
+
+    :raises RuntimeError: with its message if it fails.
+    """
+    out = folder / SCENARIOS[name].stem
+    settings = ["--set", f"workloads.*.duration={_SECONDS:g} s", "--seed", str(seed), "--fresh", "--out", str(out)]
+    before_s = _cpu_of_children_s()
+    command = [sys.executable, "-m", "mptcplab", "run", str(SCENARIOS[name]), *settings]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    cpu_s = _cpu_of_children_s() - before_s
+    (counters,) = out.glob("runs/*/counters/*/medium.json")
+    attempts = sum(int(radio["attempts"]) for radio in json.loads(counters.read_text())["radios"].values())
+    return CostRow(name, _SECONDS, cpu_s, attempts, 1e6 * cpu_s / attempts)
+
+
+def _cpu_of_children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

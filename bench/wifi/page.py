@@ -82,4 +82,4 @@ def cost_table() -> str:
         ("frames in the air", "{attempts}"),
         ("CPU time per frame, us", "{us_per_attempt:.0f}"),
     )
-    return _table(columns, rows_of("cost"))
+    return _table(columns, rows_of("cost") + rows_of("scenarios"))

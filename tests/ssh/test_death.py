@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from .bed import Bed
-from .test_run import INTERFACES, TWO_CABLES, changes, rows, scenario
+from .test_run import INTERFACES, SHAPED, TWO_CABLES, changes, rows, scenario, shaped
 
 #: Moments of death, as the issue of this engine asks.
 KILLS = 50
 #: Ends only by force.
-ENDLESS = TWO_CABLES.replace('"200 MB"', '"1 TB"')
+ENDLESS = shaped(TWO_CABLES.replace('"200 MB"', '"1 TB"'))
 #: The shortest that an inventory may have.
 LEASE = "5 s"
 #: A machine whose connection has closed puts itself back at once; under load its programs take this long.
@@ -29,7 +29,7 @@ _LATER_SECONDS = 40.0
 
 
 def _run(pair: Bed, folder: Path, name: str) -> subprocess.Popen[bytes]:
-    inventory = pair.inventory(INTERFACES, lease=LEASE)
+    inventory = pair.inventory(SHAPED, lease=LEASE)
     words = pair.command("run", scenario(folder, ENDLESS), "--engine", f"ssh:{inventory}", "--out", folder / name)
     log = (folder / "log").open("wb")
     return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

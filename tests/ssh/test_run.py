@@ -9,6 +9,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from mptcplab.recording.record import Recording
+
 from .bed import SHIFT, Bed, has_time_namespaces
 
 TWO_CABLES = """
@@ -95,13 +99,23 @@ shape = "sender"
 """
 
 
+SHAPED = {
+    node: {link: f'{{ device = "{device}", shape = true }}' for link, device in links.items()}
+    for node, links in INTERFACES.items()
+}
+
+
+def shaped(text: str) -> str:
+    """Return a scenario with limited cables."""
+    start, end = text.index("[links.one]"), text.index("[workloads")
+    return text[:start] + LIMITED + text[end:]
+
+
 def test_links_shaped_where_the_inventory_allows_it(pair: Bed, tmp_path: Path) -> None:
     """Rates by `tbf` on the named interfaces: MPTCP gets the sum of both, less headers and its start."""
     before = pair.settled()
-    shaped = {link: f'{{ device = "{device}", shape = true }}' for link, device in INTERFACES["client"].items()}
-    inventory = pair.inventory({"client": shaped, "server": shaped})
-    start, end = TWO_CABLES.index("[links.one]"), TWO_CABLES.index("[workloads")
-    text = TWO_CABLES[:start] + LIMITED + TWO_CABLES[end:].replace('size = "200 MB"', 'duration = "4 s"')
+    inventory = pair.inventory(SHAPED)
+    text = shaped(TWO_CABLES.replace('size = "200 MB"', 'duration = "4 s"'))
     done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     (row,) = rows(tmp_path / "out")
@@ -158,3 +172,94 @@ def test_delays_between_clocks_that_do_not_agree(pair: Bed, tmp_path: Path) -> N
         print(f"{row['workload']}: {mean:.3f} ms, +- {bound_ms:.3f} ms")
         # The cable itself takes some us; programs on a busy machine some ms.
         assert -bound_ms <= mean <= bound_ms + 20, row
+
+
+SEVERAL = """
+title = "iperf3, a failure and a capture"
+
+[hosts.client]
+[hosts.server]
+
+[links.one]
+[links.two]
+
+[workloads.bulk]
+kind = "iperf3"
+from = "client"
+to = "server"
+duration = "4 s"
+
+[[events]]
+at = "1 s"
+type = "down"
+mode = "interface"
+node = "client"
+link = "one"
+
+[[events]]
+at = "2.5 s"
+type = "up"
+link = "one"
+
+[record]
+captures = [{ node = "client", link = "two", snaplen = "128 B" }]
+"""
+
+
+def test_another_program_with_events_and_a_capture(pair: Bed, tmp_path: Path) -> None:
+    """Sockets of programs that do not report their own are sampled on the machines, queues as well."""
+    before = pair.settled()
+    inventory = pair.inventory(SHAPED)
+    file = scenario(tmp_path, shaped(SEVERAL))
+    done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    (row,) = rows(tmp_path / "out")
+    print(row["goodput_mbps"]["mean"], row["mptcp"], row["shares"], row["congestion_control"])
+    assert row["mptcp"] == "2 subflows"
+    assert row["shares"].keys() == {"one", "two"}
+    assert min(row["shares"].values()) > 0.1, row
+    (folder,) = (tmp_path / "out" / "runs").iterdir()
+    recording = Recording(folder)
+    sampled = recording.subflows.filter(pl.col("node") == "client")
+    assert sampled["time_ns"].is_sorted()
+    assert sampled["snd_cwnd"].min() > 0  # type: ignore[operator]
+    # Of 4 s, at most every 40 ms; sampling itself takes some time on a busy machine.
+    assert sampled["time_ns"].n_unique() > 20
+    assert recording.queues.filter(pl.col("link") == "two")["bytes"].max() > 10_000  # type: ignore[operator]
+    assert recording.events["kind"].to_list() == ["down", "up"]
+    (capture,) = recording.captures.values()
+    assert capture.stat().st_size > 100_000
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_a_cable_that_is_not_where_the_inventory_says(pair: Bed, tmp_path: Path) -> None:
+    before = pair.settled()
+    inventory = pair.inventory({**INTERFACES, "server": {"one": "eth2", "two": "eth1"}})
+    words = ("--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    done = pair.mptcplab("run", scenario(tmp_path, TWO_CABLES), *words)
+    assert done.returncode == 1, done.stderr
+    assert "eth1 of client (client) is not connected with eth2 of server (server) (10.0.1.2)" in done.stderr
+    assert f"--engine ssh:{inventory}" in done.stderr, "the command that repeats it has the engine"
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_a_machine_that_cannot_be_used(pair: Bed, tmp_path: Path) -> None:
+    """The interface of the connection itself, a host that does not answer, a program that is not there."""
+    file, out = scenario(tmp_path, TWO_CABLES), ("--out", tmp_path / "out")
+    inventory = pair.inventory({**INTERFACES, "client": {"one": "mgmt", "two": "eth2"}})
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 2, refused.stderr
+    assert "mgmt of client (client) carries the ssh connection itself" in refused.stderr
+    text = inventory.read_text().replace('host = "server"', 'host = "nosuch.invalid"').replace('"mgmt"', '"eth1"')
+    inventory.write_text(text)
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 1, refused.stderr
+    assert "server (nosuch.invalid) cannot be reached" in refused.stderr
+    inventory = pair.inventory(INTERFACES)
+    pair.machines["server"].shell("mount --bind /dev/null $(command -v nstat)")
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 3, refused.stderr
+    assert "server (server) has no nstat" in refused.stderr
+    assert "apt-get install iproute2" in refused.stderr

@@ -291,6 +291,7 @@ def test_what_ss_prints() -> None:
     }  # fmt: skip
     assert {key: row.get(key) for key in expected} == expected
     assert parse_socket("ESTAB 0 0 [fe80::1%eth0]:22 [fe80::2]:4000 cubic")["local"] == "[fe80::1]:22"
+    assert parse_socket("ESTAB 0 0 [::ffff:10.0.1.1]:22 [::ffff:10.0.1.2]:4000 cubic")["remote"] == "10.0.1.2:4000"
     assert parse_socket("garbage") == {}
 
 

@@ -7,11 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
-from mptcplab.figure.timelines import marks
+from mptcplab.figure.timelines import Line as Curve
+from mptcplab.figure.timelines import _interrupted, marks
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.network_rows import access_point_rows, network_document, radio_rows
 from mptcplab.metrics.radios import (
@@ -141,7 +143,8 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
         ("associated", "ap1", None),
         ("roamed", "ap2", None),
     ]
-    assert roams(seen) == 1
+    assert roams(walk, {"walker"}) == 1
+    assert roams(walk, ()) == 0
     assert len(associations(walk)) == 5, "those of access points and those before time zero too"
 
 
@@ -197,3 +200,15 @@ def test_frames_have_the_documented_columns(walk: Recording) -> None:
     ):
         assert set(frame.columns) == {*RUN, *FRAMES[name]}, name
         assert frame.height
+
+
+def test_a_curve_is_interrupted_where_nothing_was_heard() -> None:
+    samples = np.array([0.0, 0.1, 0.2, 0.9, 1.0])
+    line = Curve("wifi at walker", (0.0, 0.1, 0.2, 0.9, 1.0), (-50, -51, -52, -60, -61))
+    assert _interrupted(line, samples) == Curve(
+        "wifi at walker", (0.0, 0.1, 0.2, 0.2, 0.9, 1.0), (-50, -51, -52, None, -60, -61)
+    )
+    thinned = Curve("wifi at walker", (0.0, 1.0), (-50, -61))
+    assert _interrupted(thinned, samples).values == (-50, None, -61)
+    whole = Curve("wifi at walker", (0.0, 0.1), (-50, -51))
+    assert _interrupted(whole, np.array([0.0, 0.1])) == whole

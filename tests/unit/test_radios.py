@@ -19,8 +19,9 @@ from mptcplab.node.placed import Walk
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import FOLDER, RADIO, radios_of
+from mptcplab.plan.script import script
 from mptcplab.scenario.load import load
-from mptcplab.scenario.network import AIR, Network
+from mptcplab.scenario.network import AIR, ROAMING, Network
 from mptcplab.units import Duration
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/wifi"
@@ -242,3 +243,32 @@ def test_an_interface_that_is_set_down_is_no_event_of_the_air(tmp_path: Path) ->
     assert plan.events[0].commands[0].argv[-1] == "down"
     assert len(plan.events[1].commands) > 1, "addresses and routes come back"
     assert not any(program.name == "radios.move" for program in plan.programs)
+
+
+def test_access_points_that_stations_roam_between_are_one_network() -> None:
+    lines = _lines(_plan(EXAMPLES / "roaming.toml"))
+    network = one(load(EXAMPLES / "roaming.toml"))
+    assert Network(network).roaming_groups == [("ap1", "ap2")]
+    order = [
+        _index(lines, f"ap1 ip link add name {ROAMING} "),
+        _index(lines, "- ip link add name ess0.1 netns ap1 type veth peer name ess0.1 netns ap2"),
+        _index(lines, f"ap2 ip link set dev ess0.1 master {ROAMING} up"),
+        _index(lines, f"ap1 ip address add 10.0.1.2/24 dev {ROAMING}"),
+        _index(lines, "does not associate with ap1 or ap2 within 30 s"),
+    ]
+    assert order == sorted(order)
+    hostapd = [line for line in lines if "hostapd -B" in line]
+    assert len(hostapd) == 2, "the second one has no link of its own"
+    assert all(f"bridge={ROAMING}" in line for line in hostapd)
+    (supplicant,) = (line for line in lines if "wpa_supplicant -D" in line)
+    assert "scan_freq=2412 2437" in supplicant
+    assert 'bgscan="simple:2:-75:60"' in supplicant
+    assert "\nbssid=" not in supplicant
+    assert not any("bridge=" in line for line in _lines(_plan(TWO))), "others have no bridge"
+
+
+def test_the_script_says_where_radios_exist(tmp_path: Path) -> None:
+    wired = tmp_path / "wired.toml"
+    wired.write_text(PATHS + WORKLOAD)
+    assert f"# {RADIO} is tools/radio of mptcplab." in script(_plan(ONE), title="t")
+    assert RADIO not in script(_plan(wired), title="t")

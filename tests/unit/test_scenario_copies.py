@@ -5,7 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from mptcplab.scenario import copies
 from mptcplab.scenario.load import Experiment, load
 
 _FILE = """
@@ -54,6 +58,25 @@ def test_copies_equal_the_same_tables_written_out(tmp_path: Path) -> None:
     (made,), (long,) = _load(tmp_path, _FILE).points, _load(tmp_path, "\n".join(written)).points
     assert made.scenario == long.scenario
     assert list(made.scenario.nodes) == list(long.scenario.nodes), "nodes get their addresses in this order"
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ("{n}", [1, 2, 3]),
+        ("{10+n}", [11, 12, 13]),
+        ("{5*n}", [5, 10, 15]),
+        ("{-10+2.5*n}", [-7.5, -5, -2.5]),
+        ("{0.1*n}", [0.1, 0.2, 0.3]),
+        ("{100+100*n} ms", ["200 ms", "300 ms", "400 ms"]),
+        ("{0.5*n} s", ["0.5 s", "1 s", "1.5 s"]),
+        ("{n*2}", ["{n*2}"] * 3),
+    ],
+)
+def test_numbers_count_in_steps(written: str, values: list[Any]) -> None:
+    filled = [copies._filled(written, number) for number in (1, 2, 3)]
+    assert filled == values
+    assert [type(one) for one in filled] == [type(value) for value in values]
 
 
 def test_a_value_that_is_only_a_number_is_one(tmp_path: Path) -> None:

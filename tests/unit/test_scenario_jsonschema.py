@@ -115,9 +115,15 @@ BEYOND = {
         "radio-event-off-twice radio-event-on-without-off radio-event-one-direction "
         "radio-event-position-of-down radio-event-too-late radio-event-unknown-node event-without-link "
         "radio-free-space-exponent radio-kernel radio-loss-of-direction radio-mtu radio-no-access-point "
+        "radio-roam-alone radio-roam-other-network radio-roam-through-unknown radio-roam-through-server "
+        "radio-roam-through-twice radio-roam-no-position "
         "radio-no-position radio-position-far radio-position-without-radio radio-rate "
         "radio-two-access-points radio-walk-and-waypoints radio-walk-point radio-walk-speed "
         "radio-waypoints-order radio-waypoints-without-position radio-wifi-table-without-radio"
+    ),
+    "steering": (
+        "steering-at-router steering-kernel-path-manager steering-no-threshold steering-one-access-point "
+        "steering-period steering-threshold-of-fair"
     ),
     "the network as a whole": (
         "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "

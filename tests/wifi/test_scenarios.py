@@ -186,3 +186,18 @@ def _at(track: list[list[float]], time_ns: int) -> tuple[float, float]:
             part = (time_ns - start_ns) / (end_ns - start_ns)
             return here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])
     return track[-1][1], track[-1][2]
+
+
+def test_a_walker_roams_and_its_download_goes_on(bench: Bench) -> None:
+    (recording,) = bench.record(example("roaming"))
+    (measured,) = measure(recording)
+    print(measured.metrics, changes_of_stations(recording))
+    assert measured.metrics["roams"] == 1
+    (at_s,) = (one.time_ns / 1e9 for one in changes_of_stations(recording) if one.kind != "disassociated")
+    # It is at 30 m, where it hears -75 dBm, after 7.4 s. The mean that the kernel watches follows with some beacons'
+    # delay; the other access point is stronger from 40 m on, after 9.5 s, and scans are 2 s apart.
+    assert 9.5 < at_s < 14
+    first, second = radio_links(recording)
+    assert (first.access_point, second.access_point, second.associations) == ("ap1", "ap2", 1)
+    assert min(first.rx_bytes, second.rx_bytes) > 100_000
+    assert measured.metrics["duration_s"] < 21

@@ -16,12 +16,14 @@ from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
 from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
+from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program, radio_program
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import RADIO
+from mptcplab.plan.steering import STEER
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
@@ -92,6 +94,8 @@ def prepare_engines(
     tools = {FLOW: flow_program()}
     if any(run.point.scenario.has_radios for run in points):
         tools[RADIO] = radio_program()
+    if any(run.point.scenario.steering is not None for run in points):
+        tools[STEER] = steer_program()
     engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
     if kind.capabilities.has_limits:
         for run in points:

@@ -139,8 +139,8 @@ def _two_folders(a: Path, b: Path, asked: Sequence[_Asked], margin: float) -> _F
     comparisons = compare_rows(pairs, margin_percent=margin)
     tests = sum(one.tests for one in comparisons)
     tables = [
-        comparison_table(_title(one.pair.metric, str(a), str(b)), [one], tests=tests, margin_percent=margin)
-        for one in comparisons
+        comparison_table(_title(one.pair.metric, str(a), str(b), only), [one], tests=tests, margin_percent=margin)
+        for one, (_, only) in zip(comparisons, asked, strict=True)
     ]
     tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second)))
     return _Found(comparisons, tables, conditions=_conditions(first, second))
@@ -151,8 +151,15 @@ def _conditions(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
 
 
-def _title(metric: str, a: str, b: str) -> str:
-    return f"{METRICS[metric].noun}: A = {a}, B = {b}"
+def _title(metric: str, a: str, b: str, workload: str | None) -> str:
+    of = f"{workload}: " if workload else ""
+    return f"{of}{METRICS[metric].noun}: A = {a}, B = {b}"
+
+
+def _only(asked: Sequence[_Asked], metric: str) -> str | None:
+    """Return the workload that was named for a metric, or None if there are several, or all were meant."""
+    workloads = {workload for name, workload in asked if name == metric}
+    return workloads.pop() if len(workloads) == 1 else None
 
 
 class _Within:
@@ -168,7 +175,7 @@ class _Within:
         if self._reference is None and len(values) > 2:
             return self._ranked(parts)
         first = values[0] if self._reference is None else self._chosen(self._reference, values)
-        return self._against(parts, first)
+        return self._against(asked, parts, first)
 
     def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
         chosen = tuple(listed(reference))
@@ -177,7 +184,9 @@ class _Within:
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
         return chosen
 
-    def _against(self, parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values) -> _Found:
+    def _against(
+        self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
+    ) -> _Found:
         pairs = [pair for metric, some in parts for pair in ranking.against(metric, some, reference)]
         comparisons = compare_rows(pairs, margin_percent=self._margin)
         tests = sum(one.tests for one in comparisons)
@@ -185,7 +194,8 @@ class _Within:
         for metric in dict.fromkeys(metric for metric, _ in parts):
             own = [one for one in comparisons if one.pair.metric == metric]
             a, b = (", ".join(values) for values in (reference, own[0].pair.b))
-            title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else f"each {', '.join(self._by)}")
+            each = f"each {', '.join(self._by)}"
+            title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else each, _only(asked, metric))
             tables.append(comparison_table(title, own, by=self._by, tests=tests, margin_percent=self._margin))
         return _Found(comparisons, tables)
 

@@ -34,6 +34,7 @@ _COMMANDS = {
     "kernel": "mptcplab.cli.kernel",
     "gateways": "mptcplab.cli.gateways",
     "cc": "mptcplab.cli.cc",
+    "steer": "mptcplab.cli.steer",
     "init": "mptcplab.cli.init",
     "doctor": "mptcplab.cli.doctor",
     "schema": "mptcplab.cli.schema",

@@ -30,17 +30,19 @@ MAX_LINES = 8
 #: More marks than this hide the curves.
 _MAX_MARKS = 24
 _NS = 1e9
+#: A curve is interrupted where so many samples are missing.
+_GAP = 2.5
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Line:
-    """One curve: times in s and values."""
+    """One curve: times in s and values; None where it is interrupted."""
 
     name: str
     times: tuple[float, ...]
-    values: tuple[float, ...]
+    values: tuple[float | None, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data for the page's script."""
@@ -267,5 +269,19 @@ def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[Line, ...]
     lines = []
     for name in sorted(heard)[:MAX_LINES]:
         times, values = np.array(heard[name], dtype=np.float64).T
-        lines.append(Line(name, *_thinned(times / _NS, values, max_values)))
+        line = Line(name, *_thinned(times / _NS, values, max_values))
+        lines.append(_interrupted(line, times / _NS))
     return tuple(lines)
+
+
+def _interrupted(line: Line, samples: Numbers) -> Line:
+    """Return ``line`` without the pieces that lead over a time without ``samples``, whose times in s these are."""
+    steps = np.diff(samples)
+    ends = samples[1:][steps > _GAP * np.median(steps)] if steps.size else samples[:0]
+    times, values = list(line.times), list(line.values)
+    for end in reversed(_rounded(ends, 5)):
+        after = next((index for index, time in enumerate(times) if time >= end), 0)
+        if after:
+            times.insert(after, times[after - 1])
+            values.insert(after, None)
+    return Line(line.name, tuple(times), tuple(values))

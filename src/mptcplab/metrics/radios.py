@@ -9,7 +9,7 @@ hears of its stations; what a station prints is what it hears of its access poin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -159,9 +159,18 @@ def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
     return found
 
 
-def roams(changes: Iterable[Association]) -> int:
-    """Return how often a station changed its access point, among what stations saw after they had associated."""
-    return sum(change.kind == ROAMED for change in changes)
+def roams(recording: Recording, stations: Container[str]) -> int:
+    """Return how often radios of ``stations`` associated with another access point than before, from time zero on."""
+    last: dict[tuple[str, str], str] = {}
+    for sample in radio_samples(recording):
+        last.setdefault((sample.node, sample.device), sample.peer)
+    count = 0
+    for change in changes_of_stations(recording):
+        if change.node in stations and change.kind != DISASSOCIATED:
+            place = (change.node, change.device)
+            count += last.get(place, change.peer) != change.peer
+            last[place] = change.peer
+    return count
 
 
 def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioLink:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -20,6 +20,8 @@ CHANNELS: dict[str, tuple[int, ...]] = {
     "802.11a": (36, 40, 44, 48),
 }
 #: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
+#: Seconds between scans for another access point, with a weak and with a good signal.
+_SCAN_S, _SELDOM_S = 2, 60
 _RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
 
 
@@ -57,9 +59,11 @@ class Cell:
         """The words of ``iw dev DEVICE set bitrates`` for all its radios; none if all rates of the band are used."""
         return _RATES_B if self.mode == "802.11b" else ()
 
-    def hostapd(self, device: str) -> Iterator[str]:
-        """Yield the lines of hostapd's configuration."""
+    def hostapd(self, device: str, bridge: str | None = None) -> Iterator[str]:
+        """Yield the lines of hostapd's configuration; with a ``bridge``, hostapd makes the device a port of it."""
         yield f"interface={device}"
+        if bridge is not None:
+            yield f"bridge={bridge}"
         yield "driver=nl80211"
         yield f"ssid={self.ssid}"
         yield f"hw_mode={_HW_MODES[self.mode]}"
@@ -71,9 +75,20 @@ class Cell:
             yield "supported_rates=10 20 55 110"
             yield "basic_rates=10 20"
 
-    def network(self, bssid: str) -> Iterator[str]:
-        """Yield the lines of wpa_supplicant's network, with the access point that has the address ``bssid``."""
-        yield f'ssid="{self.ssid}"'
-        yield "key_mgmt=NONE"
-        yield f"scan_freq={self.mhz}"
-        yield f"bssid={bssid}"
+
+def network_lines(cells: Mapping[str, Cell], roam_below_dbm: float | None) -> Iterator[str]:
+    """Yield the lines of wpa_supplicant's network, with the ``cells`` of its access points by their addresses.
+
+    Below ``roam_below_dbm`` it scans every two seconds for another one, and above it once a minute.
+    """
+    channels = " ".join(dict.fromkeys(str(cell.mhz) for cell in cells.values()))
+    yield f'ssid="{next(iter(cells.values())).ssid}"'
+    yield "key_mgmt=NONE"
+    yield f"scan_freq={channels}"
+    if len(cells) == 1:
+        yield f"bssid={next(iter(cells))}"
+        return
+    yield f"freq_list={channels}"
+    yield f"bssid_accept={' '.join(f'{mac}/ff:ff:ff:ff:ff:ff' for mac in cells)}"
+    if roam_below_dbm is not None:
+        yield f'bgscan="simple:{_SCAN_S}:{roam_below_dbm:g}:{_SELDOM_S}"'

@@ -22,6 +22,7 @@ from mptcplab.plan.model import Needs, Plan, Source
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.radios import air_commands, radio_counters, radio_programs, station_commands
 from mptcplab.plan.sampling import sample_interval_ns
+from mptcplab.plan.steering import steering_programs
 from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -42,6 +43,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         programs=(
             *capture_programs(network),
             *radio_programs(network),
+            *steering_programs(network, seed),
             *_charged(network, _servers(network)),
             *_charged(network, _programs(network, seed, phases)),
         ),

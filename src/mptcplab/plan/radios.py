@@ -14,11 +14,11 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mptcplab.node.cell import Cell
+from mptcplab.node.cell import Cell, network_lines
 from mptcplab.node.placed import Waypoint
 from mptcplab.plan.air import air_lines, changes_air, jumps, seconds
 from mptcplab.plan.sampling import sample_interval_ns
-from mptcplab.scenario.network import AIR, Network
+from mptcplab.scenario.network import AIR, ROAMING, Network
 from mptcplab.steps import OURS, Command, Counter, Program, shell
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
@@ -39,7 +39,10 @@ _STATS = f"{FOLDER}/medium.json"
 
 @dataclass(frozen=True)
 class RadioPort:
-    """A radio: the interface ``device`` of ``node``, in the cell of ``access_point``, at the end of ``links``."""
+    """A radio: the interface ``device`` of ``node``, in the cell of ``access_point``, at the end of ``links``.
+
+    A station may also associate with the access points ``through``.
+    """
 
     number: int
     node: str
@@ -48,6 +51,8 @@ class RadioPort:
     cell: Cell
     power_dbm: float
     links: tuple[str, ...]
+    through: tuple[str, ...] = ()
+    roam_below_dbm: float | None = None
 
     @property
     def name(self) -> str:
@@ -68,11 +73,12 @@ class RadioPort:
 def radios_of(network: Network) -> list[RadioPort]:
     """Return all radios, by node: one of each access point, and one for each radio link of a station."""
     links = {name: link for name, link in network.scenario.links.items() if link.radio is not None}
+    roamed = {node for group in network.roaming_groups for node in group}
     found: list[RadioPort] = []
     for node, described in network.nodes.items():
         own = [port for port in network.ports_of(node) if port.link in links]
         cell = described.cell(node)
-        if cell is not None and own:
+        if cell is not None and (own or node in roamed):
             power = float(getattr(described, "power_dbm"))  # noqa: B009
             served = tuple(port.link for port in own)
             found.append(RadioPort(len(found) + 1, node, AIR, node, cell, power, served))
@@ -82,7 +88,8 @@ def radios_of(network: Network) -> list[RadioPort]:
                 assert radio is not None, "it is one of the radio links"
                 of = network.nodes[port.peer].cell(port.peer)
                 assert of is not None, "checked when the scenario was loaded"
-                found.append(RadioPort(len(found) + 1, node, port.device, port.peer, of, radio.power_dbm, (port.link,)))
+                place = (len(found) + 1, node, port.device, port.peer, of, radio.power_dbm, (port.link,))
+                found.append(RadioPort(*place, radio.through, radio.roam_below_dbm))
     return found
 
 
@@ -111,18 +118,38 @@ def air_commands(network: Network, seed: int) -> Iterator[Command]:
         yield Command(radio.node, ("ip", "link", "set", "dev", radio.name, "name", radio.device))
         if network.scenario.wifi.rts_bytes is not None:
             yield Command(radio.node, ("iw", "phy", radio.name, "set", "rts", str(network.scenario.wifi.rts_bytes)))
+    yield from _switches(network)
     for radio in radios:
         if not radio.is_station:
-            yield from _access_point(radio)
+            is_roamed = any(radio.node in group for group in network.roaming_groups)
+            yield from _access_point(radio, ROAMING if is_roamed else None)
+
+
+def _switches(network: Network) -> Iterator[Command]:
+    """Yield the commands that join the access points between which stations roam: bridges, and cables of a star."""
+    for group in network.roaming_groups:
+        for number, node in enumerate(group):
+            # An address of its own: by default it has that of a port, and changes with the ports.
+            mac = ("address", f"02:00:00:01:00:{number + 1:02x}")
+            yield Command(node, ("ip", "link", "add", "name", ROAMING, *mac, "type", "bridge", "forward_delay", "0"))
+            yield Command(node, ("ip", "link", "set", "dev", ROAMING, "up"))
+        for number, node in enumerate(group[1:], start=1):
+            cable = f"ess0.{number}"
+            ends = ("netns", group[0], "type", "veth", "peer", "name", cable, "netns", node)
+            yield Command(None, ("ip", "link", "add", "name", cable, *ends))
+            for end in (group[0], node):
+                yield Command(end, ("ip", "link", "set", "dev", cable, "master", ROAMING, "up"))
+                yield Command(end, ("ethtool", "-K", cable, "tso", "off", "gso", "off", "gro", "off"))
 
 
 def station_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that start all stations, and wait until each is associated."""
     radios = radios_of(network)
-    macs = {radio.node: radio.mac for radio in radios if not radio.is_station}
+    access_points = {radio.node: radio for radio in radios if not radio.is_station}
     stations = [radio for radio in radios if radio.is_station]
     for radio in stations:
-        lines = (*radio.cell.network(macs[radio.access_point]), "")
+        own = [access_points[node] for node in (radio.access_point, *radio.through)]
+        lines = (*network_lines({one.mac: one.cell for one in own}, radio.roam_below_dbm), "")
         config = "p2p_disabled=1\nnetwork={\n" + "\n".join(lines) + "}"
         base = _file(radio)
         line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf && mkfifo {base}.events && "
@@ -130,7 +157,8 @@ def station_commands(network: Network) -> Iterator[Command]:
         yield _shell(radio.node, line, "mkfifo", "wpa_supplicant")
     for radio in stations:
         base = _file(radio)
-        far = f"{radio.node} does not associate with {radio.access_point} within {_ASSOCIATION_S} s"
+        names = " or ".join((radio.access_point, *radio.through))
+        far = f"{radio.node} does not associate with {names} within {_ASSOCIATION_S} s"
         line = f"exec 3<{base}.events; timeout {_ASSOCIATION_S} sed -u /CTRL-EVENT-CONNECTED/q <&3 >{base}.log || "
         line += f"{{ echo {shlex.quote(f'{far}: is it too far away?')} >&2; exit 1; }}; "
         line += f"{{ cat <&3 >>{base}.log & }}"
@@ -194,9 +222,9 @@ def _metres(position: tuple[float, float]) -> str:
     return " ".join(f"{metres:.2f}" for metres in position)
 
 
-def _access_point(radio: RadioPort) -> Iterator[Command]:
+def _access_point(radio: RadioPort, bridge: str | None) -> Iterator[Command]:
     base = _file(radio)
-    config = "\n".join(radio.cell.hostapd(radio.device))
+    config = "\n".join(radio.cell.hostapd(radio.device, bridge))
     line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf; hostapd -B -t -f {base}.log {base}.conf >&2"
     yield _shell(radio.node, line, "hostapd")
     yield from _bitrates(radio)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.model import Plan
+from mptcplab.plan.radios import RADIO
 from mptcplab.steps import Command, Event, Program
 from mptcplab.units import Duration
 
@@ -32,6 +33,8 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
         yield f"# {PATH_MANAGER} is: python3 -m mptcplab.guest.path_manager, with mptcplab's src in PYTHONPATH."
     if any(own_argv(program) != program.argv for program in plan.programs):
         yield "# Only lab kernels of `mptcplab kernel build --cpu` have net.lab.*, by which programs take time there."
+    if any(command.argv[0] == RADIO for command in plan.setup):
+        yield f"# {RADIO} is tools/radio of mptcplab. Its radios need a lab kernel of `mptcplab kernel build --wifi`."
     yield from ("set -e", "")
     namespaces = " ".join(plan.nodes)
     yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"

@@ -184,13 +184,22 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
 
 
 def _settled(ranking: Ranking) -> str:
-    """Return how much of the ranking is certain, and what the rest would take."""
+    """Return which may be the best, how much of the ranking is certain, and what the rest would take."""
     best = [place.against_best for place in ranking.places if place.against_best is not None]
+    tied = set(ranking.places[0].tied)
+    worse = [number for number in range(1, len(ranking.places)) if number not in tied]
+    if not tied:
+        certain = "The best is certain"
+    elif worse:
+        certain = f"The best are certain: {_ranges(sorted(number + 1 for number in {0, *tied}))}"
+    else:
+        certain = "None is better than the others by as much as matters"
     texts = [
-        _need("The best is certain", "To settle which is the best", best),
+        f"Shown to be worse than the first: {_ranges(number + 1 for number in worse)}." if tied and worse else "",
+        _need(certain, "To settle which is the best", best),
         _need(f"All {len(ranking.pairs)} pairs are settled", "To settle every pair", ranking.pairs),
     ]
-    return " ".join(texts)
+    return " ".join(text for text in texts if text)
 
 
 def _need(settled: str, question: str, matches: Sequence[Match]) -> str:

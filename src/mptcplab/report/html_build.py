@@ -23,9 +23,10 @@ from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
+from mptcplab.report.radio_map import radio_map
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table, number
-from mptcplab.report.topology import networks
+from mptcplab.report.topology import Picture, networks
 from mptcplab.results import RecordedRun, Results
 
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
@@ -84,7 +85,7 @@ def section(
         title=title,
         question=question,
         notices=notices(results, rows, command),
-        pictures=tuple(networks(scenarios)),
+        pictures=(*networks(scenarios), *_map(firsts)),
         workloads=tuple(_workloads(firsts[0].recording)) if firsts else (),
         tables=tables,
         drawings=(*figures, *time_figures),
@@ -93,6 +94,13 @@ def section(
         network=_network(results, firsts),
         times=frozenset(row.time for row in rows),
     )
+
+
+def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
+    """Yield the map of the first run, if it has radios."""
+    found = radio_map(firsts[0].recording.manifest) if firsts else None
+    if found is not None:
+        yield found
 
 
 def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:

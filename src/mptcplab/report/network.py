@@ -79,11 +79,16 @@ _NOTES = (
 def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link["name"], side): (_arrow(link["between"], side), ", ".join(direction_words([link[side]])))
+        (result.settings, link["name"], side): (_arrow(link["between"], side), _asked_words(manifest, link, side))
         for result, manifest in manifests
         for link in manifest["links"]
         for side in ("forward", "backward")
     }
+
+
+def _asked_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
+    is_radio = any(link["name"] in radio["links"] for radio in manifest.get("radios", ()))
+    return "radio" if is_radio else ", ".join(direction_words([link[side]]))
 
 
 def _arrow(between: Sequence[str], side: str) -> str:

@@ -105,6 +105,10 @@ def _role_lines(name: str, group: Sequence[Table]) -> Iterator[str]:
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
+    radios = [link["radio"] for scenario in group if (link := scenario["links"][name]).get("radio") is not None]
+    if radios:
+        powers = several(list(dict.fromkeys(f"{radio['power_dbm']:g} dBm" for radio in radios)))
+        return _Label(name, (f"radio, {powers}",), swept=any(radio != radios[0] for radio in radios))
     found = {
         side: direction_words([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
     }

@@ -19,6 +19,7 @@ from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
 from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
 from mptcplab.scenario.check_radios import check_radios
+from mptcplab.scenario.check_steering import check_steering
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.links import DIRECTIONS, MIN_MTU_IPV6, Link
 from mptcplab.scenario.network import Network, capture_points
@@ -56,6 +57,7 @@ def check(document: Document, scenario: Scenario, *, real_time: bool = False) ->
         _check_durations(document, scenario)
     _check_captures(document, scenario)
     check_radios(document, scenario)
+    check_steering(document, scenario)
     check_events(document, scenario)
 
 

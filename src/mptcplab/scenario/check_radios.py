@@ -6,8 +6,9 @@ from __future__ import annotations
 from mptcplab.errors import Mistake
 from mptcplab.kernel.data import WIFI, has_part, with_part
 from mptcplab.scenario.document import Document
-from mptcplab.scenario.network import AIR, Network
+from mptcplab.scenario.network import AIR, ROAMING, Network
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known
 from mptcplab.scenario.schema import Scenario
 
 
@@ -39,12 +40,37 @@ def _check_ends(document: Document, network: Network, name: str) -> None:
     if len(cells) == len(ends):
         hint = "remove `radio`: access points are joined by a cable"
         raise document.error(path, "joins two access points", hint=hint, kind=Mistake.CONFLICT)
-    for end in ends:
+    _check_roaming(document, network, name, cells[0])
+    for end in (*ends, *_through(network, name)):
         if network.nodes[end].position is None:
             key = (network.nodes[end].table, end)
             hint = "add position = [0, 0]: x and y in metres"
             message = f"has a radio, by link '{name}', but no position"
             raise document.error(key, message, hint=hint, kind=Mistake.MISSING)
+
+
+def _through(network: Network, name: str) -> tuple[str, ...]:
+    radio = network.scenario.links[name].radio
+    return radio.through if radio is not None else ()
+
+
+def _check_roaming(document: Document, network: Network, name: str, home: str) -> None:
+    """Check that a station can be with each access point that its link names."""
+    nodes = network.nodes
+    own = nodes[home].cell(home)
+    for index, node in enumerate(_through(network, name)):
+        path: KeyPath = ("links", name, "radio", "through", index)
+        check_known(document, path, node, nodes, "node")
+        cell = nodes[node].cell(node)
+        if cell is None:
+            hint = "name an access point: [access_points.NAME]"
+            raise document.error(path, "is no access point", hint=hint, kind=Mistake.REFERENCE)
+        if node in (home, *_through(network, name)[:index]):
+            raise document.error(path, "is named twice", hint="remove it here", kind=Mistake.IDLE)
+        if own is not None and (cell.ssid, cell.mode) != (own.ssid, own.mode):
+            hint = f'give both the same mode and ssid, like ssid = "office", in [access_points.{home}] and here'
+            message = f"is of another network than '{home}': {cell.ssid}, {cell.mode}"
+            raise document.error(path, message, hint=hint)
 
 
 def _check_kernel(document: Document, scenario: Scenario, path: KeyPath) -> None:
@@ -59,11 +85,12 @@ def _check_nodes(document: Document, network: Network) -> None:
     for name, node in network.nodes.items():
         own = [links[link] for link in network.links_of(name)]
         path: KeyPath = (node.table, name)
-        if any(link.radio is not None for link in own):
-            if node.cell(name) is not None and AIR in network.links_of(name):
+        is_roamed = any(name in group for group in network.roaming_groups)
+        if is_roamed or any(link.radio is not None for link in own):
+            for device in {AIR, ROAMING} & set(network.links_of(name)) if node.cell(name) is not None else ():
                 hint = "give the link another name"
-                message = f"is the name of the radio of '{name}', one of its ends"
-                raise document.error(("links", AIR), message, hint=hint, kind=Mistake.CONFLICT)
+                message = f"is the name of an interface of '{name}', one of its ends"
+                raise document.error(("links", device), message, hint=hint, kind=Mistake.CONFLICT)
             continue
         if node.cell(name) is not None:
             hint = f"give the link of a station radio = {{}}: [links.NAME] between = [STATION, {name!r}]"

@@ -9,13 +9,15 @@ count = 8
 [copies.ue.links."wifi{n}"]
 between = ["ap", "ue{n}"]
 
-``{n}`` in names and texts is the number of the copy, from 1; ``{8000+n}`` is 8000 more. A value that is nothing else
-becomes a number. Keys of the file for one copy, like ``[links.wifi3]``, take precedence.
+``{n}`` in names and texts is the number of the copy, from 1; ``{8000+n}`` is 8000 more, and ``{-10+2.5*n}`` counts from
+-7.5 in steps of 2.5. A value that is nothing else becomes a number. Keys of the file for one copy, like
+``[links.wifi3]``, take precedence.
 """
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from pydantic import Field, create_model, model_validator
@@ -27,7 +29,8 @@ from mptcplab.scenario.document import Document, Table
 from mptcplab.scenario.place import KeyPath
 
 MAX_COPIES = 64
-_PLACEHOLDER = re.compile(r"\{(?:(?P<more>[0-9]{1,9})\+)?n\}")
+_NUMBER = r"[0-9]{1,9}(?:\.[0-9]{1,3})?"
+_PLACEHOLDER = re.compile(rf"\{{(?:(?P<more>-?{_NUMBER})\+)?(?:(?P<times>{_NUMBER})\*)?n\}}")
 #: The tables whose members can be copied.
 _NAMED = (*(kind.table for kind in NODE_KINDS.values()), "links", "gateways", "workloads")
 
@@ -101,5 +104,10 @@ def _filled(value: Any, number: int) -> Any:
     if not isinstance(value, str):
         return value
     if (whole := _PLACEHOLDER.fullmatch(value)) is not None:
-        return int(whole["more"] or 0) + number
-    return _PLACEHOLDER.sub(lambda found: str(int(found["more"] or 0) + number), value)
+        exact = _value(whole, number)
+        return int(exact) if exact == exact.to_integral_value() else float(exact)
+    return _PLACEHOLDER.sub(lambda found: f"{_value(found, number).normalize():f}", value)
+
+
+def _value(found: re.Match[str], number: int) -> Decimal:
+    return Decimal(found["more"] or 0) + Decimal(found["times"] or 1) * number

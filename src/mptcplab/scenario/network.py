@@ -18,6 +18,8 @@ from mptcplab.workload.base import WorkloadBase
 
 #: The interface of an access point to its stations; other nodes have one for each radio link, with the link's name.
 AIR = "air0"
+#: The bridge of an access point that stations roam to or from: a switch joins all of their network.
+ROAMING = "ess0"
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,22 @@ class Network(Graph):
 
     def _air(self, node: str, link: Link) -> str | None:
         """Return the name of the interface with which an access point serves all its radio links."""
-        is_radio = link.radio is not None and self.nodes[node].cell(node) is not None
-        return AIR if is_radio else None
+        if link.radio is None or self.nodes[node].cell(node) is None:
+            return None
+        return ROAMING if any(node in group for group in self.roaming_groups) else AIR
+
+    @cached_property
+    def roaming_groups(self) -> list[tuple[str, ...]]:
+        """The access points between which stations roam: those of one group are joined."""
+        groups: list[tuple[str, ...]] = []
+        for link in self.scenario.links.values():
+            if link.radio is None or not link.radio.through:
+                continue
+            own = (*(end for end in link.between if self.nodes[end].cell(end) is not None), *link.radio.through)
+            joined = [group for group in groups if set(group) & set(own)]
+            groups = [group for group in groups if group not in joined]
+            groups.append(tuple(dict.fromkeys((*(one for group in joined for one in group), *own))))
+        return groups
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
         if given is not None:

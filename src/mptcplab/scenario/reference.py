@@ -36,6 +36,7 @@ from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import Repeats
+from mptcplab.scenario.steering import Steering
 from mptcplab.scenario.wifi import Radio, Wifi
 from mptcplab.units import Quantity, QueueLength
 from mptcplab.workload.base import WorkloadBase
@@ -48,7 +49,19 @@ _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or fals
 #: Tables with a section of their own.
 _TABLES = (
     *(kind.table for kind in NODE_KINDS.values()),
-    *("links", "workloads", "gateways", "events", "record", "wifi", "topology", "copies", "transport", "sweep"),
+    *(
+        "links",
+        "workloads",
+        "gateways",
+        "events",
+        "record",
+        "wifi",
+        "steering",
+        "topology",
+        "copies",
+        "transport",
+        "sweep",
+    ),
 )
 #: Descriptions of keys whose model has none.
 MEANINGS = {
@@ -94,6 +107,7 @@ def _sections() -> Iterator[str]:
     yield _section("`[record]`", Record)
     yield _section("A member of `captures`", Capture)
     yield _section("`[wifi]`", Wifi)
+    yield _section("`[steering]`", Steering)
     yield _section("A member of `waypoints` of a node", WaypointKeys)
     yield _section("`radio` of a link", Radio)
 

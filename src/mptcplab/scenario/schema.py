@@ -21,6 +21,7 @@ from mptcplab.scenario.events import Events
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.sources import SourceFile
+from mptcplab.scenario.steering import Steering
 from mptcplab.scenario.wifi import Wifi
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import Workload
@@ -65,6 +66,9 @@ class Scenario(_Nodes):
     gateways: dict[GatewayName, Gateway] = Field(default_factory=dict)
     events: Events = ()
     record: Record = Field(default_factory=Record)
+    steering: Steering | None = Field(
+        default=None, description="a daemon that moves terminals between access points, and its agents"
+    )
     wifi: Wifi = Field(default_factory=Wifi, description="how signals spread between all radios")
 
     @property
@@ -100,4 +104,6 @@ class Scenario(_Nodes):
         dumped: dict[str, Any] = dump(self)
         if not self.has_radios:
             dumped.pop("wifi", None)
+        if self.steering is None:
+            dumped.pop("steering", None)
         return {key: value for key, value in dumped.items() if value or key not in optional}

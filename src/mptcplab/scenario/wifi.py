@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Number, Part, Whole, idle
+from mptcplab.fields import NodeName, Number, Part, Whole, idle
 from mptcplab.node.cell import Power
 
 _Loss = Annotated[Number, Field(ge=0, le=200)]
@@ -18,6 +18,25 @@ _Deviation = Annotated[Number, Field(ge=0, le=30)]
 
 class Radio(Power):
     """A link's radio: that of the station, at the other end from the access point."""
+
+    through: tuple[NodeName, ...] = Field(
+        default=(),
+        description="further access points of the same network, with which the station may associate instead",
+        examples=[["ap2"]],
+    )
+    roam_below_dbm: Annotated[Number, Field(ge=-100, le=-20)] | None = Field(
+        default=None,
+        description="the station looks for a stronger one of them while it hears its own below this; default: only "
+        "when it has lost it",
+        examples=[-75],
+    )
+
+    @model_validator(mode="after")
+    def _check_roaming(self) -> Radio:
+        if self.roam_below_dbm is not None and not self.through:
+            hint = 'add through = ["ap2"], with other access points of the network'
+            raise idle("does nothing with a single access point", hint, "roam_below_dbm")
+        return self
 
 
 class Wifi(Part):

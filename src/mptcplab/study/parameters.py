@@ -28,7 +28,7 @@ from mptcplab.study.parts import Choice, Parameter
 REPEATS = "repeats"
 #: A value that scenarios leave to the kernel.
 DEFAULT = "default"
-_LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu")
+_LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu", "radio")
 #: Tables with any keys. The kernel has its own value for those that a scenario does not set.
 _OPEN = ("sysctl",)
 Path = tuple[str | int, ...]

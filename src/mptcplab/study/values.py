@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -15,7 +16,7 @@ SHARE = "share"
 #: Jain's index of one run, over a metric of its workloads.
 JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
 #: ``min:METRIC`` is the smallest value that the workloads of one run have, and so on.
-OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max, "mean": fmean}
+OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max, "mean": fmean, "sum": math.fsum}
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,8 @@ settle() {
 start() {
 	answer began "$1"
 	(
-		$SETSID sh "./run-$1.sh" </dev/null >"out/$1.out" 2>"out/$1.err"
+		# A program is to have the signals that it would have by itself.
+		(trap - HUP INT TERM PIPE && exec $SETSID sh "./run-$1.sh") </dev/null >"out/$1.out" 2>"out/$1.err"
 		status=$?
 		answer ended "$1" $status
 	) &
@@ -73,10 +74,16 @@ carriers() {
 	answer carriers "$1" $missing
 }
 
-# Whether the other end of a link answers: to the question for its address, whatever its firewall does.
+# Who answers to the question for the other end's address, whatever its firewall does: a link-layer address, or "none".
 reach() { # LINK ADDRESS
 	ping -c 1 -W 2 -I "$1" "$2" >/dev/null 2>&1
-	if ip neighbour show dev "$1" to "$2" | grep -q lladdr; then answer reached "$1" 1; else answer reached "$1" 0; fi
+	link=$1 found=none
+	set -- $(ip neighbour show dev "$1" to "$2")
+	while [ $# -gt 1 ]; do
+		[ "$1" = lladdr ] && found=$2
+		shift
+	done
+	answer reached "$link" "$found"
 }
 
 carry_out() { # the rest of a line that is not an answer is the first line of the error
@@ -104,7 +111,11 @@ while read -r order name value; do
 		answer clock "$name"
 		;;
 	enter)
-		if enter 2>err; then exec ip netns exec "$NS" sh ./agent.sh inside; fi
+		if enter 2>err; then
+			# What a shell finds ignored when it starts, it can never give back to programs.
+			trap - HUP INT TERM PIPE
+			exec ip netns exec "$NS" sh ./agent.sh inside
+		fi
 		read -r text <err
 		answer inside 1 "$text"
 		;;

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,13 +47,7 @@ class SshEngine:
     _turn: threading.Lock = field(default_factory=threading.Lock)
     #: What machines were asked for and have: other points of a sweep need the same.
     _checked: list[Any] = field(default_factory=list)
-
-    @cached_property
-    def _surveys(self) -> dict[str, Survey]:
-        """Every machine's facts."""
-        with self._connected(sorted(self.inventory.nodes), lambda: None) as connections:
-            names = (*BASE, "ss", "ethtool")
-            return dict(zip(connections, _each(connections.values(), lambda one: survey(one, names)), strict=True))
+    _found: dict[str, Survey] = field(default_factory=dict)
 
     @property
     def _lease_seconds(self) -> int:
@@ -61,14 +55,13 @@ class SshEngine:
 
     @property
     def kernel_facts(self) -> dict[str, Any]:
-        """See :class:`mptcplab.engine.protocol.Engine`: the kernels of all machines of the inventory, by node."""
-        found = self._surveys
-        releases = sorted({one.release for one in found.values()})
+        """See :class:`mptcplab.engine.protocol.Engine`: the kernels of all machines that plans were checked for."""
+        found = dict(sorted(self._found.items()))
         hertz = {one.hertz for one in found.values()}
-        key = hashlib.sha256(self.inventory.model_dump_json().encode())
-        key.update(repr(sorted((name, one.system[:4]) for name, one in found.items())).encode())
+        machines = {name: self.inventory.nodes[name].model_dump_json() for name in found}
+        key = hashlib.sha256(repr((machines, [one.system[:4] for one in found.values()], _code())).encode())
         return {
-            "release": ", ".join(releases),
+            "release": ", ".join(sorted({one.release for one in found.values()})),
             "key": key.hexdigest(),
             "config_sha256": "",
             "hz": hertz.pop() if len(hertz) == 1 else None,
@@ -110,7 +103,7 @@ class SshEngine:
 
             def check_one(one: Fitted) -> None:
                 connection = connections[one.node]
-                found = _surveyed(connection, one, self._lease_seconds)
+                found = self._found[one.node] = _surveyed(connection, one, self._lease_seconds)
                 try_needs(connection, found.release, trials[one.node])
 
             _each(new, check_one)
@@ -133,6 +126,13 @@ class SshEngine:
                 run.prepare()
                 run.go()
             return Outcome(run.records, run.zero_ns, time.monotonic_ns(), time.monotonic() - started)
+
+
+@cache
+def _code() -> str:
+    """Return the hash of this engine's code, which decides how a plan is executed."""
+    files = sorted(file for file in Path(__file__).parent.iterdir() if file.suffix in (".py", ".sh"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _surveyed(connection: Connection, fitted: Fitted, lease_seconds: int) -> Survey:
@@ -204,7 +204,8 @@ class _Run:
         backs = {agent.node: agent.back() for agent in agents}
         events = self._event_functions()
         interval_ns = self._plan.sample_interval_ns
-        for agent in agents:
+
+        def open_one(agent: Agent) -> None:
             samples = agent.fitted.is_sampled or agent.fitted.is_watched or agent.fitted.queues
             files = files_of(
                 agent.fitted,
@@ -214,6 +215,8 @@ class _Run:
                 interval_ns=interval_ns if samples else None,
             )
             agent.open(files, _flow_of(agent.fitted))
+
+        _each(agents, open_one)
         for agent in agents:
             agent.start()
         self._fleet.wait_for(agents, "start its agent", lambda one: one.state == "outside")

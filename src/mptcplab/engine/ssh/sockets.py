@@ -140,10 +140,11 @@ def _mptcp(line: str) -> dict[str, Any]:
 
 
 def _end(text: str) -> str:
-    """Return an address and port as the recording has them: without an interface."""
+    """Return an address and port as the recording has them: without an interface, and IPv4 as such."""
     address, _, port = text.rpartition(":")
     address = re.sub(r"%[^\]]*", "", address)
-    return f"{address}:{port}"
+    mapped = re.fullmatch(r"\[::ffff:([0-9.]+)\]", address)
+    return f"{mapped[1] if mapped else address}:{port}"
 
 
 def algorithms(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 from statistics import fmean
 
 from mptcplab.metrics.metric import Metric, Subject
-from mptcplab.metrics.radios import RadioLink, changes_of_stations, radio_links, roams
+from mptcplab.metrics.radios import RadioLink, radio_links, roams
 
 _entry = partial(Metric, section="radio", place=70, digits=1)
 
@@ -36,7 +36,7 @@ def _rssi(links: list[RadioLink]) -> float | None:
 
 def _roams(subject: Subject) -> float | None:
     stations = {one.station for one in subject.once(_own)}
-    return roams(one for one in changes_of_stations(subject.recording) if one.node in stations) if stations else None
+    return roams(subject.recording, stations) if stations else None
 
 
 METRICS = (

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""The moves of terminals in runs with ``[steering]``, from the log of the daemon."""
+
+from __future__ import annotations
+
+import json
+
+from mptcplab.metrics.fairness import common_span_s
+from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
+
+#: The output of the daemon, see mptcplab/plan/steering.py.
+_LOG = "steering"
+_NS = 1e9
+
+
+def _switches(subject: Subject) -> float | None:
+    return switches(subject.recording)
+
+
+def switches(recording: Recording) -> float | None:
+    """Return how many terminals the daemon moved while all workloads ran; None in a run without steering."""
+    if not any(program["name"] == _LOG for program in recording.manifest.get("programs", ())):
+        return None
+    lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
+    times_s = [(one["t_ns"] - int(recording.manifest["zero_ns"])) / _NS for one in lines if one["event"] == "switch"]
+    begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
+    return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
+
+
+SWITCHES = Metric(
+    name="switches",
+    noun="switches",
+    unit="",
+    definition="terminals that the [steering](steering.md) daemon moved while all workloads ran",
+    source="the daemon's log",
+    section="steering",
+    place=80,
+    value=_switches,
+    digits=1,
+)
