@@ -8,8 +8,9 @@ from fuzz.targets.capture import CaptureTarget
 from fuzz.targets.pcap import PcapTarget
 from fuzz.targets.recording import RecordingTarget
 from fuzz.targets.scenario import ScenarioTarget
+from fuzz.targets.steering import SteeringTarget
 from fuzz.targets.units import UnitsTarget
 
 TARGETS: dict[str, type[Target]] = {
-    one.name: one for one in (UnitsTarget, ScenarioTarget, RecordingTarget, CaptureTarget, PcapTarget)
+    one.name: one for one in (UnitsTarget, ScenarioTarget, RecordingTarget, CaptureTarget, PcapTarget, SteeringTarget)
 }

@@ -89,7 +89,8 @@ def test_the_names_are_those_of_the_sources() -> None:
 
 def test_examples_name_algorithms_that_exist() -> None:
     """Those with an algorithm of the user's are run on a kernel that has it."""
-    files = [file for file in (ROOT / "examples").rglob("*.toml") if file.parent.name != "semicoupled"]
+    examples = [file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text()]
+    files = [file for file in examples if file.parent.name != "semicoupled"]
     assert len(files) > 10
     for file in files:
         check_algorithms(load(file))

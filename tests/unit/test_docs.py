@@ -18,7 +18,8 @@ from mptcplab.scenario import reference
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
+#: Every scenario has a title; configurations of programs have none.
+EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^( *)```toml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.steering.fair import Fair
+from mptcplab.scenario.steering import Steering
+from mptcplab.steering.policies import policy_classes
+from mptcplab.steering.policies.fair import Fair
+from mptcplab.steering.policies.ratio import PICKS, Ratio
 from mptcplab.steering.policy import Move, Policy, State, Terminal
-from mptcplab.steering.ratio import Ratio
-from mptcplab.steering.registry import policy_of
+from mptcplab.steering.tables import Table
 
 S = -90.0
 MARGIN = 3.0
@@ -55,6 +57,12 @@ def test_algorithm_1_picks_by_chance_among_those_that_hear() -> None:
     # -90 is not above S. Half of 1000 with a standard deviation of 16: six of them.
     assert set(picked) == {"t0", "t1"}
     assert abs(picked["t0"] - 500) < 96, picked
+
+
+def test_algorithm_1_picks_the_strongest_where_that_is_asked() -> None:
+    terminals = [Terminal(f"t{n}", "a", {"a": -50, "b": rssi}) for n, rssi in enumerate((-80, -60, -70))]
+    moves = _decide(Ratio(S, 1.05, seed=1, pick="strongest"), {"a": 2, "b": 1}, terminals)
+    assert _pairs(moves) == [("t1", "b")]
 
 
 def test_algorithm_1_with_three_access_points() -> None:
@@ -151,15 +159,25 @@ _RSSI = st.none() | st.integers(-100, -40)
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), _RSSI, min_size=1), min_size=1, max_size=8),
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 100), max_size=3),
-    st.sampled_from(["ratio", "fair", "none"]),
+    st.sampled_from(list(policy_classes())),
+    st.sets(st.sampled_from("abc")),
 )
-def test_nobody_moves_below_the_floor(heard: list[dict[str, int | None]], received: dict[str, int], name: str) -> None:
-    """Whatever the counters say, and only to an access point that reports."""
-    config = {"policy": name, "floor_dbm": S, "threshold": 1.05, "margin_db": MARGIN, "hold_s": 5, "seed": 1}
-    terminals = [Terminal(f"t{n}", next(iter(rssi)), rssi) for n, rssi in enumerate(heard)]
+def test_nobody_moves_below_the_floor(
+    heard: list[dict[str, int | None]], received: dict[str, int], name: str, wired: set[str]
+) -> None:
+    """Whatever the counters say: only to an access point that reports, and that is wired or known to hear it."""
+    policy = policy_classes()[name].read(Table({"threshold": 1.05, "margin_db": MARGIN, "hold_s": 5}, "test"), S, 1)
+    terminals = [Terminal(f"t{n}", next(iter(rssi)), rssi, wired) for n, rssi in enumerate(heard)]
     by_name = {one.name: one for one in terminals}
-    for move in policy_of(config).decide(State(0, received, terminals)):
+    for move in policy.decide(State(0, received, terminals)):
         rssi = by_name[move.terminal].rssi_dbm[move.to]
-        assert rssi is None or rssi > S
+        assert move.to in wired or (rssi is not None and rssi > S)
         assert move.to in received
         assert move.to != by_name[move.terminal].active
+
+
+def test_a_scenario_offers_all_policies_and_picks() -> None:
+    """Nothing keeps a second list of them."""
+    schema = Steering.model_json_schema()["properties"]
+    assert schema["policy"]["enum"] == list(policy_classes())
+    assert schema["pick"]["enum"] == list(PICKS)

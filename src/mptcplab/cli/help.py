@@ -108,6 +108,19 @@ Examples:
 Examples:
   mptcplab cc status lia
 """,
+    "steer agent": """\b
+Examples:
+  mptcplab steer agent --config ap1.toml     beside hostapd, as root
+""",
+    "steer status": """\b
+Examples:
+  mptcplab steer status
+  mptcplab steer status /run/mptcplab-steer.sock --json | jq .last.terminals
+""",
+    "steer program": """\b
+Examples:
+  mptcplab steer program       print the path; copy that file to the access points
+""",
     "kernel path": """\b
 Examples:
   mptcplab kernel path

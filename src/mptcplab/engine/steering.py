@@ -16,18 +16,19 @@ _NAME = "steer"
 #: The interpreter of the system, isolated from the environment and without packages.
 _HEAD = b"#!/usr/bin/python3 -IS\n"
 #: Modules of the package that both sides need, beside all of ``steering``.
-_CODECS = ("guest/netlink.py", "guest/generic_netlink.py", "guest/mptcp_pm.py", "guest/sockets.py")
+_OTHERS = (
+    "errors.py",
+    "guest/netlink.py",
+    "guest/generic_netlink.py",
+    "guest/mptcp_pm.py",
+    "guest/sockets.py",
+)
 #: The modules' packages, whose own modules import what is not in the archive.
 _EMPTY = ("mptcplab/__init__.py", "mptcplab/guest/__init__.py")
 _MAIN = """\
 import sys
-if sys.argv[1:2] == ["agent"]:
-    from mptcplab.steering.agent import main
-elif sys.argv[1:2] == ["daemon"]:
-    from mptcplab.steering.daemon import main
-else:
-    sys.exit("usage: steer daemon|agent CONFIGURATION")
-main(sys.argv[2])
+from mptcplab.steering.program import main
+sys.exit(main(sys.argv[1:]))
 """
 
 
@@ -51,7 +52,7 @@ def steer_program() -> Path:
 def archive() -> bytes:
     """Return the file: an archive that Python runs. Equal sources give equal bytes."""
     source = Path(mptcplab.__file__).parent
-    modules = [*sorted((source / "steering").glob("*.py")), *(source / name for name in _CODECS)]
+    modules = [*sorted((source / "steering").rglob("*.py")), *(source / name for name in _OTHERS)]
     texts = {"__main__.py": _MAIN, **dict.fromkeys(_EMPTY, "")}
     texts |= {f"mptcplab/{module.relative_to(source)}": module.read_text() for module in modules}
     data = io.BytesIO()

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 
+from mptcplab.node.graph import Port
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.steering import Steering
 from mptcplab.steps import OURS, Program
@@ -15,8 +16,7 @@ from mptcplab.steps import OURS, Program
 STEER = f"{OURS}steer"
 DAEMON, AGENT = "steering", "steering-agent.{}"
 _PORT = 9100
-_ANY = {"ipv4": "0.0.0.0", "ipv6": "::"}
-_NS = 10**9
+_ANY = {"ipv4": "0.0.0.0", "ipv6": "[::]"}
 #: All labs have the same key: nobody else is in their networks.
 _KEY = hashlib.sha256(b"mptcplab").hexdigest()
 
@@ -46,29 +46,36 @@ def agents_of(network: Network, steering: Steering) -> tuple[str, ...]:
 
 def _daemon(network: Network, steering: Steering, seed: int) -> dict[str, object]:
     config: dict[str, object] = {
-        "listen": [_ANY[network.scenario.family], _PORT],
-        "key": _KEY,
+        "listen": f"{_ANY[network.scenario.family]}:{_PORT}",
         "period_s": steering.period.seconds,
         "policy": steering.policy,
         "floor_dbm": steering.floor_dbm,
         "seed": seed,
+        "access_points": {name: _described(network, steering, name) for name in agents_of(network, steering)},
     }
-    if steering.policy == "ratio":
-        config["threshold"] = steering.threshold
-    if steering.policy == "fair":
-        config |= {"margin_db": steering.margin_db, "hold_s": steering.hold.seconds}
-    return config
+    return config | steering.policy_keys
+
+
+def _described(network: Network, steering: Steering, name: str) -> dict[str, object]:
+    return {
+        "key": _KEY,
+        "networks": [str(port.subnet) for port in _ports_to_terminals(network, steering, name)],
+        "wired": network.nodes[name].cell(name) is None,
+    }
+
+
+def _ports_to_terminals(network: Network, steering: Steering, name: str) -> list[Port]:
+    hosts = {node for node, kind in network.nodes.items() if kind.own_transport is not None} - {steering.at}
+    return [port for port in network.ports_of(name) if port.peer in hosts]
 
 
 def _agent(network: Network, steering: Steering, name: str) -> dict[str, object]:
     server = network.nearest(name, steering.at)
     assert server is not None, "checked when the scenario was loaded"
-    hosts = {node for node, kind in network.nodes.items() if kind.own_transport is not None} - {steering.at}
-    devices = dict.fromkeys(port.device for port in network.ports_of(name) if port.peer in hosts)
     return {
         "access_point": name,
-        "devices": list(devices),
-        "server": [server.ip, _PORT],
+        "devices": list(dict.fromkeys(port.device for port in _ports_to_terminals(network, steering, name))),
+        "server": f"[{server.ip}]:{_PORT}" if ":" in server.ip else f"{server.ip}:{_PORT}",
         "key": _KEY,
         "period_s": steering.period.seconds,
     }

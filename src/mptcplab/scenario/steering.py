@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import NodeName, Number, Part, Time, idle, invalid
+from mptcplab.steering.policies import policy_classes
 from mptcplab.units import Duration
 
-#: The keys that only some policies have.
-_OF_POLICY = {"threshold": ("ratio",), "margin_db": ("fair",), "hold": ("fair",)}
+_POLICIES = policy_classes()
+#: Keys that have another name in the daemon's configuration, whose times are numbers.
+_NAMES = {"hold": "hold_s"}
+if TYPE_CHECKING:
+    PolicyName = str
+else:
+    PolicyName = Literal[tuple(_POLICIES)]
 _SHORTEST = Duration(100 * 10**6)
 
 
@@ -20,7 +26,7 @@ class Steering(Part):
     """The daemon of docs/steering.md on one node, and an agent on each access point."""
 
     at: NodeName = Field(description="the node with the terminals' connections, on which the daemon runs")
-    policy: Literal["ratio", "fair", "none"] = Field(
+    policy: PolicyName = Field(
         default="ratio",
         description="ratio: Algorithm 1 of Asakura et al. 2019; fair: as few terminals as can be at the most crowded "
         "access point; none: every terminal stays where it began",
@@ -37,20 +43,42 @@ class Steering(Part):
     threshold: Annotated[Number, Field(ge=1, le=1000)] | None = Field(
         default=None, description="of ratio: T, by how much one access point must have received more", examples=[1.15]
     )
+    pick: Literal["random", "strongest"] = Field(
+        default="random", description="of ratio: which terminal moves: any, or the one that is heard best where it goes"
+    )
     margin_db: Annotated[Number, Field(ge=0, le=40)] = Field(
         default=3.0, description="of fair: by how much the signal must be above the floor"
     )
     hold: Time = Field(default=Duration(5 * 10**9), description="of fair: time before a terminal moves again")
 
+    @property
+    def policy_keys(self) -> dict[str, Any]:
+        """The keys of its policy, as the daemon's configuration has them."""
+        keys = _keys_of(self.policy)
+        return {_NAMES.get(key, key): _number(getattr(self, key)) for key in keys}
+
     @model_validator(mode="after")
     def _check_policy(self) -> Steering:
-        for key, policies in _OF_POLICY.items():
-            if self.policy not in policies and self.is_set(key):
-                hint = f'remove it, or use policy = "{policies[0]}"'
-                raise idle(f'does nothing with policy = "{self.policy}"', hint, key)
+        own = _keys_of(self.policy)
+        for policy in _POLICIES:
+            for key in _keys_of(policy):
+                if key not in own and self.is_set(key):
+                    raise idle(
+                        f'does nothing with policy = "{self.policy}"', f'remove it, or use policy = "{policy}"', key
+                    )
         if self.policy == "ratio" and self.threshold is None:
             hint = "add threshold = 1.15: how much more one access point must have received"
             raise invalid("has no threshold", hint, kind=Mistake.MISSING)
         if self.period < _SHORTEST:
             raise invalid("is too short", f'use at least "{_SHORTEST}"', "period")
         return self
+
+
+def _keys_of(policy: str) -> tuple[str, ...]:
+    """Return the keys of a policy as scenarios have them."""
+    own = {written: key for key, written in _NAMES.items()}
+    return tuple(own.get(key, key) for key in _POLICIES[policy].keys)
+
+
+def _number(value: Any) -> Any:
+    return value.seconds if isinstance(value, Duration) else value

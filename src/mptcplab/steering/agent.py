@@ -8,7 +8,6 @@ is not wireless counts as one station with the counters of the device: a wired s
 
 from __future__ import annotations
 
-import json
 import struct
 import sys
 import time
@@ -30,15 +29,22 @@ from mptcplab.steering.reports import Report, Station
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+
+    from mptcplab.steering.configuration import AgentConfig
 
 _NS = 1_000_000_000
 _GENERIC_HEADER = struct.Struct("=BB2x")
 _GET_INTERFACE, _GET_STATION, _IFINDEX, _MAC, _STATION = 5, 17, 3, 6, 21
-_RX_BYTES, _TX_BYTES, _SIGNAL = 23, 24, 7
+_INACTIVE_MS, _RX_BYTES, _TX_BYTES, _SIGNAL = 1, 23, 24, 7
 #: RTM_GETNEIGH and struct ndmsg of include/uapi/linux/neighbour.h.
 _GET_NEIGHBOURS, _NEIGHBOUR = 30, struct.Struct("=BxxxiHBB")
 _DESTINATION, _LINK_ADDRESS = 1, 2
+#: The state of entries that are not of neighbours, such as multicast.
+_NO_ARP = 0x40
+#: Addresses by which nobody opens connections.
+_LINK_LOCAL = "fe80:"
+#: The port of a service that nobody has (RFC 863).
+_DISCARD = 9
 _CONTROL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
 
 
@@ -62,7 +68,8 @@ class Radio:
             mac, info = bytes(found[_MAC]).hex(":"), dict(attributes(found[_STATION]))
             rssi = struct.unpack("=b", info[_SIGNAL])[0] if _SIGNAL in info else None
             counts = [integer(info[kind]) if kind in info else 0 for kind in (_RX_BYTES, _TX_BYTES)]
-            yield mac, Station(neighbours.get(mac, []), counts[0], counts[1], rssi)
+            heard_ms = integer(info[_INACTIVE_MS]) if _INACTIVE_MS in info else 0
+            yield mac, Station(neighbours.get(mac, []), counts[0], counts[1], rssi, heard_ms)
 
 
 class Wire:
@@ -106,52 +113,65 @@ class Neighbours:
         found: dict[str, list[str]] = {}
         for family in (AF_INET, AF_INET6):
             for _, message in self._netlink.dump(_GET_NEIGHBOURS, _NEIGHBOUR.pack(family, 0, 0, 0, 0)):
-                _, index, *_ = _NEIGHBOUR.unpack_from(message)
+                _, index, state, *_ = _NEIGHBOUR.unpack_from(message)
                 given = dict(attributes(message[_NEIGHBOUR.size :]))
-                if _DESTINATION in given and _LINK_ADDRESS in given:
+                if _DESTINATION in given and _LINK_ADDRESS in given and not state & _NO_ARP:
                     address = address_text(given[_DESTINATION])
+                    if address.startswith(_LINK_LOCAL):
+                        continue
                     for name in (bytes(given[_LINK_ADDRESS]).hex(":"), if_indextoname(index)):
                         found.setdefault(name, []).append(address)
         return found
 
 
 class Agent:
-    """One access point. ``config`` has the keys of docs/steering.md."""
+    """One access point."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        self._name, self._key = config["access_point"], bytes.fromhex(config["key"])
-        self._period_ns = round(_NS * float(config["period_s"]))
-        address, port = config["server"]
-        self._socket = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
+    def __init__(self, config: AgentConfig) -> None:
+        self._config = config
+        address, port = config.server
+        self._family = AF_INET6 if ":" in address else AF_INET
+        self._socket = socket(self._family, SOCK_DGRAM | SOCK_CLOEXEC)
         self._server = (address, port)
-        self._sources = [source_of(device) for device in config["devices"]]
+        self._sources = [source_of(device) for device in config.devices]
         self._neighbours = Neighbours()
-        # An agent that starts again has a later time, and counts from 0 again.
-        self._boot, self._number = time.time_ns(), 0
 
     def run(self) -> None:
         """Report until killed."""
         next_ns = time.monotonic_ns()
         while True:
-            self._report()
-            next_ns += self._period_ns
+            try:
+                self._report()
+            except OSError as error:
+                # The server cannot be reached, or a device is away: the next report says more.
+                print(f"steer: {error}", file=sys.stderr, flush=True)
+                self._neighbours = Neighbours()
+            # One that was stopped does not report for every period that it missed.
+            next_ns = max(next_ns + self._config.period_ns, time.monotonic_ns())
             time.sleep(max(0, next_ns - time.monotonic_ns()) / _NS)
 
     def _report(self) -> None:
         neighbours = self._neighbours.read()
         stations = {name: one for source in self._sources for name, one in source.stations(neighbours)}
-        self._number += 1
-        report = Report(self._name, self._boot, self._number, stations)
-        try:
-            self._socket.sendto(report.sealed(self._key), self._server)
-        except OSError as error:
-            # The server is not reachable now; the next report says more.
-            print(f"steering: {error}", file=sys.stderr, flush=True)
+        report = Report(self._config.access_point, time.time_ns(), stations)
+        self._socket.sendto(report.sealed(self._config.key), self._server)
+        if self._config.is_probing:
+            self._probe(stations)
 
+    def _probe(self, stations: dict[str, Station]) -> None:
+        """Make stations answer that were silent for a period, so that their signal is known.
 
-def main(config: str) -> None:
-    """Report as a configuration in JSON says."""
-    try:
-        Agent(json.loads(config)).run()
-    except OSError as error:
-        sys.exit(f"steering: {error}")
+        The answer to a datagram for the port `discard` is an ICMP message, or whatever a station has there.
+        """
+        for station in stations.values():
+            if station.rssi_dbm is None or station.heard_ms * 1_000_000 < self._config.period_ns:
+                continue
+            for address in station.addresses[:1]:
+                family = AF_INET6 if ":" in address else AF_INET
+                prober = socket(family, SOCK_DGRAM | SOCK_CLOEXEC)
+                try:
+                    prober.sendto(b"", (address, _DISCARD))
+                except OSError:
+                    continue
+                finally:
+                    prober.close()

@@ -1,39 +1,78 @@
 # SPDX-License-Identifier: MIT
-"""What the reports of all agents say about a period: received bytes of each access point, and who hears whom."""
+"""What the reports of all agents say about a period: received bytes of each access point, and who hears whom.
+
+An agent is believed within limits. Its times must grow and be close to this machine's clock; its addresses must be in
+the networks of its access point; its bytes must fit the fastest rate that the access point may have. And what it
+received must not contradict what this machine got through it (:func:`contradicts`).
+"""
 
 from __future__ import annotations
 
+from mptcplab.steering.reports import ReportError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from mptcplab.steering.configuration import AccessPointConfig
     from mptcplab.steering.reports import Report, Station
+
+_NS = 1_000_000_000
+#: A TCP segment without data, with the shortest headers of IPv4.
+_MIN_PACKET_BYTES = 40
+#: Packets below which nothing can be concluded from their number.
+_MIN_PACKETS = 20
 
 
 class Period:
     """The period between two decisions, of one access point.
 
-    ``received`` and ``sent`` are bytes from and to its stations, ``sent_to`` those by address, ``rssi_dbm`` the last
-    signal of each address; None where the agent does not know it.
+    ``received`` and ``sent`` are bytes from and to its stations; ``rssi_dbm`` is the last signal of each address, None
+    where the agent does not know it. ``is_wired``: signals do not matter.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_wired: bool) -> None:
         self.received = self.sent = 0
-        self.sent_to: dict[str, int] = {}
         self.rssi_dbm: dict[str, int | None] = {}
+        self.is_wired = is_wired
 
 
 class AccessPoint:
     """The reports of one agent: the last one, and the one at the last decision. ``is_new``: these are not the same."""
 
-    def __init__(self, report: Report, now_ns: int) -> None:
-        self.last, self.at_ns, self.is_new = report, now_ns, True
+    def __init__(self, config: AccessPointConfig, *, tolerance_ns: int, max_signal_age_ms: int) -> None:
+        self._config, self._tolerance_ns, self._max_signal_age_ms = config, tolerance_ns, max_signal_age_ms
+        self.last: Report | None = None
+        self.at_ns = 0
+        self.is_new = False
         self._before: dict[str, Station] | None = None
 
-    def take(self, report: Report, now_ns: int) -> bool:
-        """Take a report unless it is old, and return whether it is new."""
-        if (report.boot, report.number) <= (self.last.boot, self.last.number):
-            return False
+    def take(self, report: Report, now_ns: int, clock_ns: int) -> None:
+        """Take a report at an instant of the monotonic clock and of the time of day.
+
+        :raises ReportError: if it is old, comes a second time, or is not credible.
+        """
+        if abs(report.time_ns - clock_ns) > self._tolerance_ns:
+            raise ReportError("is of another time; are both clocks right?")
+        if self.last is not None and report.time_ns <= self.last.time_ns:
+            raise ReportError("is not later than the last one")
+        self._check_addresses(report)
+        if self.last is not None:
+            self._check_rate(self.last, report)
         self.last, self.at_ns, self.is_new = report, now_ns, True
-        return True
+
+    def _check_addresses(self, report: Report) -> None:
+        given = [address for station in report.stations.values() for address in station.addresses]
+        if len(set(given)) < len(given):
+            raise ReportError("has two stations with one address")
+        for address in given:
+            if not self._config.covers(address):
+                raise ReportError("has an address outside of the access point's networks")
+
+    def _check_rate(self, last: Report, report: Report) -> None:
+        most = self._config.max_bps * (report.time_ns - last.time_ns) / (8 * _NS)
+        if max(_growths(last.stations, report.stations)) > most:
+            raise ReportError("has more bytes than the access point can carry")
 
     def forget(self) -> None:
         """Begin anew with the next report."""
@@ -41,59 +80,102 @@ class AccessPoint:
 
     def period(self) -> Period | None:
         """Return what happened since the last call; None at the first one, and without a new report."""
-        if not self.is_new:
+        if not self.is_new or self.last is None:
             return None
         before, self._before, self.is_new = self._before, self.last.stations, False
         if before is None:
             return None
-        found = Period()
-        for name, station in self.last.stations.items():
-            earlier = before.get(name)
-            received = _grown(earlier.rx_bytes if earlier else 0, station.rx_bytes)
-            sent = _grown(earlier.tx_bytes if earlier else 0, station.tx_bytes)
-            found.received += received
-            found.sent += sent
+        found = Period(is_wired=self._config.is_wired)
+        found.received, found.sent = _growths(before, self.last.stations)
+        for station in self.last.stations.values():
+            is_recent = station.heard_ms <= self._max_signal_age_ms
             for address in station.addresses:
-                found.sent_to[address] = sent
-                found.rssi_dbm[address] = station.rssi_dbm
+                found.rssi_dbm[address] = station.rssi_dbm if is_recent else None
         return found
 
 
+def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tuple[int, int]:
+    """Return the bytes received and sent between two reports.
+
+    A counter begins at zero when its station comes again. The first report of a station only says where its counters
+    are.
+    """
+    pairs = [(before[name], station) for name, station in after.items() if name in before]
+    return (
+        sum(_grown(one.rx_bytes, two.rx_bytes) for one, two in pairs),
+        sum(_grown(one.tx_bytes, two.tx_bytes) for one, two in pairs),
+    )
+
+
 def _grown(before: int, after: int) -> int:
-    """Return by how much a counter has grown. It begins at zero when a station comes again."""
     return after - before if after >= before else after
 
 
 class Counters:
     """The access points of all agents. One whose reports have stopped for ``patience_ns`` is left out."""
 
-    def __init__(self, patience_ns: int) -> None:
+    def __init__(
+        self,
+        access_points: Iterable[AccessPointConfig],
+        *,
+        patience_ns: int,
+        tolerance_ns: int,
+        max_signal_age_ms: int,
+    ) -> None:
         self._patience_ns = patience_ns
-        self._points: dict[str, AccessPoint] = {}
+        self.points = {
+            one.name: AccessPoint(one, tolerance_ns=tolerance_ns, max_signal_age_ms=max_signal_age_ms)
+            for one in access_points
+        }
 
-    def take(self, report: Report, now_ns: int) -> bool:
-        """Take a report, and return whether it is new."""
-        known = self._points.get(report.access_point)
-        if known is None:
-            self._points[report.access_point] = AccessPoint(report, now_ns)
-            return True
-        if now_ns - known.at_ns > self._patience_ns:
-            # What was counted during the silence is not that of a period.
-            known.forget()
-        return known.take(report, now_ns)
+    def take(self, report: Report, now_ns: int, clock_ns: int) -> None:
+        """Take a report. :raises ReportError: if it is not credible."""
+        self.points[report.access_point].take(report, now_ns, clock_ns)
 
     def silent(self, now_ns: int) -> list[str]:
-        """Return the access points whose reports have stopped."""
-        return [name for name, one in sorted(self._points.items()) if now_ns - one.at_ns > self._patience_ns]
+        """Return the access points that have not reported yet, or whose reports have stopped."""
+        return [name for name, one in sorted(self.points.items()) if self._is_silent(one, now_ns)]
 
-    def is_complete(self, now_ns: int) -> bool:
-        """Return whether every access point that is not silent has reported since the last decision."""
-        silent = set(self.silent(now_ns))
-        awaited = [one.is_new for name, one in self._points.items() if name not in silent]
+    def _is_silent(self, point: AccessPoint, now_ns: int) -> bool:
+        return point.last is None or now_ns - point.at_ns > self._patience_ns
+
+    def is_complete(self, now_ns: int, since_ns: int) -> bool:
+        """Return whether every access point that is not silent has reported since an instant."""
+        awaited = [one.at_ns >= since_ns for one in self.points.values() if not self._is_silent(one, now_ns)]
         return bool(awaited) and all(awaited)
 
     def periods(self, now_ns: int) -> dict[str, Period]:
-        """Return the period of each access point that reports, by name."""
-        silent = set(self.silent(now_ns))
-        found = {name: one.period() for name, one in sorted(self._points.items())}
-        return {name: one for name, one in found.items() if one is not None and name not in silent}
+        """Return the period of each access point that reports, by name.
+
+        What was counted while an agent was silent is not that of a period.
+        """
+        found: dict[str, Period] = {}
+        for name, point in sorted(self.points.items()):
+            if self._is_silent(point, now_ns):
+                point.forget()
+            elif (period := point.period()) is not None:
+                found[name] = period
+        return found
+
+
+def contradicts(period: Period, packets: int) -> bool:
+    """Return whether an access point received less than half of what came through it at the least.
+
+    ``packets`` is the number of TCP segments that this machine received from its terminals meanwhile. A counter that
+    stands still while terminals acknowledge data is broken, and not that of an empty access point. The half is for
+    the two clocks: a report may be up to one period older than the number of packets.
+    """
+    return packets >= _MIN_PACKETS and 2 * period.received < packets * _MIN_PACKET_BYTES
+
+
+def without_conflicts(periods: Mapping[str, Period]) -> set[str]:
+    """Remove each address that several access points claim from all of them; return these addresses."""
+    seen: set[str] = set()
+    claimed: set[str] = set()
+    for period in periods.values():
+        claimed |= seen & period.rssi_dbm.keys()
+        seen |= period.rssi_dbm.keys()
+    for period in periods.values():
+        for address in claimed:
+            period.rssi_dbm.pop(address, None)
+    return claimed

@@ -1,179 +1,165 @@
 # SPDX-License-Identifier: MIT
-"""The daemon on the server: decides when all agents have reported, once per period, and sends MP_PRIO.
+"""The daemon on the server: takes reports, follows MPTCP's events, and decides once per period.
 
-Each connection has one active subflow, at first its first one; the daemon makes all others backups as soon as they are
-there. A move makes the subflow over the new access point active, and then the old one a backup, so that a connection
-always has an active subflow. The next decision reports where the terminal's bytes went.
-
-The connections must have been opened with ``net.mptcp.pm_type = 1``. State is read from the kernel at each
-decision, so that a lost event, or a restart of the daemon, changes nothing. Standard output has a JSON object per line.
+A decision waits for the reports of one round, so that all counters are of one period of their agents, but at most twice
+the period. The connections must have been opened with the userspace path manager (``net.mptcp.pm_type = 1``).
 """
 
 from __future__ import annotations
 
-import errno
-import json
+import os
 import select
-import sys
+import signal
 import time
-from _socket import AF_INET, AF_INET6, SOCK_CLOEXEC, SOCK_DGRAM, socket  # `socket` around it loads slowly
+from _socket import AF_INET, AF_INET6, MSG_DONTWAIT, SOCK_CLOEXEC, SOCK_DGRAM, socket  # `socket` loads slowly
 
-from mptcplab.guest.mptcp_pm import Kernel
-from mptcplab.steering.connections import Connections
+from mptcplab.steering.control import Control
 from mptcplab.steering.counters import Counters
-from mptcplab.steering.policy import Move, State
-from mptcplab.steering.registry import policy_of
-from mptcplab.steering.reports import MAX_BYTES, ReportError, unsealed
-from mptcplab.steering.terminals import peers_of
+from mptcplab.steering.decision_log import log
+from mptcplab.steering.kernel_link import KernelLink
+from mptcplab.steering.reports import MAX_BYTES, ReportError, sender_of, unsealed
+from mptcplab.steering.steerer import Steerer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mptcplab.steering.connections import Connection, Subflow
-    from mptcplab.steering.counters import Period
-    from mptcplab.steering.terminals import Peer
+    from mptcplab.steering.configuration import DaemonConfig
 
-_NS = 1_000_000_000
-#: An access point that has not reported for so many periods is left out.
-_PATIENCE = 3
-_BEHIND = errno.ENOBUFS
+#: Datagrams that are read before anything else is looked at.
+_BATCH = 64
+#: Events of subflows within this time are answered together.
+_SETTLE_NS = 20_000_000
 
 
 class Daemon:
-    """One server. ``config`` has the keys of docs/steering.md."""
+    """One server."""
 
-    def __init__(self, config: dict[str, Any]) -> None:
-        self._policy, self._floor_dbm = policy_of(config), float(config["floor_dbm"])
-        self._period_ns = round(_NS * float(config["period_s"]))
-        self._key = bytes.fromhex(config["key"])
-        self._counters = Counters(_PATIENCE * self._period_ns)
-        self._kernel, self._connections = Kernel(), Connections()
-        address, port = config["listen"]
-        self._reports = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
-        self._reports.bind((address, port))
-        #: Terminals that were moved, with their new access point, until the next decision.
-        self._moved: dict[str, str] = {}
+    def __init__(self, config: DaemonConfig) -> None:
+        self._config = config
+        self._keys = {one.name: one.key for one in config.access_points}
+        self._counters = Counters(
+            config.access_points,
+            patience_ns=round(config.patience_periods * config.period_ns),
+            tolerance_ns=config.clock_tolerance_ns,
+            max_signal_age_ms=config.max_signal_age_ms,
+        )
+        self._kernel = KernelLink()
+        self._steerer = Steerer(config, self._kernel, self._counters)
+        self._reports = _bound(*config.listen)
+        self._control = Control(config.control, config.control_users) if config.control else None
         self._refused = 0
+        self._settle_ns: int | None = None
+        self._settled_ns = self._decided_ns = time.monotonic_ns()
 
     def run(self) -> None:
-        """Steer until killed."""
-        poll = select.poll()
-        for source in (self._kernel.notices, self._reports):
-            poll.register(source.fileno(), select.POLLIN)
-        _log("ready")
-        self._settle()
-        decided_ns = time.monotonic_ns()
+        """Steer until SIGTERM or SIGINT. Priorities stay as they are then."""
+        stop = _stop_descriptor()
+        names = [one.name for one in self._config.access_points]
+        log("ready", policy=self._config.policy.name, access_points=names)
+        self._settle(time.monotonic_ns())
         while True:
-            wait_ns = decided_ns + 2 * self._period_ns - time.monotonic_ns()
-            ready = {descriptor for descriptor, _ in poll.poll(max(0, wait_ns) / 1e6 + 0.001)}
+            ready = self._wait(stop)
+            if stop in ready:
+                break
             if self._reports.fileno() in ready:
-                self._take_report()
-            if self._kernel.notices.fileno() in ready:
-                self._take_events()
+                self._take_reports()
+            if self._control is not None and self._control.fileno() in ready:
+                self._control.answer(self.status())
             now_ns = time.monotonic_ns()
-            # A decision waits for the reports of one round, so that all counters are of one period of their agents.
-            since_ns = now_ns - decided_ns
-            complete = since_ns >= self._period_ns // 2 and self._counters.is_complete(now_ns)
-            if complete or since_ns >= 2 * self._period_ns:
-                self._decide(now_ns)
-                decided_ns = now_ns
+            if self._kernel.fileno() in ready:
+                self._take_events(now_ns)
+            if self._settle_ns is not None and now_ns >= self._settle_ns:
+                self._settle(now_ns)
+            if self._is_time(now_ns):
+                self._decided_ns = now_ns
+                self._steerer.decide(now_ns)
+        if self._control is not None:
+            self._control.close()
+        log("stop")
 
-    def _take_report(self) -> None:
-        datagram, sender = self._reports.recvfrom(MAX_BYTES)
-        try:
-            report = unsealed(self._key, datagram)
-        except ReportError as error:
-            # Anybody may send a datagram: only the first of a flood is worth a line.
-            self._refused += 1
-            if self._refused.bit_count() == 1:
-                _log("refused", sender=sender[0], why=str(error), count=self._refused)
-            return
-        self._counters.take(report, time.monotonic_ns())
+    def _wait(self, stop: int) -> set[int]:
+        poll = select.poll()
+        sources = [stop, self._kernel.fileno(), self._reports.fileno()]
+        if self._control is not None:
+            sources.append(self._control.fileno())
+        for source in sources:
+            poll.register(source, select.POLLIN)
+        until_ns = self._decided_ns + 2 * self._config.period_ns
+        if self._settle_ns is not None:
+            until_ns = min(until_ns, self._settle_ns)
+        wait_ns = max(0, until_ns - time.monotonic_ns())
+        return {descriptor for descriptor, _ in poll.poll(wait_ns / 1e6 + 0.001)}
 
-    def _take_events(self) -> None:
-        try:
-            changed = any(event.name.startswith("subflow") for event in self._kernel.events())
-        except OSError as error:
-            if error.errno != _BEHIND:
-                raise
-            _log("overrun")
-            changed = True
-        if changed:
-            self._settle()
+    def _is_time(self, now_ns: int) -> bool:
+        # A report that comes soon after a decision is a late one of the round before: with it, one agent's counters
+        # would always be those of an earlier period than the others'.
+        round_ns = self._decided_ns + self._config.period_ns // 2
+        return self._counters.is_complete(now_ns, round_ns) or now_ns >= self._decided_ns + 2 * self._config.period_ns
 
-    def _settle(self) -> None:
-        """Leave each connection one active subflow: the first that is none of the backups, else the first of all."""
-        for connection in self._connections.read():
-            keep = (connection.active or connection.subflows)[0]
-            if keep.is_backup:
-                self._prefer(connection, keep, backup=False)
-            for subflow in connection.active:
-                if subflow is not keep:
-                    self._prefer(connection, subflow, backup=True)
+    def _settle(self, now_ns: int) -> None:
+        self._settle_ns, self._settled_ns = None, now_ns
+        self._steerer.settle()
 
-    def _decide(self, now_ns: int) -> None:
-        periods = self._counters.periods(now_ns)
-        peers = peers_of(self._connections.read(), periods)
-        self._report_moved(peers, periods)
-        terminals = [terminal for peer in peers if (terminal := peer.terminal()) is not None]
-        state = State(now_ns, {name: one.received for name, one in periods.items()}, terminals)
-        moves = self._policy.decide(state) if terminals else []
-        places = {one.name: one.active for one in terminals}
-        silent = self._counters.silent(now_ns)
-        _log("decision", received=state.received, terminals=places, silent=silent, moves=len(moves))
-        by_name = {peer.name: peer for peer in peers}
-        for move in moves:
-            self._carry_out(move, by_name[move.terminal])
+    def _take_events(self, now_ns: int) -> None:
+        overruns = self._kernel.overruns
+        if self._kernel.have_subflows_changed():
+            self._settle_ns = max(now_ns, self._settled_ns + _SETTLE_NS)
+        if self._kernel.overruns > overruns:
+            log("overrun", count=self._kernel.overruns)
 
-    def _carry_out(self, move: Move, peer: Peer) -> None:
-        """Move a terminal with all its connections, unless its signal there is too weak."""
-        terminal = peer.terminal()
-        if terminal is None or not terminal.hears(move.to, self._floor_dbm):
-            _log("kept", terminal=move.terminal, to=move.to)
-            return
-        errors = [self._switch(connection, peer.address_at[move.to]) for connection in peer.connections]
-        self._moved[move.terminal] = move.to
-        rssi = terminal.rssi_dbm[move.to]
-        _log("switch", terminal=move.terminal, source=terminal.active, to=move.to, rssi_dbm=rssi, errors=errors)
+    def _take_reports(self) -> None:
+        for _ in range(_BATCH):
+            try:
+                datagram, sender = self._reports.recvfrom(MAX_BYTES, MSG_DONTWAIT)
+            except OSError:
+                return
+            try:
+                self._take_report(datagram)
+            except ReportError as error:
+                # Anybody may send a datagram: only the first of a flood is worth a line.
+                self._refused += 1
+                if self._refused.bit_count() == 1:
+                    log("refused", sender=sender[0], why=str(error), count=self._refused)
 
-    def _switch(self, connection: Connection, address: str) -> int:
-        """Make the subflow to an address of the terminal the only active one; return 0 or the number of the error."""
-        new = connection.over((address,))
-        if new is None:
-            return errno.ENOENT
-        error = self._prefer(connection, new, backup=False)
-        if not error:
-            for old in connection.active:
-                if old is not new:
-                    error = error or self._prefer(connection, old, backup=True)
-        return error
+    def _take_report(self, datagram: bytes) -> None:
+        key = self._keys.get(sender_of(datagram))
+        if key is None:
+            raise ReportError("is of an unknown access point")
+        self._counters.take(unsealed(key, datagram), time.monotonic_ns(), time.time_ns())
 
-    def _prefer(self, connection: Connection, subflow: Subflow, *, backup: bool) -> int:
-        """Send MP_PRIO. A subflow that has just ended is no reason to stop."""
-        error = self._kernel.prefer(connection.token, subflow.local, subflow.remote, backup=backup)
-        _log("priority", token=connection.token, remote=subflow.remote[0], backup=backup, error=error)
-        return error
-
-    def _report_moved(self, peers: list[Peer], periods: dict[str, Period]) -> None:
-        """Report the part of a moved terminal's bytes that went over its new access point since then."""
-        for peer in peers:
-            to = self._moved.pop(peer.name, None)
-            if to is None or to not in peer.address_at:
-                continue
-            sent = {name: periods[name].sent_to[address] for name, address in peer.address_at.items()}
-            share = sent[to] / sum(sent.values()) if sum(sent.values()) else None
-            _log("moved", terminal=peer.name, to=to, share=share)
-        self._moved.clear()
+    def status(self) -> dict[str, Any]:
+        """Return what ``mptcplab steer status`` prints."""
+        now_ns = time.monotonic_ns()
+        silent = set(self._counters.silent(now_ns))
+        return {
+            "policy": self._config.policy.name,
+            "access_points": {
+                name: {
+                    "silent": name in silent,
+                    "report_age_s": None if one.last is None else round((now_ns - one.at_ns) / 1e9, 3),
+                    "stations": 0 if one.last is None else len(one.last.stations),
+                }
+                for name, one in self._counters.points.items()
+            },
+            "decisions": self._steerer.decisions,
+            "switches": self._steerer.switches,
+            "refused": self._refused,
+            "overruns": self._kernel.overruns,
+            "last": self._steerer.last,
+        }
 
 
-def _log(event: str, **described: Any) -> None:
-    print(json.dumps({"t_ns": time.monotonic_ns(), "event": event, **described}, separators=(",", ":")), flush=True)
+def _bound(address: str, port: int) -> socket:
+    made = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
+    made.bind((address, port))
+    return made
 
 
-def main(config: str) -> None:
-    """Steer as a configuration in JSON says."""
-    try:
-        Daemon(json.loads(config)).run()
-    except OSError as error:
-        sys.exit(f"steering: {error}")
+def _stop_descriptor() -> int:
+    """Return a descriptor that becomes readable when the process is to end."""
+    reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    return reader

@@ -7,41 +7,73 @@ from mptcplab.steering.policy import Terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mptcplab.steering.connections import Connection
     from mptcplab.steering.counters import Period
 
 
 class Peer:
-    """A terminal with its connections. ``address_at`` has its address at each access point that reports it."""
+    """A terminal with its connections. ``address_at`` has its address at each access point that reports it.
+
+    Its name is its lowest address, so that it keeps it when connections come and go.
+    """
 
     def __init__(self, connections: Sequence[Connection], periods: Mapping[str, Period]) -> None:
         self.connections = connections
         addresses = sorted({subflow.remote[0] for one in connections for subflow in one.subflows})
-        #: The address of the first subflow of the oldest connection that is known.
-        self.name = connections[0].subflows[0].remote[0]
+        self.name = addresses[0]
         self.address_at: dict[str, str] = {}
         self.rssi_dbm: dict[str, int | None] = {}
+        self.wired = {access_point for access_point, period in periods.items() if period.is_wired}
         for access_point, period in periods.items():
             for address in addresses:
                 if address in period.rssi_dbm:
                     self.address_at[access_point] = address
                     self.rssi_dbm[access_point] = period.rssi_dbm[address]
 
-    @property
-    def active(self) -> str | None:
-        """The access point of the first connection's active subflow; None if it does not report."""
-        for subflow in self.connections[0].active:
+    def place_of(self, connection: Connection) -> str | None:
+        """Return the access point of a connection's active subflow; None if it does not report."""
+        for subflow in connection.active:
             for access_point, address in self.address_at.items():
                 if subflow.remote[0] == address:
                     return access_point
         return None
 
-    def terminal(self) -> Terminal | None:
-        """Return what policies see of it; None if its access point is not known."""
+    @property
+    def active(self) -> str | None:
+        """The access point of most of its connections, and among equals of those that sent more; None if unknown."""
+        votes: dict[str, tuple[int, int]] = {}
+        for connection in self.connections:
+            place = self.place_of(connection)
+            if place is not None:
+                count, sent = votes.get(place, (0, 0))
+                votes[place] = count + 1, sent + sum(one.sent_bytes for one in connection.subflows)
+        return max(votes, key=lambda place: (*votes[place], place), default=None)
+
+    def sent_bytes(self) -> dict[tuple[object, ...], tuple[str, int]]:
+        """Return the address and the bytes sent of each subflow, by what identifies it."""
+        return {
+            (connection.token, *one.ends): (one.remote[0], one.sent_bytes)
+            for connection in self.connections
+            for one in connection.subflows
+        }
+
+    def terminal(self, blocked: Collection[str] = ()) -> Terminal | None:
+        """Return what policies see of it; None if its access point is not known.
+
+        They do not see access points that are ``blocked``, and those where the terminal itself wants only backups.
+        """
         active = self.active
-        return None if active is None else Terminal(self.name, active, self.rssi_dbm)
+        if active is None:
+            return None
+        hidden = {name for name in self.address_at if name != active and (name in blocked or not self._may_use(name))}
+        rssi_dbm = {name: rssi for name, rssi in self.rssi_dbm.items() if name not in hidden}
+        return Terminal(self.name, active, rssi_dbm, self.wired)
+
+    def _may_use(self, access_point: str) -> bool:
+        over = [one.over(self.address_at[access_point]) for one in self.connections]
+        return any(subflow is not None and not subflow.is_peers_backup for subflow in over)
 
 
 def peers_of(connections: Iterable[Connection], periods: Mapping[str, Period]) -> list[Peer]:

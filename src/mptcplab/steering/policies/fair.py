@@ -20,15 +20,29 @@ from mptcplab.steering.policy import Move, Policy, State, Terminal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
+
+    from mptcplab.steering.tables import Table
+
+_NS = 1_000_000_000
+_HOUR_S = 3600.0
 
 
 class Fair(Policy):
     """The policy for any number of access points."""
 
+    name = "fair"
+    keys = ("margin_db", "hold_s")
+
     def __init__(self, floor_dbm: float, margin_db: float, hold_ns: int) -> None:
         super().__init__(floor_dbm)
         self._margin_db, self._hold_ns = margin_db, hold_ns
         self._moved_ns: dict[str, int] = {}
+
+    @classmethod
+    def read(cls, table: Table, floor_dbm: float, seed: int) -> Self:  # noqa: ARG003
+        """See the base class."""
+        return cls(floor_dbm, table.number("margin_db", 0, 40, 3), round(_NS * table.number("hold_s", 0, _HOUR_S, 5)))
 
     def decide(self, state: State) -> list[Move]:
         """See the base class."""

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The kernel as the daemon sees it: events, priorities and sockets. Messages may get lost; nothing depends on them.
+
+A netlink socket whose buffer is full loses messages and says so once, by ENOBUFS. Then what waits in it may be old, or
+the answer to an earlier question, so the socket is opened anew, and the caller reads the present state.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+
+from mptcplab.guest.mptcp_pm import Kernel
+from mptcplab.guest.sockets import SocketSampler
+from mptcplab.steering.connections import Connection, connections_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from mptcplab.steering.connections import Subflow
+
+_ATTEMPTS = 3
+
+
+class KernelLink:
+    """The MPTCP of this network namespace. :raises OSError: if it has none."""
+
+    def __init__(self) -> None:
+        self._events, self._commands = Kernel(), _commands()
+        self.overruns = 0
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when there are events; another one after an overrun."""
+        return self._events.notices.fileno()
+
+    def have_subflows_changed(self) -> bool:
+        """Read one packet of events, and return whether a subflow came, went, or may have done so."""
+        try:
+            return any(event.name.startswith("subflow") for event in self._events.events())
+        except OSError as error:
+            if error.errno != errno.ENOBUFS:
+                raise
+        self._events.notices.close()
+        self._events = Kernel()
+        self.overruns += 1
+        return True
+
+    def prefer(self, token: int, subflow: Subflow, *, backup: bool) -> int:
+        """Send MP_PRIO; return 0 or the number of the error. A subflow that has just ended is one."""
+        try:
+            return self._commands.prefer(token, subflow.local, subflow.remote, backup=backup)
+        except OSError as error:
+            self._commands = _commands()
+            self.overruns += 1
+            return error.errno or errno.EIO
+
+    def connections(self) -> list[Connection] | None:
+        """Return all connections; None if the kernel cannot list its sockets now."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return connections_of(SocketSampler("").sample(time.monotonic_ns()))
+            except OSError:
+                self.overruns += 1
+        return None
+
+
+def _commands() -> Kernel:
+    """Return a kernel's interface without events, which nobody would read."""
+    kernel = Kernel()
+    kernel.notices.close()
+    return kernel
