@@ -18,9 +18,9 @@ from random import Random
 HELD_OUT = tuple(range(101, 111))
 #: Seeds of the layouts on which policies may be tuned.
 TUNING = tuple(range(1, 4))
-_SIDE_M = 40.0
+_SIDE_M = 70.0
 #: Standard deviation of a terminal's place around the middle of its crowd.
-_CROWD_M = 8.0
+_CROWD_M = 12.0
 #: Channels do not disturb each other in the lab, whatever their numbers.
 _CHANNELS = (1, 4, 8, 11)
 _CORNERS = ((0.0, 0.0), (1.0, 0.0), (0.5, 0.8), (1.0, 1.0))

@@ -23,7 +23,12 @@ import pytest
 from tests.lab.bench import CLI
 
 SSHD = "/usr/sbin/sshd"
-_HUB = "mount --make-rprivate / && mount -t tmpfs tmpfs /run && ip link set dev lo up && exec sleep infinity"
+_HUB = """
+mount --make-rprivate / || exit
+# Namespaces of others on this machine, which may end while a test runs.
+for place in /run/netns/* /run/netns; do umount -l $place 2>/dev/null; done
+mount -t tmpfs tmpfs /run && ip link set dev lo up && exec sleep infinity
+"""
 #: The clock's shift of each machine, in s: no two of the bed's clocks agree.
 SHIFT = 1000
 _MACHINE = """
@@ -235,7 +240,7 @@ _SUBJECTS = {
     "interfaces": 'ip -json -details address | sed \'s/,"tentative":true//g; s/"ifindex":[0-9]*,//g\'',
     "routes": "ip route show table all | sort; ip -6 route show table all | sort",
     "rules": "ip rule; ip -6 rule",
-    "queues": "tc qdisc",
+    "queues": "tc qdisc | sort",
     "neighbours": "ip neighbour show nud permanent",
     "endpoints": "ip mptcp endpoint; ip mptcp limits",
     "namespaces": "ip netns list",

@@ -231,3 +231,35 @@ def test_another_program_with_events_and_a_capture(pair: Bed, tmp_path: Path) ->
     assert capture.stat().st_size > 100_000
     different = changes(before, pair.settled())
     assert not different, different
+
+
+def test_a_cable_that_is_not_where_the_inventory_says(pair: Bed, tmp_path: Path) -> None:
+    before = pair.settled()
+    inventory = pair.inventory({**INTERFACES, "server": {"one": "eth2", "two": "eth1"}})
+    words = ("--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    done = pair.mptcplab("run", scenario(tmp_path, TWO_CABLES), *words)
+    assert done.returncode == 1, done.stderr
+    assert "eth1 of client (client) is not connected with eth2 of server (server) (10.0.1.2)" in done.stderr
+    assert f"--engine ssh:{inventory}" in done.stderr, "the command that repeats it has the engine"
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
+def test_a_machine_that_cannot_be_used(pair: Bed, tmp_path: Path) -> None:
+    """The interface of the connection itself, a host that does not answer, a program that is not there."""
+    file, out = scenario(tmp_path, TWO_CABLES), ("--out", tmp_path / "out")
+    inventory = pair.inventory({**INTERFACES, "client": {"one": "mgmt", "two": "eth2"}})
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 2, refused.stderr
+    assert "mgmt of client (client) carries the ssh connection itself" in refused.stderr
+    text = inventory.read_text().replace('host = "server"', 'host = "nosuch.invalid"').replace('"mgmt"', '"eth1"')
+    inventory.write_text(text)
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 1, refused.stderr
+    assert "server (nosuch.invalid) cannot be reached" in refused.stderr
+    inventory = pair.inventory(INTERFACES)
+    pair.machines["server"].shell("mount --bind /dev/null $(command -v nstat)")
+    refused = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", *out)
+    assert refused.returncode == 3, refused.stderr
+    assert "server (server) has no nstat" in refused.stderr
+    assert "apt-get install iproute2" in refused.stderr

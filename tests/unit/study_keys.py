@@ -7,6 +7,7 @@ The other direction than :mod:`mptcplab.study.parameters`, which goes from the s
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,6 +30,7 @@ NO_PARAMETERS = {
     "title": "words",
     "question": "words",
     "seed": "the number of the first run; another one gives another sample of the same",
+    "copies.*.count": "how many terminals there are: the rows and titles of tables say it",
     "topology.preset": "which nodes there are: `test_bed` of the study says it in words",
     "hosts.*": "a node without keys of its own",
     "routers.*": "a node without keys of its own",
@@ -37,6 +39,8 @@ NO_PARAMETERS = {
     "workloads.*.to": "which host receives; a study's test bed has one per sender",
 }
 
+#: The number of a copy in names.
+_PLACEHOLDER = re.compile(r"\{([0-9]+\+)?n\}")
 #: Keys that decide results also where no scenario sets them: every study says which value they have.
 ALWAYS = ("kernel", "phases", "record.interval", "repeats", "transport.path_manager", "transport.protocol")
 
@@ -85,14 +89,14 @@ def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
 @cache
 def always(file: Path) -> tuple[SetKey, ...]:
     """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
-    names = _names(read(file).tables)
+    names = _names(_copied_once(read(file).tables))
     return tuple(SetKey(key, text) for text in ALWAYS for key in _resolved(tuple(text.split(".")), names))
 
 
 @cache
 def keys_of(file: Path) -> tuple[SetKey, ...]:
     """Every key that a scenario sets: itself, in what it extends, and in its sweep."""
-    tables = dict(read(file).tables)
+    tables = _copied_once(read(file).tables)
     sweep = dict(tables.pop("sweep", {}))
     names = _names(tables)
     written = [(dotted(key), key) for key, _ in _leaves(tables)]
@@ -102,6 +106,25 @@ def keys_of(file: Path) -> tuple[SetKey, ...]:
             written += [(text, path + below) for value in values for below, _ in _leaves(value)]
     found = {SetKey(whole, text): None for text, key in written for whole in _resolved(key, names)}
     return tuple(found)
+
+
+def _copied_once(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with the first copy of what exists several times; other copies have the same keys."""
+    found = {kind: dict(one) if isinstance(one, dict) else one for kind, one in tables.items()}
+    for group in found.pop("copies", {}).values():
+        for kind, members in group.items():
+            if kind == "count":
+                continue
+            for name, member in members.items():
+                own = found.setdefault(kind, {}).get(first := _PLACEHOLDER.sub("1", name), {})
+                found[kind][first] = {**_first_names(member), **own}
+    return found
+
+
+def _first_names(member: Any) -> Any:
+    if isinstance(member, dict):
+        return {_PLACEHOLDER.sub("1", key): _first_names(below) for key, below in member.items()}
+    return member
 
 
 def allowance(key: Key) -> str | None:

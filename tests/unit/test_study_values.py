@@ -89,6 +89,8 @@ def test_what_may_be_a_value(value: str) -> None:
     endings = {
         "_ns_s": "ns s",
         "_mibps": "Mibit/s",
+        "_dbm": "dBm",
+        "_mb": "MB",
         "_us": "us",
         "_mbps": "Mbit/s",
         "_ms": "ms",

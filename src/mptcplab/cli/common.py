@@ -42,7 +42,7 @@ class RunOptions:
 
 
 class _EngineName(click.Choice[str]):
-    """The name of an engine, and for some a colon and the name of a kernel image."""
+    """The name of an engine, and for some a colon and its kernel image or inventory."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         name, colon, image = value.partition(":")
@@ -60,8 +60,8 @@ def running_options(command: _Command) -> _Command:
             type=_EngineName(list(engine_kinds())),
             default=DEFAULT_ENGINE,
             show_default=True,
-            help="Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), or this "
-            "machine (local).",
+            help="Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), this "
+            "machine (local), or the machines of an inventory (ssh:FILE).",
         ),
         click.option(
             "--cluster",
@@ -137,12 +137,15 @@ def check_failures(
     raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
 
 
-def repeat_command(file: Path, changes: Iterable[str], out: Path | None, failed: Run) -> str:
+def repeat_command(
+    file: Path, changes: Iterable[str], out: Path | None, failed: Run, *, engine: str = DEFAULT_ENGINE
+) -> str:
     """Return the command that repeats one run alone: ``changes`` are for ``--set``, and ``out`` for ``--out``."""
     words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
     for change in (*changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
         words += ["--set", change]
     words += ["--out", str(out)] if out is not None else []
+    words += ["--engine", engine] if engine != DEFAULT_ENGINE else []
     return shlex.join(words)
 
 

@@ -105,7 +105,7 @@ def run(
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)
-    check_failures(done, partial(repeat_command, file, overrides, out), folder)
+    check_failures(done, partial(repeat_command, file, overrides, out, engine=engine), folder)
 
 
 @dataclass(frozen=True)

@@ -74,10 +74,16 @@ carriers() {
 	answer carriers "$1" $missing
 }
 
-# Whether the other end of a link answers: to the question for its address, whatever its firewall does.
+# Who answers to the question for the other end's address, whatever its firewall does: a link-layer address, or "none".
 reach() { # LINK ADDRESS
 	ping -c 1 -W 2 -I "$1" "$2" >/dev/null 2>&1
-	if ip neighbour show dev "$1" to "$2" | grep -q lladdr; then answer reached "$1" 1; else answer reached "$1" 0; fi
+	link=$1 found=none
+	set -- $(ip neighbour show dev "$1" to "$2")
+	while [ $# -gt 1 ]; do
+		[ "$1" = lladdr ] && found=$2
+		shift
+	done
+	answer reached "$link" "$found"
 }
 
 carry_out() { # the rest of a line that is not an answer is the first line of the error

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import json
 import os
 import socket
 import time
@@ -144,7 +145,7 @@ class Agent:
 
     ``began`` and ``ended`` are programs with instants there, and statuses; ``done`` are functions of commands with
     status, the number of the command that failed and its message; ``carriers`` has the links without one, by question;
-    ``reached`` whether a link's other end answered.
+    ``reached`` the link-layer address that answers at a link's other end.
     """
 
     connection: Connection
@@ -156,7 +157,7 @@ class Agent:
     ended: dict[str, tuple[int, int]] = field(default_factory=dict)
     done: dict[str, tuple[int, int, str]] = field(default_factory=dict)
     carriers: dict[str, list[str]] = field(default_factory=dict)
-    reached: dict[str, bool] = field(default_factory=dict)
+    reached: dict[str, str] = field(default_factory=dict)
     state: str = ""
     is_lost: bool = False
 
@@ -203,6 +204,11 @@ class Agent:
         """Return the interface that is the node's end of ``link``, for messages."""
         return f"{self.fitted.interfaces[link].device} of {self.connection.place}"
 
+    def hardware_address_of(self, link: str) -> str | None:
+        """Return the link-layer address of the node's end of ``link``; None if it has none that others ask for."""
+        (address,) = json.loads(self.found.sections[f"address {self.fitted.interfaces[link].device}"])[-1:]
+        return str(address["address"]) if address.get("link_type") == "ether" else None
+
     @property
     def silent_seconds(self) -> float:
         """The time since the agent was started or has last said something."""
@@ -242,7 +248,7 @@ class Agent:
         elif word == "carriers":
             self.carriers[words[0]] = words[1:]
         elif word == "reached":
-            self.reached[words[0]] = words[1] == "1"
+            self.reached[words[0]] = words[1]
         elif word == "outside":
             self.state = word
         elif word == "inside":

@@ -123,18 +123,20 @@ class Fleet:
         for agent, link in missing[:1]:
             message = f"{agent.interface_of(link)} has no carrier"
             raise LabError(message, hint=f"is the cable of {link} plugged in at both ends?")
-        asked = [(self.of(node), link, other, address) for link, (node, other, address) in ends.items()]
-        asked = [one for one in asked if "ping" in one[0].found.programs]
+        asked = [(self.of(node), link, self.of(other), address) for link, (node, other, address) in ends.items()]
+        asked = [one for one in asked if "ping" in one[0].found.programs and one[2].hardware_address_of(one[1])]
         while asked:
             for agent, link, _, address in asked:
                 agent.reached.pop(link, None)
                 agent.order("reach", link, address)
             for agent, link, _, _ in asked:
                 self.wait_for([agent], "answer", partial(_has_reached, link))
-            asked = [one for one in asked if not one[0].reached[one[1]]]
+            # A host answers for all its addresses, whichever of its interfaces is asked.
+            asked = [one for one in asked if one[0].reached[one[1]] != one[2].hardware_address_of(one[1])]
             if asked and time.monotonic_ns() > limit:
                 agent, link, other, address = asked[0]
-                message = f"{agent.interface_of(link)} does not reach {address} of {self.of(other).interface_of(link)}"
+                text = "does not reach" if agent.reached[link] == "none" else "is not connected with"
+                message = f"{agent.interface_of(link)} {text} {other.interface_of(link)} ({address})"
                 raise LabError(
                     message, hint=f"does the cable of {link} connect the interfaces that the inventory names?"
                 )
