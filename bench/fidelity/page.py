@@ -218,8 +218,7 @@ def _changed(row: _Row) -> str:
     return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
-#: The tables by their names on the page.
-TABLES = {
+_TABLES = {
     "fidelity-summary": summary_table,
     "fidelity-goodput": goodput_table,
     "fidelity-shares": share_table,
@@ -230,3 +229,9 @@ TABLES = {
     "fidelity-refused": refused_table,
     "fidelity-forms": form_table,
 }
+
+
+def tables() -> dict[str, Callable[[], str]]:
+    """Return the functions that make tables by their names on the page, of those for which anything was measured."""
+    head_and_rule = 2
+    return {name: make for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule}
