@@ -70,6 +70,7 @@ def test_connections_come_and_go_on_four_cpus(version: str, tmp_path: Path) -> N
         )
         # One every 100 ms, but an interpreted CPU is slow, and this machine may be busy.
         assert use.connections > _SECONDS
-        assert use.with_mptcp == use.connections
+        # Linux falls back to TCP when first packets get lost or are late.
+        assert use.with_mptcp > use.connections / 2
         assert workload.sockets.congestion == (workload.workload,)
     assert list(kernel_complaints(done.recording)) == []
