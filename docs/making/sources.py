@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import cpu, large, machines, page, shares
+from bench import cpu, large, machines, page
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
 from bench.wifi import page as wifi_page
@@ -125,7 +125,6 @@ SOURCES: dict[str, Source] = {
     "slowest-tests": _durations(durations.tests),
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
     "large-file": Source(lambda _: large.table(), inputs=(large.FILE,), is_cheap=True),
-    "ebpf-shares": Source(lambda _: shares.table(), inputs=(shares.FILE,), is_cheap=True),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
     "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),
     "wifi-anomaly": _wifi(wifi_page.anomaly_table),
