@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.fidelity import forms, gather, sides
+from bench.fidelity import causes, forms, gather, sides
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
@@ -49,7 +49,8 @@ def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -
         _write(file, document | {"refused": form.refused})
         return
     try:
-        runs = forms.runs_of(forms.changed(form, side.of))
+        points = forms.changed(form, side.of)
+        runs = forms.runs_of(points[-1:] if side.runs_last_only else points)
         if only_refusals and side.engine != "local":
             prepare_engines(runs, name=side.engine)
         if only_refusals:
@@ -89,11 +90,15 @@ def main() -> None:
     parser.add_argument("--side", choices=sides.SIDES, action="append", help="only this side; repeatable")
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
     parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
+    parser.add_argument("--causes", type=int, metavar="N", help="run what shows the causes, N times each")
     parser.add_argument("--write", type=Path, metavar="FILE", help="compare all results into FILE; run nothing")
     arguments = parser.parse_args()
     files = forms.files()
+    if arguments.causes:
+        causes.run_causes(arguments.out, repeats=arguments.causes)
+        return
     if arguments.write:
-        found = gather.gathered(files, arguments.out)
+        found = gather.gathered(files, arguments.out) | {"causes": causes.gathered_causes(arguments.out)}
         arguments.write.write_text(json.dumps(found, indent=1) + "\n")
         return
     for name in arguments.only or files:

@@ -33,6 +33,10 @@ _SECOND = 10**9
 _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 #: Schedulers of the lab are not in stock kernels, and lab kernels are chosen by the engine. Both are left out.
 _NOT_COMPARED = ("scheduler", "kernel")
+#: Settings of our congestion controls and schedulers.
+_SETTINGS_OF_LAB = ("net.mptcp.coupled_", "net.mptcp.scheduler_")
+#: A setting that 6.12 does not have. It matters where handshakes get lost.
+_NEW_SETTING = "net.mptcp.syn_retrans_before_tcp_fallback"
 SEEDS = (1, 2, 3)
 #: Scenarios of which both ends of the sweep are compared: TCP beside MPTCP, and the slowest network beside the fastest.
 _BOTH_ENDS = ("two-paths", "subramani2018/table-4.2", "subramani2018/table-4.6", "nguyen2014/rtt")
@@ -132,6 +136,9 @@ def _accepted(points: Iterable[Point], engine: str, refusals: dict[str, None]) -
 
 def refusal(point: Point, engine: str) -> str:
     """Return why an engine cannot execute a point; empty if it can."""
+    settings = {name for one in point.scenario.transports.values() for name in one.sysctl}
+    if of_lab := sorted(name for name in settings if name.startswith(_SETTINGS_OF_LAB)):
+        return f"only the lab kernel has the setting {', '.join(of_lab)}"
     try:
         prepare_engines([Run(point, 0, SEEDS[0])], name=engine)
     except LabError as error:
@@ -142,20 +149,24 @@ def refusal(point: Point, engine: str) -> str:
 def comparable(scenario: Scenario) -> tuple[Scenario, list[str]]:
     """Return a scenario cut to what every engine can execute in a short time, and the changes in words."""
     changes: list[str] = []
-    for change in (_without_scheduler, _without_kernel, _without_captures, _shortened):
+    for change in (_without_algorithms, _without_kernel, _without_captures, _shortened):
         scenario, words = change(scenario)
         changes += words
     return scenario, changes
 
 
-def _without_scheduler(scenario: Scenario) -> tuple[Scenario, list[str]]:
+def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
     named: dict[str, None] = {}
 
     def without(part: Any) -> Any:
-        if part is None or part.scheduler is None:
-            return part
-        named[part.scheduler] = None
-        return part.model_copy(update={"scheduler": None})
+        new: dict[str, Any] = {}
+        if part.scheduler is not None:
+            named[f"scheduler `default` in place of `{part.scheduler}`"] = None
+            new["scheduler"] = None
+        if _NEW_SETTING in getattr(part, "sysctl", {}):
+            named[f"without `{_NEW_SETTING}`"] = None
+            new["sysctl"] = {name: value for name, value in part.sysctl.items() if name != _NEW_SETTING}
+        return part.model_copy(update=new)
 
     tables: dict[str, Any] = {
         table: {
@@ -165,8 +176,7 @@ def _without_scheduler(scenario: Scenario) -> tuple[Scenario, list[str]]:
         for table, nodes in scenario.node_tables.items()
     }
     tables["workloads"] = {name: without(one) for name, one in scenario.workloads.items()}
-    words = [f"scheduler `default` in place of `{name}`" for name in named if name != "default"]
-    return scenario.model_copy(update=tables), words
+    return scenario.model_copy(update=tables), [word for word in named if not word.endswith("of `default`")]
 
 
 def _without_kernel(scenario: Scenario) -> tuple[Scenario, list[str]]:

@@ -32,9 +32,9 @@ def gathered(names: Iterable[str], out: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     kernels: dict[str, str] = {}
     for name in names:
-        compared = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
-        if compared:
-            found[name] = {"form": _form(name, out), "sides": compared}
+        beside = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
+        if beside:
+            found[name] = {"form": _form(name, out), "sides": beside}
     return {"kernels": kernels, "scenarios": found}
 
 
@@ -60,9 +60,9 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str,
     for margin, metrics in FAMILIES:
         words = [str(against), str(folder), "--json", "--margin", str(margin)]
         words += [word for metric in metrics for word in ("--metric", metric)]
-        compared = _compared(words)
-        kernels |= {PAIRS[side]: compared["a_measured_on"][0], side: compared["b_measured_on"][0]}
-        rows += _rows(compared, document["sized"])
+        found = compared(words)
+        kernels |= {PAIRS[side]: found["a_measured_on"][0], side: found["b_measured_on"][0]}
+        rows += rows_of(found, document["sized"])
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
     return {"rows": rows, "mptcp": use, "load": round(document["load"], 1)}
 
@@ -77,7 +77,7 @@ def _failure(document: dict[str, Any]) -> str:
     return str(document["failed"][0]["error"]) if document["failed"] else ""
 
 
-def _compared(words: Sequence[str]) -> dict[str, Any]:
+def compared(words: Sequence[str]) -> dict[str, Any]:
     """Return what the command prints. :raises RuntimeError: if it fails."""
     done = CliRunner().invoke(compare, words, standalone_mode=False)
     if done.exception is not None:
@@ -86,7 +86,8 @@ def _compared(words: Sequence[str]) -> dict[str, Any]:
     return document
 
 
-def _rows(document: dict[str, Any], sized: Sequence[str]) -> Iterator[dict[str, Any]]:
+def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a comparison that say something; ``sized`` are workloads whose duration is a result."""
     for one in document["comparisons"]:
         for row in one["rows"]:
             if one["metric"] == "duration_s" and row["workload"] not in sized:

@@ -15,12 +15,6 @@ from mptcplab.metrics.points import short_names
 
 #: The sides of the main tables with the heads of their columns.
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
-_REFERENCE = "stock-7.2"
-#: Sides on which one thing is varied, which is varied in the lab as well.
-CAUSES = {
-    "stock-7.2-burst": "bursts of 15 kB",
-    "stock-7.2-slower": "a fifth of all rates",
-}
 #: Sides with offload, which are compared with the lab without it.
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 _OF_OFFLOAD = {
@@ -57,7 +51,7 @@ def scenarios() -> dict[str, dict[str, Any]]:
 
 def goodput_table() -> str:
     """Return the goodput of every scenario in the lab, and the difference of each stock kernel from it."""
-    return _differences(("goodput_mbps",), "lab, Mbit/s", lambda row: row["percent"], lambda row: f"{row['a']:.4g}")
+    return _differences(("goodput_mbps",), "lab, Mbit/s", lambda row: row["percent"], lambda row: f"{row['a']:#.4g}")
 
 
 def share_table() -> str:
@@ -67,7 +61,7 @@ def share_table() -> str:
 
 def time_table() -> str:
     """Return completion times, gaps and scores in the lab, and the difference of each stock kernel."""
-    return _differences(tuple(_TIMES), "lab", lambda row: row["percent"], lambda row: f"{row['a']:.4g}")
+    return _differences(tuple(_TIMES), "lab", lambda row: row["percent"], lambda row: f"{row['a']:#.4g}")
 
 
 def retransmission_table() -> str:
@@ -76,7 +70,7 @@ def retransmission_table() -> str:
     lines = []
     for name, sides in scenarios().items():
         for key, found in _by_key(sides, ("retransmitted_percent",)).items():
-            lab = found[_REFERENCE]["a"] if _REFERENCE in found else None
+            lab = next(iter(found.values()))["a"]
             cells = (found[side]["b"] if side in found else None for side in STOCK)
             lines.append([_scenario(name, key[0]), key[1], *map(_percent_text, (lab, *cells))])
     return table_of(head, lines)
@@ -192,16 +186,12 @@ def form_table() -> str:
 
 def cause_table() -> str:
     """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
-    head = ["scenario", "workload", "varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %"]
-    lines = []
-    for name, sides in scenarios().items():
-        varied = {side: text for side, text in CAUSES.items() if "rows" in sides.get(side, {})}
-        for side, text in {_REFERENCE: "nothing", **varied}.items() if varied else ():
-            for row in sides.get(side, {}).get("rows", ()):
-                if row["metric"] == "goodput_mbps":
-                    cells = (f"{row['a']:.4g}", f"{row['b']:.4g}", _cell(row, lambda one: one["percent"]))
-                    lines.append([_scenario(name, _label(row["settings"])), row["workload"], text, *cells])
-    return table_of(head, lines)
+    lines = [
+        [name, f"{row['a']:#.4g}", f"{row['b']:#.4g}", _cell(row, lambda one: one["percent"]), str(row["n"][0])]
+        for name, rows in document()["causes"].items()
+        for row in rows
+    ]
+    return table_of(["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "n"], lines)
 
 
 def offload_table() -> str:
@@ -217,7 +207,7 @@ def offload_table() -> str:
         for (label, workload, metric), rows in found.items():
             first = next(iter(rows.values()))
             cells = [_changed(rows[side]) if side in rows else "" for side in OFFLOADS]
-            lines.append([_scenario(name, label), workload, _OF_OFFLOAD[metric], f"{first['a']:.4g}", *cells])
+            lines.append([_scenario(name, label), workload, _OF_OFFLOAD[metric], f"{first['a']:#.4g}", *cells])
     return table_of(head, lines)
 
 
@@ -225,11 +215,10 @@ def _changed(row: _Row) -> str:
     value, half = _units_of(row)
     unit = "points" if row["metric"] in _IN_POINTS else "%"
     spread = "" if row[half] is None else f" ± {row[half]:.1f}"
-    return f"{row['b']:.4g} ({row[value] or 0:+.1f}{spread} {unit})"
+    return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
-#: The tables by their names on the page.
-TABLES = {
+_TABLES = {
     "fidelity-summary": summary_table,
     "fidelity-goodput": goodput_table,
     "fidelity-shares": share_table,
@@ -240,3 +229,9 @@ TABLES = {
     "fidelity-refused": refused_table,
     "fidelity-forms": form_table,
 }
+
+
+def tables() -> dict[str, Callable[[], str]]:
+    """Return the functions that make tables by their names on the page, of those for which anything was measured."""
+    head_and_rule = 2
+    return {name: make for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule}

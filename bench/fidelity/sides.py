@@ -7,63 +7,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mptcplab.scenario.schema import Scenario
-from mptcplab.units import Rate, Size
+from mptcplab.units import Size
 
 Change = Callable[[Scenario], Scenario]
-#: Ten full packets: what `tests/stock` uses.
-_BURST = Size(15_000)
 _AGGREGATE = Size(64_000)
-_SLOWER = 5
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
     return scenario
 
 
-def _in_directions(scenario: Scenario, key: str, value: object, *, shaped: bool) -> Scenario:
-    """Return the scenario with a key of all directions of its links; with ``shaped``, of those with a rate."""
-    links = {}
-    for name, link in scenario.links.items():
-        new = {
-            side: settings.model_copy(update={key: value})
-            for side, settings in (("forward", link.forward), ("backward", link.backward))
-            if not shaped or (settings.rate is not None and settings.burst is None)
-        }
-        links[name] = link.model_copy(update=new)
-    return scenario.model_copy(update={"links": links})
-
-
-def larger_burst(scenario: Scenario) -> Scenario:
-    """Return the scenario with room for ten packets in the buckets of its links that have the smallest one."""
-    return _in_directions(scenario, "burst", _BURST, shaped=True)
-
-
-def slower_links(scenario: Scenario) -> Scenario:
-    """Return the scenario with a fifth of every rate: the same as a CPU five times as fast, for what its load is."""
-    links = {}
-    for name, link in scenario.links.items():
-        new = {
-            side: settings.model_copy(update={"rate": Rate(settings.rate // _SLOWER)})
-            for side, settings in (("forward", link.forward), ("backward", link.backward))
-            if settings.rate is not None
-        }
-        links[name] = link.model_copy(update=new)
-    return scenario.model_copy(update={"links": links})
-
-
 def with_offload(scenario: Scenario) -> Scenario:
     """Return the scenario with segmentation offload on all links, checked again: not every link allows it."""
-    scenario = _in_directions(scenario, "offload", _AGGREGATE, shaped=False)
+    links = {}
+    for name, link in scenario.links.items():
+        sides = {"forward": link.forward, "backward": link.backward}
+        new = {side: settings.model_copy(update={"offload": _AGGREGATE}) for side, settings in sides.items()}
+        links[name] = link.model_copy(update=new)
+    scenario = scenario.model_copy(update={"links": links})
     return type(scenario).model_validate(scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
 
 
 @dataclass(frozen=True)
 class Side:
-    """An engine as ``--engine`` names it, the lab kernel if it runs one, and a change of every scenario."""
+    """An engine as ``--engine`` names it, the lab kernel if it runs one, and a change of every scenario.
+
+    A side that shows a mechanism runs the last point of a form only.
+    """
 
     engine: str
     kernel: str = "7.2"
     change: Change = _as_it_is
+
+    @property
+    def runs_last_only(self) -> bool:
+        """Whether it runs the last point only."""
+        return self.change is not _as_it_is or self.kernel != "7.2"
 
     def of(self, scenario: Scenario) -> Scenario:
         """Return the scenario as this side executes it."""
@@ -77,11 +56,6 @@ SIDES = {
     "stock-6.12": Side("stock:6.12"),
     "stock-6.1": Side("stock:6.1"),
     "local": Side("local"),
-    "virtual-7.2-burst": Side("virtual", change=larger_burst),
-    "stock-7.2-burst": Side("stock:7.2", change=larger_burst),
-    "stock-6.12-burst": Side("stock:6.12", change=larger_burst),
-    "virtual-7.2-slower": Side("virtual", change=slower_links),
-    "stock-7.2-slower": Side("stock:7.2", change=slower_links),
     "virtual-7.2-offload": Side("virtual", change=with_offload),
     "stock-7.2-offload": Side("stock:7.2", change=with_offload),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
@@ -93,9 +67,6 @@ PAIRS = {
     "stock-6.12": "virtual-7.2",
     "stock-6.1": "virtual-7.2",
     "local": "virtual-7.2",
-    "stock-7.2-burst": "virtual-7.2-burst",
-    "stock-6.12-burst": "virtual-7.2-burst",
-    "stock-7.2-slower": "virtual-7.2-slower",
     "stock-7.2-offload": "virtual-7.2",
     "virtual-7.2-offload": "virtual-7.2",
     "virtual-7.2-hz250": "virtual-7.2",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import cpu, large, machines, page
+from bench import cpu, large, machines, page, shares
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
 from bench.wifi import page as wifi_page
@@ -125,12 +125,18 @@ SOURCES: dict[str, Source] = {
     "slowest-tests": _durations(durations.tests),
     "loss-timers-full": Source(lambda _: effects.loss_timers(), is_cheap=True),
     "large-file": Source(lambda _: large.table(), inputs=(large.FILE,), is_cheap=True),
+    # Measured on demand, see bench/README.md.
+    **(
+        {"ebpf-shares": Source(lambda _: shares.table(), inputs=(shares.FILE,), is_cheap=True)}
+        if shares.FILE.exists()
+        else {}
+    ),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
     "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),
     "wifi-anomaly": _wifi(wifi_page.anomaly_table),
     "wifi-distance": _wifi(wifi.distance, wifi.DISTANCE),
     "wifi-cost": _wifi(wifi_page.cost_table),
-    **{name: _fidelity(make) for name, make in fidelity_page.TABLES.items()},
+    **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),
     "effects-hz": Source(effects.table_of_hz, inputs=effects.scenarios(effects.OF_HZ)),

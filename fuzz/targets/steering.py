@@ -53,7 +53,7 @@ class SteeringTarget:
         """Read the input as the daemon or the agent would."""
         kind, rest = data[:1], data[1:]
         if kind in (bytes([_DAEMON]), bytes([_AGENT])):
-            table = parsed(rest.decode(errors="replace"), "the configuration", json.loads)
+            table = parsed(rest.decode(errors="replace"), "argument", json.loads)
             DaemonConfig(table) if kind == bytes([_DAEMON]) else AgentConfig(table)
             return
         try:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pytest
 
 from mptcplab.recording.record import Recording
 
@@ -263,3 +265,29 @@ def test_a_machine_that_cannot_be_used(pair: Bed, tmp_path: Path) -> None:
     assert refused.returncode == 3, refused.stderr
     assert "server (server) has no nstat" in refused.stderr
     assert "apt-get install iproute2" in refused.stderr
+
+
+#: Programs of our scripts that routers have from busybox. Unlike OpenWrt's, Debian's shell of it takes its own `ip`.
+APPLETS = ("cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr", "head", "tail", "sleep", "ping")
+
+
+def test_routers_with_busybox(pair: Bed, tmp_path: Path) -> None:
+    """The small programs of routers, without setsid and Python; iproute2 is the full one."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        pytest.skip("there is no busybox: apt-get install busybox-static")
+    for machine in pair.machines.values():
+        for name in APPLETS:
+            place = str(Path(machine.run("which", name).strip()).resolve())
+            machine.run("mount", "--bind", busybox, place)
+        for name in ("setsid", "python3"):
+            place = str(Path(machine.run("which", name).strip()).resolve())
+            machine.run("mount", "--bind", "/dev/null", place)
+    before = pair.settled()
+    inventory = pair.inventory(SHAPED)
+    file = scenario(tmp_path, shaped(TWO_CABLES).replace("200 MB", "5 MB"))
+    done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert rows(tmp_path / "out")[0]["mptcp"] == "2 subflows"
+    different = changes(before, pair.settled())
+    assert not different, different

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -130,7 +131,10 @@ def test_what_does_not_fit_is_named(override: str, message: str) -> None:
     assert caught.value.hint
 
 
-def test_scripts_are_valid_shell() -> None:
+@pytest.mark.parametrize("shell", [["sh", "-n"], ["bash", "--posix", "-n"], ["busybox", "sh", "-n"]], ids=" ".join)
+def test_scripts_are_valid_shell(shell: list[str]) -> None:
+    if shutil.which(shell[0]) is None:
+        pytest.skip(f"there is no {shell[0]}")
     plan = _plan("links.two.rate=10 Mbit/s")
     inventory = Inventory.model_validate(
         {
@@ -145,7 +149,7 @@ def test_scripts_are_valid_shell() -> None:
         files["survey.sh"] = (ROOT / "src/mptcplab/engine/ssh/survey.sh").read_text()
         for name, text in files.items():
             if name.endswith(".sh"):
-                done = subprocess.run(["sh", "-n"], input=text, capture_output=True, text=True)
+                done = subprocess.run(shell, input=text, capture_output=True, text=True)
                 assert not done.stderr, f"{name}: {done.stderr}"
 
 

@@ -31,7 +31,7 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
+EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 CLAMP = ROOT / "tests" / "plugins" / "clamp.toml"
 
 

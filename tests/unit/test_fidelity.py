@@ -48,6 +48,16 @@ def test_a_form_has_no_scheduler_of_the_lab(tmp_path: Path) -> None:
     assert words[:2] == ["scheduler `default` in place of `minrtt`", "scheduler `default` in place of `blest`"]
 
 
+def test_what_old_kernels_lack_is_left_out_and_what_is_of_the_lab_refused(tmp_path: Path) -> None:
+    new, lab = "net.mptcp.syn_retrans_before_tcp_fallback", "net.mptcp.coupled_hystart"
+    text = f'transport.sysctl = {{ "{new}" = 4, "{lab}" = 0, "net.mptcp.checksum_enabled" = 1 }}\n'
+    point = _point(tmp_path, text + FLOW)
+    short, words = forms.comparable(point.scenario)
+    assert short.transports["client"].sysctl == {lab: 0, "net.mptcp.checksum_enabled": 1}
+    assert words[0] == f"without `{new}`"
+    assert forms.refusal(point, "stock") == f"only the lab kernel has the setting {lab}"
+
+
 def test_a_duration_is_cut_to_the_budget_after_the_last_event(tmp_path: Path) -> None:
     """At 20 Mbit/s the budget of 20 MB lasts 8 s, or somewhat longer for what is payload of them."""
     down = '[[events]]\nat = "15 s"\ntype = "down"\nlink = "link1"\n'
@@ -70,13 +80,6 @@ def test_a_scenario_that_no_point_of_can_run_says_why(tmp_path: Path, monkeypatc
     _point(tmp_path, FLOW)
     form = forms.form_of("made", tmp_path / "made.toml", "stock")
     assert (form.points, form.refused) == ((), "the kernel lacks it")
-
-
-def test_a_larger_burst_is_for_links_with_a_rate(tmp_path: Path) -> None:
-    changed = sides.larger_burst(_point(tmp_path, FLOW).scenario)
-    assert str(changed.links["link1"].forward.burst) == "15 kB"
-    assert changed.links["access1"].forward.burst is None
-    assert str(sides.slower_links(_point(tmp_path, FLOW).scenario).links["link2"].backward.rate) == "2 Mbit/s"
 
 
 def test_offload_is_refused_where_packets_are_lost(tmp_path: Path) -> None:

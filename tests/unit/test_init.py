@@ -74,6 +74,22 @@ def test_every_suggestion_in_a_comment_can_be_used(name: str, tmp_path: Path) ->
     assert load(file).points, "all together"
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_each_path_alone_is_an_axis_to_uncomment(name: str, tmp_path: Path) -> None:
+    """Whoever asks whether a second path is worth it needs TCP on each path beside MPTCP on all."""
+    text = (GOLDEN / f"{name}.toml").read_text()
+    paths, protocols = text.count("[links.link"), re.search(r'^"transport.protocol" = .*\n', text, re.MULTILINE)
+    assert ("[[sweep.zip]]" in text) == (paths > 1 and protocols is not None)
+    if protocols is None or paths == 1:
+        return
+    before, after = text.split("# [[sweep.zip]]\n")
+    file = tmp_path / "alone.toml"
+    used = before.replace(protocols[0], "") + "[[sweep.zip]]\n" + after.replace("#   ", "")
+    file.write_text(used)
+    named = [point.settings["name"] for point in load(file).points]
+    assert named == [*(f"link{number}" for number in range(1, paths + 1)), "all"]
+
+
 def test_says_what_next_and_keeps_what_is_there(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -24,7 +24,7 @@ from mptcplab.steps import Command, shell
 from mptcplab.workload.registry import KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
+EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 
 
 def _undeclared(plan: Plan) -> list[str]:

@@ -7,9 +7,19 @@ import pytest
 from tests.unit.written import PATHS, WORKLOAD, Write, one, settings_of
 
 from mptcplab.node.transport import Endpoint
+from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.units import Duration, Rate, Size
 from mptcplab.workload.flow import Flow
+
+
+def test_words_with_commas_are_told_how_to_sweep(write: Write) -> None:
+    with pytest.raises(ScenarioError) as wrong:
+        load(write(PATHS + WORKLOAD), overrides=["transport.scheduler=default, blest"])
+    command = """--set transport.scheduler='["default", "blest"]'"""
+    assert command in (wrong.value.hint or ""), wrong.value
+    assert len(load(write(PATHS + WORKLOAD), overrides=['transport.scheduler=["default", "blest"]']).points) == 2
+
 
 # -- sweeps
 

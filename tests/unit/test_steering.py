@@ -156,6 +156,8 @@ def _private(file: Path, text: str) -> Path:
         ("threshold = 1.15", "threshold = 1.15\nhold_s = 5", "hold_s is not a key here"),
         ("[access_points.ap2]", "[access_points.ap2]\nnetworks = ['10.0.0.1/8']", "access_points.ap2.networks has"),
         ("[access_points.ap2]", "[access_points.ap1.more]", "access_points.ap1.more is not a key here"),
+        ("period_s = 1", 'period_s = 1\n"a\\u007fb" = 1', "a\ufffdb is not a key here"),
+        ("[access_points.ap2]", '[access_points."\\u007f"]', "access_points.\ufffd. is not a name"),
         ("0e0f", "", "key has fewer than 16 bytes"),
         ("0e0f", "0eff0x", "key has something else than hexadecimal digits"),
         ("key = ", "keyfile = ", "key is missing"),

@@ -15,6 +15,8 @@ from tests.unit.test_steering_connections import JOINED, OURS, PEERS, row
 from mptcplab.steering.configuration import DaemonConfig
 from mptcplab.steering.connections import Connection, Subflow, connections_of
 from mptcplab.steering.counters import Counters
+from mptcplab.steering.policies.ratio import Ratio
+from mptcplab.steering.policy import Move
 from mptcplab.steering.reports import Report, Station
 from mptcplab.steering.steerer import Steerer
 from mptcplab.steering.tables import Table
@@ -129,6 +131,19 @@ def test_nobody_moves_to_an_access_point_that_does_not_hear_it(signal: int | Non
         bed.period(1000, 100, rssi=(-50, signal))
     assert bed.kernel.active() == ["10.0.1.1:40001"]
     assert bed.steerer.switches == 0
+
+
+@pytest.mark.parametrize(("signal", "switches"), [(FLOOR, 0), (FLOOR + 1, 1)])
+def test_a_policy_that_ignores_the_floor_is_not_obeyed(
+    signal: int, switches: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon itself checks the signal: a new policy cannot get that wrong."""
+    monkeypatch.setattr(Ratio, "decide", lambda _, state: [Move(one.name, AP2) for one in state.of(AP1)])
+    bed = Bed([row(1, 0), row(2, JOINED)])
+    for _ in range(3):
+        bed.period(0, 0, rssi=(-50, signal))
+    assert bed.steerer.switches == switches
+    assert bool(_log(capsys, "kept")) == (not switches)
 
 
 def test_a_counter_that_stands_still_moves_nobody(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ hears of its stations; what a station prints is what it hears of its access poin
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -101,17 +102,18 @@ class _Log:
     associations: tuple[Association, ...] = ()
 
 
+#: What an access point counts of a station; 0 of one that never came.
+_COUNTERS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries")
+
+
 @dataclass
 class _Total:
     """Sums over one link with one access point."""
 
     heard: list[int] = field(default_factory=list)
     heard_by_station: list[int] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTERS, 0))
     associations: int = 0
-
-
-_COUNTERS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries")
 
 
 def radio_samples(recording: Recording) -> tuple[RadioSample, ...]:
@@ -153,10 +155,10 @@ def radio_links(recording: Recording) -> list[RadioLink]:
 
 def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
     """Return the bytes that each access point received from its stations."""
-    found: dict[str, int] = {}
+    found: Counter[str] = Counter()
     for one in links:
-        found[one.access_point] = found.get(one.access_point, 0) + one.rx_bytes
-    return found
+        found[one.access_point] += one.rx_bytes
+    return dict(found)
 
 
 def roams(recording: Recording, stations: Container[str]) -> int:
@@ -174,7 +176,7 @@ def roams(recording: Recording, stations: Container[str]) -> int:
 
 
 def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
-    counts = {name: total.counts.get(name, 0) for name in _COUNTERS}
+    counts = total.counts
     return RadioLink(
         link=link,
         station=station,

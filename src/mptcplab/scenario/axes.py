@@ -37,12 +37,15 @@ def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
 
 
 def explain_list(document: Document, error: ScenarioError, settings: Sequence[Setting]) -> None:
-    """Add to the hint of an ``error`` about a list that was taken for one value how its key is swept."""
+    """Add how a key is swept to the hint of an ``error`` about a list, or words with commas, taken for one value."""
     written = error.place.written or ()
     for setting in settings:
         is_about = error.place.file == setting.place.file and written[: len(setting.pattern)] == setting.pattern
         if is_about and isinstance(setting.value, list) and takes_list(document.tables, setting.pattern):
             error.hint = f"{error.hint}; a list is one value of this key, which is swept by a list of lists"
+        elif is_about and isinstance(setting.value, str) and "," in setting.value:
+            words = ", ".join(f'"{word.strip()}"' for word in setting.value.split(","))
+            error.hint = f"{error.hint}; to sweep the key, write --set {setting.name}='[{words}]'"
 
 
 def _is_axis(document: Document, setting: Setting) -> bool:

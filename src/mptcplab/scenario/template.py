@@ -277,11 +277,10 @@ def _link_rows(path: PathAnswer) -> Iterator[tuple[str, str, str]]:
 
 def _workload(answers: Answers) -> str:
     model = KINDS[answers.kind]
-    name = "bulk" if model.is_bulk else answers.kind
     rows = [
         f"# {model.about()}",
         "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
-        f"[workloads.{name}]",
+        f"[workloads.{_name_of(answers)}]",
         f'kind = "{answers.kind}"',
         'from = "client"',
         'to = "server"',
@@ -323,8 +322,32 @@ def _sweep(answers: Answers) -> list[str]:
         "[sweep]",
         *([f'"transport.protocol" = [{chosen}]'] if len(answers.protocols) > 1 else []),
         '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',
+        *_each_alone(answers),
     ]
     return ["\n".join(transport), "\n".join(sweep)]
+
+
+def _each_alone(answers: Answers) -> Iterator[str]:
+    """Yield the axis, as comments, that compares TCP on each path alone with MPTCP on all."""
+    links = [f"link{number}" for number in range(1, len(answers.paths) + 1)]
+    if len(links) < 2 or len(answers.protocols) < 2:
+        return
+    names, over = [*links, "all"], [*links, "link1"]
+    columns = {
+        "name": names,
+        '"transport.protocol"': ["tcp"] * len(links) + ["mptcp"],
+        f'"workloads.{_name_of(answers)}.via"': over,
+    }
+    yield ""
+    yield '# In place of "transport.protocol": TCP on each path alone, and MPTCP on all.'
+    yield "# [[sweep.zip]]"
+    for key, values in columns.items():
+        yield f"#   {key} = [{', '.join(map(_quoted, values))}]"
+
+
+def _name_of(answers: Answers) -> str:
+    """Return the name of the workload."""
+    return "bulk" if KINDS[answers.kind].is_bulk else answers.kind
 
 
 def _quoted(text: str) -> str:

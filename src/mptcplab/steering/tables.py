@@ -28,7 +28,7 @@ class Table:
 
     def error(self, key: str, message: str, hint: str) -> InputError:
         """Return the error of a key."""
-        return InputError(f"{self._file}: {self._place}{key} {message}", hint=hint)
+        return InputError(_printable(f"{self._file}: {self._place}{key} {message}"), hint=_printable(hint))
 
     def has(self, key: str) -> bool:
         """Return whether the key is there."""
@@ -142,6 +142,11 @@ class Table:
         return default
 
 
+def _printable(text: str) -> str:
+    """Return a text that is one line whatever names a configuration has."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
 _MIN_KEY_BYTES = 16
 _MAKE_KEY = "make one: (umask 077; openssl rand -hex 32 > FILE)"
 
@@ -152,16 +157,16 @@ def read_table(source: str) -> Table:
     :raises InputError: if it cannot be read, or has no table.
     """
     if source.startswith("{"):
-        return parsed(source, "the configuration", json.loads)
+        return parsed(source, "argument", json.loads)
     try:
         with open(source, encoding="utf-8") as file:
             text = file.read(_MAX_BYTES)
             mode = os.fstat(file.fileno()).st_mode
     except UnicodeDecodeError as error:
-        raise InputError(f"{source} is not UTF-8", hint="save it as UTF-8") from error
+        raise InputError(f"configuration '{source}' is not UTF-8", hint="save it as UTF-8") from error
     except OSError as error:
         hint = "name an existing TOML file; docs/steering.md has examples"
-        raise InputError(f"{source} cannot be read: {reason(error)}", hint=hint) from error
+        raise InputError(f"configuration '{source}' cannot be read: {reason(error)}", hint=hint) from error
     table = parsed(text, source, tomllib.loads)
     if mode & 0o077 and _has_key(table):
         raise InputError(f"{source} has a key, and others may use the file", hint=f"chmod 600 {source}")
@@ -179,8 +184,10 @@ def parsed(text: str, name: str, parse: Any) -> Table:
     try:
         content = parse(text)
     except (ValueError, RecursionError) as error:
-        said = " ".join(str(error).split())
-        raise InputError(f"{name} cannot be parsed: {said}", hint="docs/steering.md has examples") from error
+        said = _printable(" ".join(str(error).split()))
+        raise InputError(
+            f"configuration '{name}' cannot be parsed: {said}", hint="docs/steering.md has examples"
+        ) from error
     if not isinstance(content, dict):
-        raise InputError(f"{name} is not a table", hint=_PAGE)
+        raise InputError(f"configuration '{name}' is not a table", hint=_PAGE)
     return Table(content, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fnmatch
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -99,7 +100,7 @@ def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> di
     table = selected.table
     reduced = {name: over for name in table.columns if (over := over_of(table.value_of(name))) is not None}
     found: dict[tuple[str, str], dict[int, float]] = {}
-    missing: dict[tuple[str, str], int] = {}
+    missing: Counter[tuple[str, str]] = Counter()
     for result in results:
         settings = dict(result.settings)
         for name, (reduction, metric) in reduced.items():
@@ -112,8 +113,8 @@ def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> di
             if known and len(known) == len(own):
                 found.setdefault(place, {})[result.seed] = OVER[reduction](known)
             else:
-                missing[place] = missing.get(place, 0) + 1
-    return {place: _of_seeds(by_seed, missing.get(place, 0)) for place, by_seed in found.items()}
+                missing[place] += 1
+    return {place: _of_seeds(by_seed, missing[place]) for place, by_seed in found.items()}
 
 
 def _of_seeds(by_seed: Mapping[int, float], missing: int = 0) -> Value:

@@ -1,1 +1,2 @@
+/* SPDX-License-Identifier: MIT */
 #define TARGET_US 5000

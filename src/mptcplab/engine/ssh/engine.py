@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mptcplab.cache import cache_root, work_dir
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, EngineKind, Outcome
+from mptcplab.engine.protocol import Capabilities, EngineKind, Outcome
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
 from mptcplab.engine.ssh.connection import Connection
@@ -42,7 +42,6 @@ class SshEngine:
     tools: Mapping[str, Path]
     name: str
     inventory: Inventory
-    stall_seconds: float = DEFAULT_STALL_SECONDS
     #: A machine has one set of interfaces: runs come one after the other.
     _turn: threading.Lock = field(default_factory=threading.Lock)
     #: What machines were asked for and have: other points of a sweep need the same.
@@ -287,14 +286,15 @@ class Ssh:
         return Ssh(Path(image).expanduser())
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> SshEngine:
-        """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used.
+        """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and real time does not
+        stall, so neither is used.
 
         :raises InputError: without an inventory.
         """
-        del version
+        del version, stall_seconds
         if self._file is None or self._inventory is None:
             raise InputError("the engine 'ssh' needs an inventory", hint="--engine ssh:FILE, see docs/engine-ssh.md")
-        return SshEngine(tools, str(self._file), self._inventory, stall_seconds)
+        return SshEngine(tools, str(self._file), self._inventory)
 
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`: every folder of this machine will do."""

@@ -20,7 +20,6 @@ _STATES = {"ESTAB": 1, "FIN-WAIT-1": 4, "FIN-WAIT-2": 5, "CLOSE-WAIT": 8, "LAST-
 _WORDS = {"ts", "sack", "ecn", "ecnseen", "fastopen", "app_limited", "dctcp", "fallback_mode"}
 _SS_MPTCP = "tcp-ulp-mptcp"
 _TOKEN = re.compile(r"token:([0-9a-f]+)\(id:(\d+)\)/([0-9a-f]+)\(id:(\d+)\)")
-_FLAGS = "MmJjBbecv"
 
 
 def _us(text: str) -> int:
