@@ -21,7 +21,7 @@ import polars as pl
 from mptcplab.errors import LabError
 from mptcplab.metrics.instants import is_emptied
 from mptcplab.metrics.loss import Chances
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import REPEATED, Recording
 
 Qdisc = Mapping[str, Any]
 #: The maximum bytes and packets in the samples of each direction's queue.
@@ -135,7 +135,7 @@ def _passed(read: Callable[[str, str], Any], between: Sequence[str], direction: 
         for port in (one for one in read(node, "link.json") if one["ifname"] == device):
             counted = port["stats64"][way]
             return {"packets": counted["packets"], "bytes": counted["bytes"], "drops": 0, "qlen": 0}
-    raise LabError(f"the recording has no counters of link '{device}'")
+    raise LabError(f"the recording has no counters of link '{device}'", hint=REPEATED)
 
 
 def _marked(discipline: Qdisc) -> int:

@@ -21,6 +21,8 @@ from mptcplab.engine.process import GUARD, PARENT
 from mptcplab.engine.ssh.inventory import Machine
 from mptcplab.errors import LabError, MissingError
 
+#: What to do after a machine has failed.
+AGAIN = "look at the machine, and run the same command again: it puts itself back when its lease ends"
 #: A server that has not answered for this time is gone. Shorter than any lease: see Inventory.
 _ALIVE_SECONDS, _ALIVE_COUNT = 3, 4
 _OPTIONS = {
@@ -96,7 +98,7 @@ class Connection:
                 text = lines[-1].strip() if lines else f"no answer within {_OPEN_SECONDS:g} s"
                 trial = shlex.join(["ssh", *self._choice(), self.machine.host, "true"])
                 hint = f"this must work without a question: {trial}"
-                raise LabError(f"{self.place} cannot be reached: {text}", hint=hint)
+                raise LabError(f"the machine {self.place} cannot be reached: {text}", hint=hint)
             time.sleep(_POLL_SECONDS)
 
     def _choice(self) -> list[str]:
@@ -145,11 +147,11 @@ class Connection:
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired as error:
-            raise LabError(f"{self.place} did not answer within {seconds:g} s") from error
+            raise LabError(f"the machine {self.place} did not answer within {seconds:g} s", hint=AGAIN) from error
         if done.returncode:
             lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
             text = lines[-1] if lines else f"status {done.returncode}"
-            raise LabError(f"a command on {self.place} failed: {text}")
+            raise LabError(f"a command on {self.place} failed: {text}", hint=AGAIN)
         return done.stdout
 
     @property

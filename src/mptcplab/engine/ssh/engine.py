@@ -19,7 +19,7 @@ from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.protocol import Capabilities, EngineKind, Outcome
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
-from mptcplab.engine.ssh.connection import Connection
+from mptcplab.engine.ssh.connection import AGAIN, Connection
 from mptcplab.engine.ssh.fitting import Fitted, fit, other_ends
 from mptcplab.engine.ssh.inventory import Inventory, load_inventory
 from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, clean, survey
@@ -148,7 +148,9 @@ def _surveyed(connection: Connection, fitted: Fitted, lease_seconds: int) -> Sur
         hint = f'build tools/flow for it, and write flow = "/path/there" in [nodes.{connection.node}]'
         raise MissingError(message, hint=hint)
     if flow is not None and flow not in found.programs:
-        raise InputError(f"{connection.place} has no program {flow}", hint=f"see flow in [nodes.{connection.node}]")
+        raise InputError(
+            f"the machine {connection.place} has no program {flow}", hint=f"see flow in [nodes.{connection.node}]"
+        )
     return found
 
 
@@ -224,7 +226,7 @@ class _Run:
         self._fleet.wait_for(agents, "take its interfaces", lambda one: one.state != "outside")
         for agent in agents:
             if agent.state != "inside":
-                raise LabError(f"the interfaces of {agent.connection.place} cannot be taken: {agent.state}")
+                raise LabError(f"the interfaces of {agent.connection.place} cannot be taken: {agent.state}", hint=AGAIN)
         self._carry_out("setup")
         self._fleet.wait_for_cables(other_ends(self._plan))
 

@@ -127,15 +127,17 @@ def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence
         debian = " ".join(dict.fromkeys(_DEBIAN.get(name, name) for name in missing))
         openwrt = " ".join(dict.fromkeys(_OPENWRT.get(name, name) for name in missing))
         raise MissingError(
-            f"{place} has no {', '.join(missing)}",
+            f"the machine {place} has no {', '.join(missing)}",
             hint=f"there: apt-get install {debian}; OpenWrt: opkg install {openwrt}",
         )
     if not found.sections["clock"]:
-        raise MissingError(f"{place} has no /proc/timer_list, which has its clock", hint="use another kernel there")
+        raise MissingError(
+            f"the machine {place} has no /proc/timer_list, which has its clock", hint="use another kernel there"
+        )
     for link, interface in fitted.interfaces.items():
         if interface.device not in found.sections["present"].split():
             hint = f"the inventory names it as the end of {link}; `ip link` there lists its interfaces"
-            raise InputError(f"{place} has no interface {interface.device}", hint=hint)
+            raise InputError(f"the machine {place} has no interface {interface.device}", hint=hint)
         check_movable(interface.device, found.sections, user=f"{interface.device} of {place}", way=found.way)
 
 

@@ -101,7 +101,8 @@ def try_needs(connection: Connection, release: str, trials: Trials) -> None:
 
 def _control(connection: Connection, name: str, said: str) -> MissingError:
     """Return the error for a default: a namespace takes only those that every user of the machine may choose."""
-    message = f"{connection.place} does not take the congestion control {name}: {said.strip().rpartition(': ')[2]}"
+    reason = said.strip().rpartition(": ")[2]
+    message = f"the machine {connection.place} does not take the congestion control {name}: {reason}"
     setting = "net.ipv4.tcp_allowed_congestion_control"
     hint = f'there: modprobe tcp_{name}; sysctl -w {setting}="$(sysctl -n {setting}) {name}"'
     return MissingError(message, hint=hint)

@@ -186,7 +186,9 @@ def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: s
         message = f"{user} is a radio, which only moves to another namespace together with its device"
         raise InputError(message, hint="use a wired interface, or route from the radio's network to one")
     if "netns-local: on" in sections[f"features {device}"]:
-        raise InputError(f"{user} cannot be moved to another namespace", hint="use a physical or a VLAN interface")
+        raise InputError(
+            f"the interface {user} cannot be moved to another namespace", hint="use a physical or a VLAN interface"
+        )
     own = [one["kind"] for one in json.loads(sections[f"qdiscs {device}"] or "[]") if one["handle"] != "0:"]
     if own:
         message = f"{user} has queueing disciplines of its own ({', '.join(own)}), which could not be put back"

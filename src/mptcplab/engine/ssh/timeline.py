@@ -17,6 +17,8 @@ from functools import partial
 from typing import Any
 
 from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab.engine.report import PLAN_HINT
+from mptcplab.engine.ssh.connection import AGAIN
 from mptcplab.engine.ssh.machine import Agent
 from mptcplab.engine.ssh.scripts import SAMPLER
 from mptcplab.errors import LabError
@@ -82,14 +84,14 @@ class Fleet:
             if agent.is_lost:
                 lines = agent.connection.messages.strip().splitlines()
                 text = f": {lines[-1]}" if lines else ""
-                raise LabError(f"the connection to {agent.connection.place} is lost{text}")
+                raise LabError(f"the connection to {agent.connection.place} is lost{text}", hint=AGAIN)
 
     def wait(self, what: str, is_true: Callable[[], bool], *, seconds: float = _ANSWER_SECONDS) -> None:
         """Wait until ``is_true``. :raises LabError: that ``what`` has not happened in time."""
         end = time.monotonic_ns() + int(seconds * _SECOND)
         while not is_true():
             if time.monotonic_ns() > end:
-                raise LabError(f"{what} within {seconds:g} s")
+                raise LabError(f"{what} within {seconds:g} s", hint=AGAIN)
             self.pump(end)
 
     def wait_for(self, agents: Iterable[Agent], what: str, is_true: Callable[[Agent], bool]) -> None:
@@ -121,7 +123,7 @@ class Fleet:
                 break
             self._pause()
         for agent, link in missing[:1]:
-            message = f"{agent.interface_of(link)} has no carrier"
+            message = f"the interface {agent.interface_of(link)} has no carrier"
             raise LabError(message, hint=f"is the cable of {link} plugged in at both ends?")
         asked = [(self.of(node), link, self.of(other), address) for link, (node, other, address) in ends.items()]
         asked = [one for one in asked if "ping" in one[0].found.programs and one[2].hardware_address_of(one[1])]
@@ -136,7 +138,7 @@ class Fleet:
             if asked and time.monotonic_ns() > limit:
                 agent, link, other, address = asked[0]
                 text = "does not reach" if agent.reached[link] == "none" else "is not connected with"
-                message = f"{agent.interface_of(link)} {text} {other.interface_of(link)} ({address})"
+                message = f"the interface {agent.interface_of(link)} {text} {other.interface_of(link)} ({address})"
                 raise LabError(
                     message, hint=f"does the cable of {link} connect the interfaces that the inventory names?"
                 )
@@ -182,6 +184,9 @@ class Timeline:
 
     def run(self) -> None:
         """Run everything. :raises LabError: if a program fails or is late."""
+        for agent in self._fleet.agents:
+            # Answers during the set-up came late, and no instant of then is translated.
+            agent.clock.answers.clear()
         self._fleet.ask_clocks()
         for agent in self._fleet.agents:
             if agent.fitted.is_sampled or agent.fitted.is_watched:
@@ -225,7 +230,7 @@ class Timeline:
             for one in running:
                 if self._now() >= one.deadline_ns:
                     seconds = (one.deadline_ns - one.start_ns) / _SECOND
-                    raise LabError(f"{one.name} did not end within its timeout of {seconds:g} s")
+                    raise LabError(f"{one.name} did not end within its timeout of {seconds:g} s", hint=PLAN_HINT)
             instants = [one.deadline_ns for one in running] + [one.start_ns for one in waiting[:1]]
             instants += [self._due[0][0]] if self._due else []
             self._fleet.pump(self.zero_ns + min(instants, default=self._now()))
@@ -251,7 +256,9 @@ class Timeline:
                 if status:
                     commands = [one for one in self._plan.events[number].commands if one.node == node]
                     argv = " ".join(commands[min(at, len(commands)) - 1].argv)
-                    raise LabError(f"an event's command failed on {agent.connection.place}: {argv}: {text}")
+                    raise LabError(
+                        f"an event's command failed on {agent.connection.place}: {argv}: {text}", hint=PLAN_HINT
+                    )
 
     def _check(self) -> None:
         """:raises LabError: if a program has failed."""
@@ -261,7 +268,9 @@ class Timeline:
                 if status and name not in self._stopped and name != SAMPLER:
                     text = " ".join(agent.last_message(name).split())[-_MAX_MESSAGE_CHARS:]
                     end = f"ended with status {status}" if status < 128 else f"was killed by signal {status - 128}"
-                    raise LabError(f"{name} on {agent.connection.place} {end}{f': {text}' if text else ''}")
+                    raise LabError(
+                        f"{name} on {agent.connection.place} {end}{f': {text}' if text else ''}", hint=PLAN_HINT
+                    )
 
     def _alive(self) -> list[tuple[Agent, str]]:
         return [(agent, name) for agent in self._fleet.agents for name in agent.began if name not in agent.ended]

@@ -113,7 +113,7 @@ class Hardware:
             raise MissingError(f"this machine has no KVM: '{KVM}': {reason(error)}", hint=hint) from error
         # Some hypervisors offer a KVM that only runs kernels made for it.
         if not re.search(r"^flags\s*:.*\b(vmx|svm)\b", CPUS.read_text(), re.MULTILINE):
-            raise MissingError("KVM cannot run an ordinary kernel here: the CPU has neither vmx nor svm", hint=hint)
+            raise MissingError("an ordinary kernel cannot run in KVM here: the CPU has neither vmx nor svm", hint=hint)
 
 
 ONE_CPU = Hardware()
