@@ -184,6 +184,9 @@ class Timeline:
 
     def run(self) -> None:
         """Run everything. :raises LabError: if a program fails or is late."""
+        for agent in self._fleet.agents:
+            # Answers during the set-up came late, and no instant of then is translated.
+            agent.clock.answers.clear()
         self._fleet.ask_clocks()
         for agent in self._fleet.agents:
             if agent.fitted.is_sampled or agent.fitted.is_watched:
