@@ -3,73 +3,20 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-import sys
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from scipy.stats import binom
+from tests.unit.compared import output, row_of, write
 
-from mptcplab.cli.main import main
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Match, Pair, Side, Verdict, compare
-from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.compare import Key, Pair, Side, Verdict, compare
 from mptcplab.metrics.paired import PairedDifference, paired_rows
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.paired import paired_notes
-from mptcplab.stats import mean_interval
-
-
-def _row(settings: dict[str, str], values: dict[int, float], *, workload: str = "bulk", run: str = "") -> ResultRow:
-    goodputs = tuple(values.values())
-    return ResultRow(
-        settings=settings,
-        workload=workload,
-        metrics={
-            "goodput_mbps": mean_interval(goodputs),
-            "duration_s": mean_interval([1.0] * len(goodputs)),
-            "retransmitted_percent": mean_interval([0.0] * len(goodputs)),
-        },
-        mptcp="2 subflows",
-        counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
-        shares={"link1": 1.0},
-        share_values={"link1": (1.0,) * len(goodputs)},
-        share_seeds=tuple(values),
-        congestion="cubic",
-        scheduler="default",
-        kernel="7.2.1-test",
-        seeds=tuple(values),
-        warnings=(),
-        samples={
-            "goodput_mbps": goodputs,
-            "duration_s": (1.0,) * len(goodputs),
-            "retransmitted_percent": (0.0,) * len(goodputs),
-        },
-        runs=tuple(f"{run}{seed}" for seed in values),
-    )
-
-
-def _write(folder: Path, rows: list[ResultRow]) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "results.json").write_text(json.dumps({"rows": [row.to_json() for row in rows]}))
-    return folder
-
-
-def _output(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
-) -> tuple[Any, str, str]:
-    monkeypatch.setattr(sys, "argv", ["mptcplab", "compare", *map(str, words)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err
-    return ended.value.code or 0, captured.out, captured.err
-
 
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
@@ -81,9 +28,9 @@ POINTS = [{"links.link1.delay": delay} for delay in ("1 ms", "2 ms", "3 ms")]
 def test_rows_are_matched_and_distinguished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a = _write(tmp_path / "a", [_row(POINTS[0], A, run="x"), _row(POINTS[1], A, run="y"), _row(POINTS[2], A)])
-    b = _write(tmp_path / "b", [_row(POINTS[1], SLOWER, run="z"), _row(POINTS[0], A, run="w")])
-    status, out, _ = _output(capsys, monkeypatch, a, b, "--json")
+    a = write(tmp_path / "a", [row_of(POINTS[0], A, run="x"), row_of(POINTS[1], A, run="y"), row_of(POINTS[2], A)])
+    b = write(tmp_path / "b", [row_of(POINTS[1], SLOWER, run="z"), row_of(POINTS[0], A, run="w")])
+    status, out, _ = output(capsys, monkeypatch, a, b, "--json")
     (found,) = json.loads(out)["comparisons"]
     assert status == 0
     assert [(row["settings"], row["verdict"], row["test"]) for row in found["rows"]] == [
@@ -93,7 +40,7 @@ def test_rows_are_matched_and_distinguished(
     assert found["rows"][1]["percent"] == pytest.approx(-100 * 0.51 / 103.5)
     assert found["rows"][1]["ci95_half_width"] < 0.02, "in pairs, what seeds have in common does not count"
     assert (found["only_a"], found["only_b"]) == (["links.link1.delay = 3 ms, bulk"], [])
-    status, out, _ = _output(capsys, monkeypatch, a, b)
+    status, out, _ = output(capsys, monkeypatch, a, b)
     assert status == 0
     assert "Only in A: links.link1.delay = 3 ms, bulk." in out
     assert "Identical: different runs with equal values for every seed." in out
@@ -103,8 +50,11 @@ def test_a_small_difference_is_not_shown_as_zero(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = {seed: value + 0.0012 + 1e-5 * (seed % 3) for seed, value in A.items()}
-    a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
-    _, out, _ = _output(capsys, monkeypatch, a, b)
+    a, b = (
+        write(tmp_path / "a", [row_of({}, A)]),
+        write(tmp_path / "b", [row_of({}, later, run="b")]),
+    )
+    _, out, _ = output(capsys, monkeypatch, a, b)
     assert "differs, but negligible" in out
     assert "+1.2100 ± 0.0094" in out, out
     assert "B - A kbit/s" in out, out
@@ -112,7 +62,7 @@ def test_a_small_difference_is_not_shown_as_zero(
 
 def _two_paths(first: dict[int, float], **changed: Any) -> ResultRow:
     paths = {"link1": tuple(first.values()), "link2": tuple(1 - share for share in first.values())}
-    return replace(_row({}, A), share_values=paths, share_seeds=tuple(first), **changed)
+    return replace(row_of({}, A), share_values=paths, share_seeds=tuple(first), **changed)
 
 
 def test_shares_are_compared_by_path_in_parts_of_the_whole(
@@ -121,15 +71,18 @@ def test_shares_are_compared_by_path_in_parts_of_the_whole(
     """A difference of 2.5 of 100 is inside a margin of 3, also for a path that carries only a fifth."""
     spread = {seed: 0.2 + 0.0001 * (seed % 3) for seed in A}
     more = {seed: share + 0.025 + 0.0001 * (seed % 2) for seed, share in spread.items()}
-    a, b = _write(tmp_path / "a", [_two_paths(spread)]), _write(tmp_path / "b", [_two_paths(more, runs=("other",) * 6)])
+    a, b = (
+        write(tmp_path / "a", [_two_paths(spread)]),
+        write(tmp_path / "b", [_two_paths(more, runs=("other",) * 6)]),
+    )
     words = (a, b, "--metric", "share_percent", "--margin")
-    _, out, _ = _output(capsys, monkeypatch, *words, "3", "--json")
+    _, out, _ = output(capsys, monkeypatch, *words, "3", "--json")
     (found,) = json.loads(out)["comparisons"]
     assert [(row["workload"], row["verdict"]) for row in found["rows"]] == [
         ("bulk over link1", "differs, but negligible"), ("bulk over link2", "differs, but negligible"),
     ]  # fmt: skip
     assert found["rows"][0]["difference"] == pytest.approx(2.505)
-    status, out, _ = _output(capsys, monkeypatch, *words, "2", "--fail-if-different")
+    status, out, _ = output(capsys, monkeypatch, *words, "2", "--fail-if-different")
     assert status == 1
     assert "within ± 2 % of the whole" in out
 
@@ -137,18 +90,18 @@ def test_shares_are_compared_by_path_in_parts_of_the_whole(
 def test_other_conditions_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a = _write(tmp_path / "a", [_row(POINTS[0], A), _row(POINTS[1], A)])
-    other = [replace(_row(point, SLOWER), kernel="6.12.1-stock", hz=250, time="instructions") for point in POINTS[:2]]
-    b = _write(tmp_path / "b", [other[0], replace(other[1], mptcp="no")])
-    _, out, _ = _output(capsys, monkeypatch, a, b)
+    a = write(tmp_path / "a", [row_of(POINTS[0], A), row_of(POINTS[1], A)])
+    other = [replace(row_of(point, SLOWER), kernel="6.12.1-stock", hz=250, time="instructions") for point in POINTS[:2]]
+    b = write(tmp_path / "b", [other[0], replace(other[1], mptcp="no")])
+    _, out, _ = output(capsys, monkeypatch, a, b)
     text = " ".join(out.split())
     assert "A: kernel 7.2.1-test; virtual time; B: kernel 6.12.1-stock, HZ 250; a clock that counts" in text
     assert "[!] MPTCP was not used alike. links.link1.delay = 2 ms, bulk: A 2 subflows, B no." in text
-    _, out, _ = _output(capsys, monkeypatch, a, b, "--json")
+    _, out, _ = output(capsys, monkeypatch, a, b, "--json")
     document = json.loads(out)
     assert document["b_measured_on"] == ["6.12.1-stock, HZ 250; a clock that counts instructions"]
     assert document["mptcp_differs"] == [{"row": "links.link1.delay = 2 ms, bulk", "a": "2 subflows", "b": "no"}]
-    _, out, _ = _output(capsys, monkeypatch, a, a)
+    _, out, _ = output(capsys, monkeypatch, a, a)
     assert "virtual time" not in out
 
 
@@ -164,44 +117,47 @@ def test_status_says_what_was_asked_for(
     options: tuple[str, ...],
     status: int,
 ) -> None:
-    a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, SLOWER, run="b")])
-    assert _output(capsys, monkeypatch, a, b, *options)[0] == status
+    a, b = (
+        write(tmp_path / "a", [row_of({}, A)]),
+        write(tmp_path / "b", [row_of({}, SLOWER, run="b")]),
+    )
+    assert output(capsys, monkeypatch, a, b, *options)[0] == status
 
 
 def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [_row({"kernel": kernel, **POINTS[0]}, values, run=kernel) for kernel, values in
+    rows = [row_of({"kernel": kernel, **POINTS[0]}, values, run=kernel) for kernel, values in
             (("6.12", A), ("7.1", A), ("7.2", MUCH_SLOWER))]  # fmt: skip
-    folder = _write(tmp_path / "a", rows)
-    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1", "--json")
+    folder = write(tmp_path / "a", rows)
+    _, out, _ = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1", "--json")
     found = json.loads(out)["comparisons"]
     assert [(one["a"], one["b"], one["rows"][0]["verdict"]) for one in found] == [
         ("7.1", "6.12", "identical"), ("7.1", "7.2", "differs"),
     ]  # fmt: skip
-    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1")
+    _, out, _ = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1")
     assert re.search(r"^ *1 ms +6\.12 +104 ", out, re.MULTILINE), "one table, and its rows name B"
-    status, _, err = _output(capsys, monkeypatch, folder, "--by", "family")
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "family")
     assert (status, "do not have two values of 'family'" in err) == (2, True)
-    status, _, err = _output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
     assert (status, "do not have '7.3'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
-    assert _output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
+    assert output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"rows": 1}', '{"rows": [1]}', '{"rows": [{"settings": 1}]}'])
 def test_what_is_no_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
-    a = _write(tmp_path / "a", [_row({}, A)])
+    a = write(tmp_path / "a", [row_of({}, A)])
     (tmp_path / "b").mkdir()
     if text is not None:
         (tmp_path / "b" / "results.json").write_text(text)
-    status, _, err = _output(capsys, monkeypatch, a, tmp_path / "b")
+    status, _, err = output(capsys, monkeypatch, a, tmp_path / "b")
     assert status == 2
     assert "hint: " in err
 
 
 def test_one_folder_or_two(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for words in (("a",), ("a", "b", "--by", "kernel")):
-        assert _output(capsys, monkeypatch, *words)[0] == 2
+        assert output(capsys, monkeypatch, *words)[0] == 2
 
 
 def _match(key: Key, a: dict[int, float], b: dict[int, float]) -> Pair:
@@ -272,13 +228,13 @@ def test_all_tables_of_one_command_are_one_family(
     """Four values against the first one, two workloads and metrics: p and interval are those of all tests together."""
     values = {"6.1": A, "6.6": UNLUCKY, "6.12": MUCH_SLOWER, "7.1": MUCH_SLOWER, "7.2": A}
     rows = [
-        _row({"kernel": kernel}, shown if workload == "bulk" else A, run=f"{kernel}{workload}", workload=workload)
+        row_of({"kernel": kernel}, shown if workload == "bulk" else A, run=f"{kernel}{workload}", workload=workload)
         for kernel, shown in values.items()
         for workload in ("bulk", "call")
     ]
-    folder = _write(tmp_path / "a", rows)
+    folder = write(tmp_path / "a", rows)
     words = ("--by", "kernel", "--reference", "6.1", "--margin", "0", "--metric")
-    _, out, _ = _output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration", "--json")
+    _, out, _ = output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration", "--json")
     document = json.loads(out)
     first, second, third, last = (one["rows"][0] for one in document["comparisons"][:4])
     assert document["tests"] == 3, "rows that are equal cannot differ by chance"
@@ -286,7 +242,7 @@ def test_all_tables_of_one_command_are_one_family(
     assert first["p_corrected"] == pytest.approx(3 * first["p"])
     assert [one["verdict"] for one in (first, second, third, last)] == ["not shown", "differs", "differs", "identical"]
     assert [one["rows"][0]["workload"] for one in document["comparisons"][4:]] == 4 * ["bulk"]
-    _, out, _ = _output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration")
+    _, out, _ = output(capsys, monkeypatch, folder, *words, "goodput", "--metric", "bulk:duration")
     assert out.count("The intervals of all 3 tests of this command") == 1, "the other table has no test"
 
 
@@ -305,11 +261,11 @@ def test_no_row_contradicts_itself(
     for match in rows:
         assert match.half_width is not None
         assert match.verdict.is_difference == (abs(match.difference.mean) > match.half_width)
-    a = _write(tmp_path / "a", [_row(dict(key[0]), side.values) for one in pairs for key, side in one.first.items()])
-    b = _write(
-        tmp_path / "b", [_row(dict(key[0]), s.values, run="b") for one in pairs for key, s in one.second.items()]
+    a = write(tmp_path / "a", [row_of(dict(key[0]), side.values) for one in pairs for key, side in one.first.items()])
+    b = write(
+        tmp_path / "b", [row_of(dict(key[0]), s.values, run="b") for one in pairs for key, s in one.second.items()]
     )
-    _, out, _ = _output(capsys, monkeypatch, a, b)
+    _, out, _ = output(capsys, monkeypatch, a, b)
     shown = re.findall(r"([+-][\d.]+) ± ([\d.]+) +([+-][\d.]+) ± ([\d.]+) .* (differs|not shown)", out)
     assert len(shown) == 40, out
     for difference, width, change, of_change, verdict in shown:
@@ -323,13 +279,16 @@ def test_a_verdict_has_its_size_beside_it(
     """0.0000015 % is certain on six seeds, and nothing."""
     shifts = (1.4e-6, 1.5e-6, 1.6e-6, 1.5e-6, 1.5e-6, 1.6e-6)
     later = {seed: value + shift for (seed, value), shift in zip(A.items(), shifts, strict=True)}
-    a, b = _write(tmp_path / "a", [_row({}, A)]), _write(tmp_path / "b", [_row({}, later, run="b")])
-    status, out, _ = _output(capsys, monkeypatch, a, b, "--fail-if-different")
+    a, b = (
+        write(tmp_path / "a", [row_of({}, A)]),
+        write(tmp_path / "b", [row_of({}, later, run="b")]),
+    )
+    status, out, _ = output(capsys, monkeypatch, a, b, "--fail-if-different")
     assert re.search(r"\+0\.00000146[0-9]* ± [0-9.]+ .* differs, but negligible", out), out
     assert "B - A bit/s" in out
     assert status == 0
-    none = _write(tmp_path / "c", [_row({}, {seed: 0.001 * (seed - 3.5) for seed in A}, run="c")])
-    _, out, _ = _output(capsys, monkeypatch, none, a)
+    none = write(tmp_path / "c", [row_of({}, {seed: 0.001 * (seed - 3.5) for seed in A}, run="c")])
+    _, out, _ = output(capsys, monkeypatch, none, a)
     assert re.search(r"\+103\.5\d? ± [0-9.]+ .*differs", out), out
 
 
@@ -340,20 +299,20 @@ def test_how_many_more_seeds(
     noise = (2.0, -1.5, 0.4, 3.1, -2.2, 1.0)
     noisy = {seed: value + 1.0 + shift for (seed, value), shift in zip(A.items(), noise, strict=True)}
     rows = [{"n": str(number)} for number in range(4)]
-    a = _write(tmp_path / "a", [_row(settings, A) for settings in rows])
-    b = _write(tmp_path / "b", [_row(settings, noisy, run="b") for settings in rows])
-    _, out, _ = _output(capsys, monkeypatch, a, b, "--json")
+    a = write(tmp_path / "a", [row_of(settings, A) for settings in rows])
+    b = write(tmp_path / "b", [row_of(settings, noisy, run="b") for settings in rows])
+    _, out, _ = output(capsys, monkeypatch, a, b, "--json")
     found = json.loads(out)["comparisons"][0]["rows"][0]
     assert found["verdict"] == "not shown"
     # Four tests, a true change of 0.69 standard deviations: 25 pairs by the noncentral t distribution.
     assert found["more_runs"] == 25 - 6
-    _, out, _ = _output(capsys, monkeypatch, a, b)
+    _, out, _ = output(capsys, monkeypatch, a, b)
     assert "not shown; about 19 more seeds would settle it" in out
     assert "show in 80 of 100 repetitions either a difference or equivalence" in out, out
-    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 1
-    assert _output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--margin", "10")[0] == 0, "equivalent within 10 %"
-    few = _write(tmp_path / "c", [_row({"n": "0"}, {1: 5.0}, run="c")])
-    assert _output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--margin", "50")[0] == 1
+    assert output(capsys, monkeypatch, a, b, "--fail-if-uncertain")[0] == 1
+    assert output(capsys, monkeypatch, a, b, "--fail-if-uncertain", "--margin", "10")[0] == 0, "equivalent within 10 %"
+    few = write(tmp_path / "c", [row_of({"n": "0"}, {1: 5.0}, run="c")])
+    assert output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--margin", "50")[0] == 1
 
 
 def test_many_rows_make_each_test_stricter() -> None:
@@ -368,159 +327,19 @@ def test_many_rows_make_each_test_stricter() -> None:
     assert mixed[0].matches[0].verdict.is_difference
 
 
-def _family(values: Sequence[dict[int, float]]) -> list[Comparison]:
-    """All pairs of identical scenarios."""
-    sides: list[dict[Key, Side]] = [{((), "bulk"): Side(one)} for one in values]
-    pairs = itertools.combinations(range(len(values)), 2)
-    return compare([Pair("goodput_mbps", (str(a),), (str(b),), sides[a], sides[b]) for a, b in pairs])
-
-
-def _on_shared_seeds(random: Random) -> list[dict[int, float]]:
-    """Twelve scenarios, six seeds: what a seed does is common to eight of them, and skewed."""
-    common = [random.expovariate(1) for _ in range(6)]
-    return [
-        {
-            seed: 95 + (common[seed] if number % 3 else random.expovariate(1)) + random.lognormvariate(0, 0.5)
-            for seed in range(6)
-        }
-        for number in range(12)
-    ]
-
-
-def _on_other_seeds(random: Random) -> list[dict[int, float]]:
-    """Twelve scenarios, each with six seeds of its own, and each as often in one mode as in the other."""
-    return [
-        {seed: random.choice((60, 95)) + random.gauss(0, 2) for seed in range(6 * number, 6 * number + 6)}
-        for number in range(12)
-    ]
-
-
-def _recorded(random: Random) -> list[float]:
-    """Goodputs of a real scenario in random order: two lossy paths, 2 s, MPTCP, the lab kernel, seeds 1 to 300."""
-    values: list[float] = json.loads((Path(__file__).parent / "same_scenario.json").read_text())
-    return random.sample(values, len(values))
-
-
-def _recorded_pairs(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
-    return [{seed: next(left) for seed in range(6)} for _ in range(12)]
-
-
-def _recorded_on_other_seeds(random: Random) -> list[dict[int, float]]:
-    left = iter(_recorded(random))
-    return [{seed: next(left) for seed in range(6 * number, 6 * number + 6)} for number in range(12)]
-
-
-@pytest.mark.parametrize("make", [_on_shared_seeds, _on_other_seeds, _recorded_pairs, _recorded_on_other_seeds])
-def test_few_families_of_identical_scenarios_have_a_difference(
-    make: Callable[[Random], list[dict[int, float]]],
-) -> None:
-    """Of 200 families with 66 tests each, at most 5 % have a false alarm, and what chance adds once in a thousand.
-
-    Recordings of one scenario with other seeds have no such addition. Without the correction most families have one.
-    """
-    random = Random(16)
-    families = [[match for one in _family(make(random)) for match in one.matches] for _ in range(200)]
-    wrong = sum(any(match.verdict.is_difference for match in family) for family in families)
-    most = 200 // 20 if make is _recorded_on_other_seeds else int(binom.ppf(0.999, 200, 0.05))
-    uncorrected = sum(any(_is_apart_alone(match) for match in family) for family in families)
-    print(f"{wrong} of 200 families have a difference, at most {most} are allowed; {uncorrected} without correction")
-    assert wrong <= most
-    assert uncorrected > 100, "the correction must be what prevents false alarms"
-
-
-def _is_apart_alone(match: Match) -> bool:
-    """Return whether the row would differ if it were the only test."""
-    half_width = match.difference.half_width_at(SIGNIFICANCE)
-    return half_width is not None and abs(match.difference.mean) > half_width
-
-
-SCHEDULERS = {"default": 0.0, "blest": 8.0, "ecf": 0.6, "redundant": 4.0}
-CONTROLS = {"cubic": 0.0, "bbr": 10.0}
-
-
-def _grid(folder: Path, deviation: float) -> Path:
-    """Combinations of schedulers and congestion controls, whose goodputs add up."""
-    random = Random(3)
-    rows = [
-        _row(
-            {"transport.scheduler": scheduler, "transport.congestion_control": control},
-            {seed: 100 + better + more + seed + random.gauss(0, deviation) for seed in range(8)},
-            run=f"{scheduler}{control}",
-        )
-        for scheduler, better in SCHEDULERS.items()
-        for control, more in CONTROLS.items()
-    ]
-    return _write(folder, rows)
-
-
-def test_which_scheduler_with_which_congestion_control(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = _grid(tmp_path / "a", 0.4)
-    words = (folder, "--by", "transport.scheduler,transport.congestion_control")
-    _, out, _ = _output(capsys, monkeypatch, *words, "--json")
-    document = json.loads(out)
-    (ranking,) = document["rankings"]
-    places = ranking["places"]
-    assert document["tests"] == 28, "all pairs of eight"
-    assert [place["values"] for place in places[:3]] == [["blest", "bbr"], ["redundant", "bbr"], ["ecf", "bbr"]]
-    groups = {tuple(place["values"]): set(place["groups"]) for place in places}
-    assert groups["ecf", "bbr"] & groups["default", "bbr"], "0.6 of 110 is not told apart"
-    assert not groups["blest", "bbr"] & groups["redundant", "bbr"]
-    assert places[0]["against_best"] is None
-    assert places[1]["against_best"]["difference"] == pytest.approx(-4, abs=0.5)
-    _, out, _ = _output(capsys, monkeypatch, *words)
-    assert re.search(r"^ *1 +blest +bbr .* a +best *$", out, re.MULTILINE), out
-    assert re.search(r"^ *The best is certain\. To settle", out, re.MULTILINE), out
-    assert re.search(r"To settle every pair \(\d of 28 open\): about \d+ more seeds?", out), out
-    _, out, _ = _output(capsys, monkeypatch, _grid(tmp_path / "b", 6.0), *words[1:])
-    assert "best mean, tied" in out, out
-    assert re.search(r"To settle which is the best \(\d of 7 open\): about \d+ more seeds", out), out
-
-
-def test_what_a_ranking_says_about_the_best(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which are worse than the first, and that none is better where all are equal, without a table to be read."""
-    by = ("--by", "transport.scheduler,transport.congestion_control")
-    folder = _grid(tmp_path / "a", 2.0)
-    _, out, _ = _output(capsys, monkeypatch, folder, *by, "--metric", "bulk:goodput")
-    assert re.search(
-        r"^ *Shown to be worse than the first: \d-8\. To settle which is the best \(", out, re.MULTILINE
-    ), out
-    _, out, _ = _output(capsys, monkeypatch, folder, *by, "--metric", "retransmitted")
-    assert "None is better than the others by as much as matters. All 28 pairs are settled." in out, out
-    _, out, _ = _output(
-        capsys, monkeypatch, folder, *by, "--reference", "blest,bbr", "--metric", "bulk:goodput", "--metric", "duration"
-    )
-    assert re.findall(r"^(.*): A = ", out, re.MULTILINE) == ["bulk: goodput", "duration"], out
-
-
-def test_lower_is_better_for_times(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = _grid(tmp_path / "a", 0.3)
-    _, out, _ = _output(
-        capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "retransmitted", "--json"
-    )
-    assert json.loads(out)["tests"] == 0, "all have none"
-    _, out, _ = _output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "duration")
-    assert "duration, lowest first" in out
-    status, _, err = _output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "goodputt")
-    assert (status, "did you mean `goodput`?" in err) == (2, True), err
-
-
 def test_a_missing_folder_is_called_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    status, _, err = _output(capsys, monkeypatch, tmp_path / "none", "--by", "kernel")
+    status, _, err = output(capsys, monkeypatch, tmp_path / "none", "--by", "kernel")
     assert (status, "none does not exist" in err) == (2, True), err
 
 
 def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[PairedDifference]:
     return paired_rows(
-        [_row({"transport.protocol": protocol, "links.link1.delay": delay}, values) for protocol, delay, values in rows]
+        [
+            row_of({"transport.protocol": protocol, "links.link1.delay": delay}, values)
+            for protocol, delay, values in rows
+        ]
     )
 
 

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Results to compare, and what ``mptcplab compare`` prints of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mptcplab.cli.main import main
+from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.stats import mean_interval
+
+
+def row_of(settings: dict[str, str], values: dict[int, float], *, workload: str = "bulk", run: str = "") -> ResultRow:
+    goodputs = tuple(values.values())
+    return ResultRow(
+        settings=settings,
+        workload=workload,
+        metrics={
+            "goodput_mbps": mean_interval(goodputs),
+            "duration_s": mean_interval([1.0] * len(goodputs)),
+            "retransmitted_percent": mean_interval([0.0] * len(goodputs)),
+        },
+        mptcp="2 subflows",
+        counts=(MptcpCounts(1, 1, 0),) * len(goodputs),
+        shares={"link1": 1.0},
+        share_values={"link1": (1.0,) * len(goodputs)},
+        share_seeds=tuple(values),
+        congestion="cubic",
+        scheduler="default",
+        kernel="7.2.1-test",
+        seeds=tuple(values),
+        warnings=(),
+        samples={
+            "goodput_mbps": goodputs,
+            "duration_s": (1.0,) * len(goodputs),
+            "retransmitted_percent": (0.0,) * len(goodputs),
+        },
+        runs=tuple(f"{run}{seed}" for seed in values),
+    )
+
+
+def write(folder: Path, rows: list[ResultRow]) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps({"rows": [row.to_json() for row in rows]}))
+    return folder
+
+
+def output(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[Any, str, str]:
+    monkeypatch.setattr(sys, "argv", ["mptcplab", "compare", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    return ended.value.code or 0, captured.out, captured.err

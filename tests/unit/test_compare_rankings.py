@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""Rankings of all values of a key, or of combinations of several keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+from tests.unit.compared import output, row_of, write
+
+SCHEDULERS = {"default": 0.0, "blest": 8.0, "ecf": 0.6, "redundant": 4.0}
+CONTROLS = {"cubic": 0.0, "bbr": 10.0}
+
+
+def _grid(folder: Path, deviation: float) -> Path:
+    """Combinations of schedulers and congestion controls, whose goodputs add up."""
+    random = Random(3)
+    rows = [
+        row_of(
+            {"transport.scheduler": scheduler, "transport.congestion_control": control},
+            {seed: 100 + better + more + seed + random.gauss(0, deviation) for seed in range(8)},
+            run=f"{scheduler}{control}",
+        )
+        for scheduler, better in SCHEDULERS.items()
+        for control, more in CONTROLS.items()
+    ]
+    return write(folder, rows)
+
+
+def test_which_scheduler_with_which_congestion_control(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _grid(tmp_path / "a", 0.4)
+    words = (folder, "--by", "transport.scheduler,transport.congestion_control")
+    _, out, _ = output(capsys, monkeypatch, *words, "--json")
+    document = json.loads(out)
+    (ranking,) = document["rankings"]
+    places = ranking["places"]
+    assert document["tests"] == 28, "all pairs of eight"
+    assert [place["values"] for place in places[:3]] == [["blest", "bbr"], ["redundant", "bbr"], ["ecf", "bbr"]]
+    groups = {tuple(place["values"]): set(place["groups"]) for place in places}
+    assert groups["ecf", "bbr"] & groups["default", "bbr"], "0.6 of 110 is not told apart"
+    assert not groups["blest", "bbr"] & groups["redundant", "bbr"]
+    assert places[0]["against_best"] is None
+    assert places[1]["against_best"]["difference"] == pytest.approx(-4, abs=0.5)
+    _, out, _ = output(capsys, monkeypatch, *words)
+    assert re.search(r"^ *1 +blest +bbr .* a +best *$", out, re.MULTILINE), out
+    assert re.search(r"^ *The best is certain\. To settle", out, re.MULTILINE), out
+    assert re.search(r"To settle every pair \(\d of 28 open\): about \d+ more seeds?", out), out
+    _, out, _ = output(capsys, monkeypatch, _grid(tmp_path / "b", 6.0), *words[1:])
+    assert "best mean, tied" in out, out
+    assert re.search(r"To settle which is the best \(\d of 7 open\): about \d+ more seeds", out), out
+
+
+def test_what_a_ranking_says_about_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which are worse than the first, and that none is better where all are equal, without a table to be read."""
+    by = ("--by", "transport.scheduler,transport.congestion_control")
+    folder = _grid(tmp_path / "a", 2.0)
+    _, out, _ = output(capsys, monkeypatch, folder, *by, "--metric", "bulk:goodput")
+    assert re.search(
+        r"^ *Shown to be worse than the first: \d-8\. To settle which is the best \(", out, re.MULTILINE
+    ), out
+    _, out, _ = output(capsys, monkeypatch, folder, *by, "--metric", "retransmitted")
+    assert "None is better than the others by as much as matters. All 28 pairs are settled." in out, out
+    _, out, _ = output(
+        capsys, monkeypatch, folder, *by, "--reference", "blest,bbr", "--metric", "bulk:goodput", "--metric", "duration"
+    )
+    assert re.findall(r"^(.*): A = ", out, re.MULTILINE) == ["bulk: goodput", "duration"], out
+
+
+def test_lower_is_better_for_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _grid(tmp_path / "a", 0.3)
+    _, out, _ = output(
+        capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "retransmitted", "--json"
+    )
+    assert json.loads(out)["tests"] == 0, "all have none"
+    _, out, _ = output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "duration")
+    assert "duration, lowest first" in out
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "goodputt")
+    assert (status, "did you mean `goodput`?" in err) == (2, True), err
