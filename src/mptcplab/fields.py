@@ -9,16 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
-    Strict,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from mptcplab.errors import Mistake
@@ -122,19 +113,7 @@ Line = Annotated[
 ]
 Whole = Annotated[int, Strict()]
 Boolean = Annotated[bool, Strict()]
-
-
-class Decimal(str):
-    """A decimal number on the command line: text where a key takes text, as in kernel=7.2, else a number."""
-
-    __slots__ = ()
-
-
-def _of_command_line(value: object) -> object:
-    return float(value) if isinstance(value, Decimal) else value
-
-
-Number = Annotated[float, BeforeValidator(_of_command_line), Strict(), Field(allow_inf_nan=False)]
+Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Time = Annotated[Duration, AfterValidator(_not_longer)]
 Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
 #: The distribution of random times.

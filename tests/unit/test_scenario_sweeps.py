@@ -112,17 +112,6 @@ def test_values_of_settings_are_toml_if_they_look_like_it(write: Write) -> None:
     assert scenario.kernel == "7"
 
 
-def test_a_decimal_is_a_number_where_a_key_takes_one(write: Write) -> None:
-    """A version is text, and so is a decimal in quotes."""
-    web = 'kind = "web"\ninterval = "1 s"'
-    file = write(PATHS + WORKLOAD.replace('kind = "flow"', web).replace('size = "10 MB"', 'duration = "9 s"'))
-    settings = ["kernel=6.12", 'workloads.bulk.sizes="pareto"', "workloads.bulk.shape=1.25"]
-    scenario = one(load(file, overrides=settings))
-    assert (scenario.kernel, scenario.workloads["bulk"].model_dump()["shape"]) == ("6.12", 1.25)
-    with pytest.raises(ScenarioError):
-        load(file, overrides=[*settings[:2], 'workloads.bulk.shape="1.25"'])
-
-
 def test_later_settings_take_precedence(write: Write) -> None:
     assert one(load(write(PATHS + WORKLOAD), overrides=["title=a", "title=b=c"])).title == "b=c"
 

@@ -14,7 +14,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Decimal
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
@@ -52,7 +51,6 @@ _SET = Place(Path("--set"), 0)
 #: The last part of a key; with the list, if it is a member's number.
 _LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_DECIMAL = re.compile(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -192,7 +190,7 @@ def _literal(text: str) -> Any:
         except (ValueError, RecursionError) as error:
             hint = 'write a list like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
             raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
-    return Decimal(text) if _DECIMAL.fullmatch(text) else text
+    return text
 
 
 def _option(key: str, value: int) -> sweep.Setting:
