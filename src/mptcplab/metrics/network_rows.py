@@ -205,32 +205,37 @@ def _grouped(
 
 def _radio_row(settings: Mapping[str, str], members: Sequence[tuple[int, RadioLink]]) -> RadioRow:
     first = members[0][1]
-    counted = {name: [count(one) for _, one in members] for name, count in _OF_RADIOS.items()}
-    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
     return RadioRow(
         settings=settings,
         link=first.link,
         station=first.station,
         access_point=first.access_point,
         seeds=_seeds(members),
-        values={name: values for name, values in known.items() if values},
+        values=_known(members, _OF_RADIOS),
     )
 
 
 def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, DirectionCounters]]) -> LinkRow:
     first = members[0][1]
-    counted = {name: [count(one) for _, one in members] for name, count in _COUNTED.items()}
-    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
     return LinkRow(
         settings=settings,
         link=first.link,
         direction=first.direction,
         asked=first.asked,
         seeds=_seeds(members),
-        values={name: values for name, values in known.items() if values},
+        values=_known(members, _COUNTED),
         outside=tuple(seed for seed, one in members if not one.is_as_asked),
         unknown=next((one.unknown for _, one in members if one.unknown), ""),
     )
+
+
+def _known(
+    members: Sequence[tuple[int, _Seen]], counters: Mapping[str, Callable[[_Seen], float | None]]
+) -> dict[str, tuple[float, ...]]:
+    """Return the known values of each counter over seeds; no entry for one without any."""
+    counted = {name: [count(one) for _, one in members] for name, count in counters.items()}
+    known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
+    return {name: values for name, values in known.items() if values}
 
 
 def _middlebox_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
