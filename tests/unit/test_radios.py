@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.written import PATHS, WORKLOAD, Write, one
 
 from mptcplab.campaign.radios import radio_contract
-from mptcplab.node.cell import CHANNELS, Cell
+from mptcplab.node.cell import CHANNELS, Cell, Mode
 from mptcplab.node.placed import Walk
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -144,10 +144,10 @@ def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
 @pytest.mark.parametrize(
     ("mode", "channel", "mhz"), [("802.11b", 1, 2412), ("802.11g", 11, 2462), ("802.11a", 48, 5240)]
 )
-def test_frequencies(mode: str, channel: int, mhz: int) -> None:
+def test_frequencies(mode: Mode, channel: int, mhz: int) -> None:
     """The first and last channel of both bands in the standard's tables."""
     assert channel in CHANNELS[mode]
-    cell = Cell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100)  # type: ignore[arg-type]
+    cell = Cell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100, power_dbm=16)
     assert cell.mhz == mhz
 
 

@@ -65,6 +65,7 @@ class AccessPoint(Power, NodeBase):
             channel=self.channel or _DEFAULT_CHANNELS[self.mode],
             short_preamble=self.preamble == "short",
             beacon_tu=self.beacon_tu,
+            power_dbm=self.power_dbm,
         )
 
     def description(self, context: Context) -> dict[str, Any]:

@@ -19,9 +19,9 @@ CHANNELS: dict[str, tuple[int, ...]] = {
     "802.11g": tuple(range(1, 12)),
     "802.11a": (36, 40, 44, 48),
 }
-#: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
 #: Seconds between scans for another access point, with a weak and with a good signal.
 _SCAN_S, _SELDOM_S = 2, 60
+#: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
 _RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
 
 
@@ -43,6 +43,7 @@ class Cell:
     channel: int
     short_preamble: bool
     beacon_tu: int
+    power_dbm: float
 
     @property
     def mhz(self) -> int:

@@ -73,15 +73,16 @@ class RadioPort:
 def radios_of(network: Network) -> list[RadioPort]:
     """Return all radios, by node: one of each access point, and one for each radio link of a station."""
     links = {name: link for name, link in network.scenario.links.items() if link.radio is not None}
+    if not links:
+        return []
     roamed = {node for group in network.roaming_groups for node in group}
     found: list[RadioPort] = []
     for node, described in network.nodes.items():
         own = [port for port in network.ports_of(node) if port.link in links]
         cell = described.cell(node)
         if cell is not None and (own or node in roamed):
-            power = float(getattr(described, "power_dbm"))  # noqa: B009
             served = tuple(port.link for port in own)
-            found.append(RadioPort(len(found) + 1, node, AIR, node, cell, power, served))
+            found.append(RadioPort(len(found) + 1, node, AIR, node, cell, cell.power_dbm, served))
         elif cell is None:
             for port in own:
                 radio = links[port.link].radio
