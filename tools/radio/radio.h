@@ -164,6 +164,9 @@ struct medium {
 };
 
 /* main.c */
+/* CLOCK_MONOTONIC. */
+int64_t clock_ns(void);
+
 /* Let sleeps of this process end at the nanosecond that it asks for. */
 void be_exact(void);
 

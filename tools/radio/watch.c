@@ -62,14 +62,6 @@ struct watch {
 	int n_devices;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 static uint64_t number(const void *value, size_t bytes)
 {
 	uint64_t result = 0;
@@ -222,7 +214,7 @@ static void read_news(struct watch *watch)
 		/* A failed attempt to associate is a connection with a status. */
 		if (!event || (generic->cmd == CMD_CONNECT && code && number(code, length)))
 			continue;
-		begin_line(now_ns(), device, message);
+		begin_line(clock_ns(), device, message);
 		code = netlink_attribute(message, NL_REASON_CODE, &length);
 		printf(",\"event\":\"%s\"", event);
 		if (code)
@@ -258,10 +250,10 @@ static void add_device(struct watch *watch, const char *name)
 static void watch_devices(struct watch *watch)
 {
 	struct pollfd polled = { .fd = watch->news.fd, .events = POLLIN };
-	int64_t next_ns = (now_ns() / watch->every_ns + 1) * watch->every_ns;
+	int64_t next_ns = (clock_ns() / watch->every_ns + 1) * watch->every_ns;
 
 	for (;;) {
-		int64_t left_ns = next_ns - now_ns();
+		int64_t left_ns = next_ns - clock_ns();
 		struct timespec timeout = { 0 };
 
 		if (left_ns > 0)
@@ -270,9 +262,9 @@ static void watch_devices(struct watch *watch)
 			die(EXIT_RUNTIME, "ppoll: %s", strerror(errno));
 		if (polled.revents & POLLIN)
 			read_news(watch);
-		if (now_ns() >= next_ns) {
+		if (clock_ns() >= next_ns) {
 			sample(watch, next_ns);
-			next_ns = (now_ns() / watch->every_ns + 1) * watch->every_ns;
+			next_ns = (clock_ns() / watch->every_ns + 1) * watch->every_ns;
 		}
 		fflush(stdout);
 	}
