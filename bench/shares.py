@@ -45,7 +45,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """What MPTCP takes, as a multiple of what TCP gets."""
+        """The goodput of MPTCP as a multiple of that of TCP."""
         return self.mptcp_mbps / self.tcp_mbps
 
 

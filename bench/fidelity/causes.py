@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a difference between the lab and a stock kernel is due to: one thing varied, on both sides.
+"""The causes of differences between the lab and a stock kernel: one thing varied, on both sides.
 
 The case is two lines of 100 Mbit/s, where a stock kernel gets less than the lab.
 """

@@ -41,7 +41,7 @@ class Side:
 
     @property
     def runs_last_only(self) -> bool:
-        """Whether it runs the last point only."""
+        """True if it runs the last point only."""
         return self.change is not _as_it_is or self.kernel != "7.2"
 
     def of(self, scenario: Scenario) -> Scenario:

@@ -9,82 +9,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.local.process import LocalProcess
+from mptcplab.engine.needs import Need, general_settings, needs_of
 from mptcplab.engine.report import read_report
 from mptcplab.engine.tools import find_program
 from mptcplab.errors import MissingError
 from mptcplab.plan.model import Plan
-from mptcplab.steps import Command
 
 #: Far longer than a trial takes, each of whose commands needs some ms.
 _TRIAL_SECONDS = 60.0
-_LO = ("ip", "link", "set", "dev", "lo", "up")
-#: Kernel modules of words of `tc` whose names differ.
-_MODULES = {
-    "clsact": "sch_ingress",
-    "drop": "act_gact",
-    "pass": "act_gact",
-    "matchall": "cls_matchall",
-    "nft": "nf_tables",
-}
 _ELSEWHERE = "use another --engine: virtual or stock"
-
-
-@dataclass
-class Need:
-    """One part of the kernel: its module, the commands that try it, and the links or nodes that need it."""
-
-    name: str
-    module: str
-    trial: list[list[str]]
-    users: dict[str, None] = field(default_factory=dict)
-
-
-def needs_of(plan: Plan) -> dict[str, Need]:
-    """Return the parts of the kernel that the commands of ``plan`` use, by name."""
-    links = {(queue.node, queue.device): queue.link for queue in plan.queues}
-    found: dict[str, Need] = {}
-    for command in plan.commands:
-        for name, module, trial in _trials(command):
-            key = json.dumps([name, trial])
-            need = found.setdefault(key, Need(name, module, trial))
-            device = command.argv[command.argv.index("dev") + 1] if "dev" in command.argv else ""
-            user = links.get((command.node or "", device)) or command.node
-            need.users |= {user: None} if user else {}
-    return found
-
-
-def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
-    """Yield name, module and trial of what ``command`` uses."""
-    argv = list(command.argv)
-    if argv[:3] == ["ip", "link", "add"]:
-        kind = argv[argv.index("type") + 1]
-        if kind in ("veth", "ifb"):
-            yield f"interfaces of type {kind}", kind, [["ip", "link", "add", "name", "probe", "type", kind]]
-    if argv[:2] == ["tc", "qdisc"] and command.features:
-        kind = command.features[0]
-        words = argv[argv.index(kind, 5) :]
-        add = ["tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:"]
-        yield kind, _MODULES.get(kind, f"sch_{kind}"), [list(_LO), [*add, *words]]
-    clsact = ["tc", "qdisc", "add", "dev", "lo", "clsact"]
-    if argv[:2] == ["tc", "qdisc"] and "clsact" in argv:
-        yield "clsact", _MODULES["clsact"], [clsact]
-    if argv[:2] == ["tc", "filter"] and "action" in argv:
-        words = argv[argv.index("action") + 1 :]
-        target = ["lo" if before == "dev" else word for before, word in zip(["", *words], words, strict=False)]
-        # Without any option, the kernel refuses the filter.
-        matchall = ["tc", "filter", "add", "dev", "lo", "ingress", "matchall", "classid", "1:1"]
-        yield "matchall", _MODULES["matchall"], [clsact, matchall]
-        module = _MODULES.get(words[0], f"act_{words[0]}")
-        yield f"action {words[0]}", module, [list(_LO), ["tc", "actions", "add", "action", *target]]
-    if argv[0] == "nft":
-        yield "nft", _MODULES["nft"], [argv]
 
 
 def check_needs(plan: Plan) -> None:
@@ -93,7 +32,7 @@ def check_needs(plan: Plan) -> None:
     :raises MissingError: naming all that is missing, and what to install or load.
     """
     needs = needs_of(plan)
-    settings = sorted(_settings(plan))
+    settings = sorted(map(_file_of, general_settings(plan.commands)))
     found = _try(
         {
             "commands": {
@@ -116,15 +55,9 @@ def check_needs(plan: Plan) -> None:
         raise MissingError(message, hint=_load(["tcp_diag", "mptcp_diag"], release))
 
 
-def _settings(plan: Plan) -> Iterator[str]:
-    """Yield the files of settings that every namespace has: not those of interfaces, which do not exist yet."""
-    for command in plan.commands:
-        if command.argv[:2] != ("sysctl", "-qw"):
-            continue
-        for setting in command.argv[2:]:
-            words = setting.partition("=")[0].split(".")
-            if not {"conf", "neigh"} & set(words):
-                yield f"/proc/sys/{'/'.join(words)}"
+def _file_of(setting: str) -> str:
+    """Return the file of a setting, which has a value behind its name."""
+    return f"/proc/sys/{setting.partition('=')[0].replace('.', '/')}"
 
 
 def _try(tests: dict[str, Any]) -> dict[str, Any]:

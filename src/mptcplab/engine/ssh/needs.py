@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from mptcplab.engine.local.needs import Need, needs_of
+from mptcplab.engine.needs import Need, general_settings, needs_of
 from mptcplab.engine.ssh.connection import Connection
 from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.errors import MissingError
@@ -66,12 +66,9 @@ def trials_of(fitted: Fitted, plan: Plan) -> Trials:
     """Return what must be tried for a node."""
     commands = (*fitted.commands, *fitted.events)
     needs = needs_of(replace(plan, setup=commands, events=(), queues=fitted.queues))
-    settings = dict.fromkeys(
-        word for command in commands if command.argv[:2] == ("sysctl", "-qw") for word in command.argv[2:]
-    )
-    # Those of interfaces, which have another name there.
-    general = tuple(word for word in settings if not {"conf", "neigh"} & set(word.partition("=")[0].split(".")))
-    return Trials(tuple(needs.values()), general, plan.needs.congestion_controls if fitted.is_watched else ())
+    # Those of interfaces have other names there.
+    settings = tuple(dict.fromkeys(general_settings(commands)))
+    return Trials(tuple(needs.values()), settings, plan.needs.congestion_controls if fitted.is_watched else ())
 
 
 def try_needs(connection: Connection, release: str, trials: Trials) -> None:
