@@ -244,7 +244,7 @@ def test_reports_agree_with_iw(reported: Reported) -> None:
         for mac, dumps in dumped.items():
             for dump in dumps:
                 earlier = [one for one in some if one.time_ns <= dump.at_ns and mac in one.stations]
-                # An agent whose question waits for a radio that is being set down reads first and looks at its clock later.
+                # An agent whose question waits for a radio that is being set down reads its clock later.
                 later = [one for one in some if one.time_ns > dump.at_ns + _LATE_NS and mac in one.stations]
                 low = earlier[-1].stations[mac] if earlier else None
                 high = later[0].stations[mac] if later else None
