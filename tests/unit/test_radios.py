@@ -155,6 +155,7 @@ def test_frequencies(mode: Mode, channel: int, mhz: int) -> None:
     assert cell.mhz == mhz
 
 
+@pytest.mark.slow
 @given(
     st.tuples(*[st.floats(-500, 500, allow_nan=False)] * 4),
     st.tuples(*[st.floats(0.1, 20, allow_nan=False)] * 2),
