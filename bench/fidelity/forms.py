@@ -17,6 +17,7 @@ from typing import Any
 
 from mptcplab.campaign.identity import resolved
 from mptcplab.campaign.record import prepare_engines
+from mptcplab.engine.stock.algorithms import SETTINGS_OF_LAB
 from mptcplab.errors import LabError
 from mptcplab.plan.estimate import goodput_bps, paths_of
 from mptcplab.scenario.load import Point, Run, load
@@ -33,8 +34,6 @@ _SECOND = 10**9
 _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 #: Schedulers of the lab are not in stock kernels, and lab kernels are chosen by the engine. Both are left out.
 _NOT_COMPARED = ("scheduler", "kernel")
-#: Settings of our congestion controls and schedulers.
-_SETTINGS_OF_LAB = ("net.mptcp.coupled_", "net.mptcp.scheduler_")
 #: A setting that 6.12 does not have. It matters where handshakes get lost.
 _NEW_SETTING = "net.mptcp.syn_retrans_before_tcp_fallback"
 SEEDS = (1, 2, 3)
@@ -137,7 +136,7 @@ def _accepted(points: Iterable[Point], engine: str, refusals: dict[str, None]) -
 def refusal(point: Point, engine: str) -> str:
     """Return why an engine cannot execute a point; empty if it can."""
     settings = {name for one in point.scenario.transports.values() for name in one.sysctl}
-    if of_lab := sorted(name for name in settings if name.startswith(_SETTINGS_OF_LAB)):
+    if of_lab := sorted(name for name in settings if name.startswith(SETTINGS_OF_LAB)):
         return f"only the lab kernel has the setting {', '.join(of_lab)}"
     try:
         prepare_engines([Run(point, 0, SEEDS[0])], name=engine)

@@ -64,6 +64,20 @@ def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "Which?" in output.out
 
 
+@pytest.mark.parametrize("engine", [f"ssh:{EXAMPLES / 'ssh/inventory.toml'}", "stock:6.12,cpus=2"])
+def test_an_engine_that_clusters_cannot_execute_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, engine: str
+) -> None:
+    """The machines of an inventory are reached from here, and workers are told an image's release only."""
+    words = ("--engine", engine, "--cluster", "local:2", "--out", tmp_path / "out")
+    output = run(monkeypatch, capsys, "run", EXAMPLES / "ssh/two-cables.toml", *words)
+    assert output.status == 2
+    message, hint = output.err.splitlines()
+    assert message.endswith(f"--cluster local:2: a cluster cannot execute runs of the engine '{engine}'")
+    assert "leave out --cluster" in hint
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("name", ["unequal-paths", "train", "failure", "call"])
 def test_show_prints_its_first_point_as_a_scenario(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str

@@ -97,6 +97,7 @@ def test_a_kernel_without_a_module_is_refused(tmp_path: Path, missing: str) -> N
         ("transport.congestion_control=lia_v09", "has no congestion control 'lia_v09'"),
         ("transport.scheduler=roundrobin", "cannot be given the MPTCP scheduler 'roundrobin'"),
         ("workloads.bulk.scheduler=default", "has no choice of the scheduler for single sockets"),
+        ('transport.sysctl={ "net.mptcp.coupled_olia_best" = 1 }', "has no setting net.mptcp.coupled_olia_best"),
     ],
 )
 def test_our_own_algorithms_are_refused(tmp_path: Path, override: str, message: str) -> None:

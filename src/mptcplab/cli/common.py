@@ -18,7 +18,7 @@ from rich.console import Console
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.cli.options import json_option
 from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
-from mptcplab.errors import LabError, reason
+from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import write_text
 from mptcplab.report.choosing import fitted
 from mptcplab.report.table import Table
@@ -39,6 +39,12 @@ class RunOptions:
     fresh: bool
     cluster: str | None
     engine: str = DEFAULT_ENGINE
+
+    def __post_init__(self) -> None:
+        """:raises InputError: if a cluster cannot execute the engine's runs."""
+        if self.cluster is not None and not engine_kind(self.engine)[1].capabilities.on_clusters:
+            message = f"--cluster {self.cluster}: a cluster cannot execute runs of the engine '{self.engine}'"
+            raise InputError(message, hint="leave out --cluster: this command then executes them itself")
 
 
 class _EngineName(click.Choice[str]):

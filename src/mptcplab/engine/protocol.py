@@ -54,6 +54,8 @@ class Capabilities:
 
     bpf: bool = False
     """It compiles and loads eBPF programs of the user."""
+    on_clusters: bool = True
+    """Workers of a cluster can execute its runs, with nothing but the run and the name of its kernel."""
 
     @property
     def has_limits(self) -> bool:

@@ -276,7 +276,12 @@ class Ssh:
     """The kind of engine that uses the machines of an inventory: ``ssh:FILE``."""
 
     capabilities = Capabilities(
-        virtual_time=False, needs_root=True, one_kernel=False, chooses_kernel=False, features=None
+        virtual_time=False,
+        needs_root=True,
+        one_kernel=False,
+        chooses_kernel=False,
+        features=None,
+        on_clusters=False,
     )
 
     def __init__(self, file: Path | None = None) -> None:

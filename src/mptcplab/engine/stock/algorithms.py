@@ -11,6 +11,7 @@ from mptcplab.ebpf.bpftool import reason_of, verifier_lines
 from mptcplab.ebpf.controls import FIRST_VERSION, version_of
 from mptcplab.ebpf.objects import CONTROLS, find_tool, object_file
 from mptcplab.ebpf.own import CONTROL, SCHEDULER, compiled, names_of
+from mptcplab.engine.needs import general_settings
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.modules import ModuleTree
 from mptcplab.engine.stock.root import contents, program_files
@@ -20,6 +21,8 @@ from mptcplab.plan.model import Plan
 
 #: Linux 6.6 has the setting that chooses a scheduler.
 _FIRST_SCHEDULERS = [6, 6]
+#: The beginnings of the lab kernel's own settings (kernel/net/mptcp). Our eBPF programs have none of them.
+SETTINGS_OF_LAB = ("net.mptcp.coupled_", "net.mptcp.scheduler_")
 _HINT = "use --engine virtual, whose kernel has it"
 _SUFFIX = ".bpf.o"
 
@@ -42,6 +45,10 @@ def check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
     ):
         if needed:
             raise InputError(f"the stock kernel {kernel.release} has no {subject}", hint=_HINT)
+    names = (setting.partition("=")[0] for setting in general_settings(plan.setup))
+    if own_settings := dict.fromkeys(name for name in names if name.startswith(SETTINGS_OF_LAB)):
+        message = f"the stock kernel {kernel.release} has no setting {', '.join(own_settings)}"
+        raise InputError(message, hint=f"{_HINT}, or remove it from sysctl")
 
 
 def _check_clashes(names: Sequence[str], kernel: StockKernel, tree: ModuleTree) -> None:

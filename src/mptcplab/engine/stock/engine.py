@@ -33,9 +33,6 @@ from mptcplab.plan.model import Plan
 _POLL_SECONDS = 0.25
 #: The plan's time zero on the clock since boot, at the latest: the network of a large plan takes some seconds.
 _LATEST_ZERO_NS = 30 * 10**9
-#: Linux 6.6 has the setting that chooses a scheduler.
-_FIRST_SCHEDULERS = [6, 6]
-_HINT = "use --engine virtual, whose kernel has it"
 
 
 @dataclass(frozen=True)
@@ -141,6 +138,7 @@ class Stock:
             chooses_kernel=False,
             features=None,
             bpf=True,
+            on_clusters=self._hardware == ONE_CPU,
         )
 
     def chosen(self, image: str) -> Stock:
