@@ -22,25 +22,10 @@ link = "link1"
 """
 #: 5 periods of 200 ms, after which mainline takes a subflow for stale, and what its queue then needs on the other line.
 STALE_S = 1.5
-#: A third line, which is down before the client tries to join there.
-THREE_LINES = (
-    LINES.replace("paths = 2", "paths = 3")
-    + """
-[links.link3]
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = "50 ms"
-
-[[events]]
-at = "500 ms"
-type = "down"
-link = "link3"
-"""
-)
 
 
-def _outage_s(bench: Bench, lines: str, scheduler: str, *settings: str) -> float:
-    row = bench.row(lines + DOWN, *FAILURE, f"transport.scheduler={scheduler}", *settings)
+def _outage_s(bench: Bench, scheduler: str) -> float:
+    row = bench.row(LINES + DOWN, *FAILURE, f"transport.scheduler={scheduler}")
     outage = row.metrics["outage_s"].mean
     print(f"{scheduler}: outage {outage:.2f} s, gap {row.metrics['gap_s'].mean:.2f} s, {row.counts}")
     return outage
@@ -48,21 +33,15 @@ def _outage_s(bench: Bench, lines: str, scheduler: str, *settings: str) -> float
 
 @ALL
 def test_the_other_path_takes_over(bench: Bench, scheduler: str) -> None:
-    assert _outage_s(bench, LINES, scheduler) < STALE_S
+    assert _outage_s(bench, scheduler) < STALE_S
 
 
 @pytest.mark.parametrize("scheduler", ["minrtt_v09", "blest_v09", "ecf_v09"])
 def test_the_out_of_tree_schedulers_do_not_wait_until_the_subflow_is_stale(bench: Bench, scheduler: str) -> None:
     """What the subflow carried goes out after its first retransmission timeout, about 300 ms after the failure.
 
-    One segment for each acknowledgement, which the receiver delays by 40 ms, took 5 s for the window of 120 segments.
+    With one segment for each acknowledgement, which the receiver delays by 40 ms, the first two took 1.2 and 1.05 s.
     """
-    outage = _outage_s(bench, LINES, scheduler)
+    outage = _outage_s(bench, scheduler)
     note(f"path failure {scheduler} outage s", outage)
     assert outage < 0.8
-
-
-@ALL
-def test_a_join_that_nobody_answers_delays_no_timer(bench: Bench, scheduler: str) -> None:
-    """The third SYN waits for 4 s then, which are not added to any of the periods."""
-    assert _outage_s(bench, THREE_LINES, scheduler, "workloads.bulk.start=1 s") < STALE_S
