@@ -20,6 +20,7 @@ from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Run
@@ -61,6 +62,8 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
             return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
         found["rows"] += totals(found["rows"], form.flows)
+    except RunInterruptedError:
+        raise
     except (LabError, ValueError) as error:
         found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
     _write(file, document | found | {"wall_s": time.monotonic() - started})

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.fidelity import __main__ as command
 from bench.fidelity import forms, gather, page, sides
 from bench.fidelity.totals import TOGETHER, totals
 
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.scenario.load import Point, load
 
 _HEAD = """
@@ -161,6 +163,19 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
     _results(tmp_path / "made", [1.0, 2.0])
     rows = json.loads((tmp_path / "made" / "results.json").read_text())["rows"]
     assert list(totals(rows, {"bulk", "other"})) == []
+
+
+def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for a scenario that the engine refuses, and never continued."""
+
+    def interrupt(*_: object) -> None:
+        raise RunInterruptedError("interrupted")
+
+    monkeypatch.setattr(command, "_executed", interrupt)
+    form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
+    with pytest.raises(RunInterruptedError):
+        command.measured(form, "virtual-7.2", tmp_path, seeds=2)
+    assert not (tmp_path / "virtual-7.2").exists()
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ _CLOCK_QUESTIONS = 20
 _ANSWER_SECONDS = 60.0
 #: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
 _SILENCE = 0.6
+_SILENT_HINT = "it puts itself back when its lease ends; one that is only slow needs a longer `lease` in the inventory"
 #: Time for servers to start: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
 _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, to obey SIGTERM, and to end by force. Captures take 0.9 s
@@ -80,7 +81,7 @@ class Fleet:
         for agent in self.agents:
             if agent.silent_seconds > _SILENCE * agent.lease_seconds:
                 message = f"{agent.connection.place} has not answered for {agent.silent_seconds:.0f} s"
-                raise LabError(message, hint="it puts itself back when its lease ends")
+                raise LabError(message, hint=_SILENT_HINT)
             if agent.is_lost:
                 lines = agent.connection.messages.strip().splitlines()
                 text = f": {lines[-1]}" if lines else ""
