@@ -6,6 +6,7 @@
 #   back-n.sh   what gives interface n its state back
 #   lease       a number that changes while the run's machine is in contact; end: made when the run is over
 #   moved-n     interface n may be in the namespace; named: and have the plan's name
+#   entering    the agent that moves the interfaces
 # It may be killed at any moment and started again: each step is done only as far as it is left to do.
 . ./node.sh || exit 1
 trap '' HUP INT TERM PIPE
@@ -36,6 +37,16 @@ features() { # DEVICE; on standard input lines of `ethtool -k`
 }
 has() { ip -n "$NS" link show dev "$1" >/dev/null 2>&1; }
 numbers() { n=0; while [ $n -lt "$COUNT" ]; do n=$((n + 1)); echo $n; done; }
+
+# While the agent moves interfaces it is not in the namespace, and ends only afterwards. Both would move the same ones.
+wait_for_agent() {
+	tries=0
+	while [ -s entering ] && read -r agent <entering && kill -0 "$agent"; do
+		[ $tries -lt 300 ] || { kill -9 "$agent"; break; }
+		nap
+		tries=$((tries + 1))
+	done 2>/dev/null
+}
 
 end_programs() {
 	tries=0
@@ -71,6 +82,7 @@ move_back() {
 put_back() {
 	echo $$ >keeper.pid
 	: >errors
+	wait_for_agent
 	end_programs
 	move_back
 	[ -e "/run/netns/$NS" ] && r ip netns delete "$NS"

@@ -28,7 +28,8 @@ _SECOND = 1_000_000_000
 _RENEWAL_NS = _SECOND
 #: Questions for the clock before and after the programs: with each, its interval can only become shorter.
 _CLOCK_QUESTIONS = 20
-_ANSWER_SECONDS = 60.0
+#: The time for a machine's answer, at least and in leases: a long one says that the machine is slow.
+_ANSWER_SECONDS, _ANSWER_LEASES = 60.0, 3
 #: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
 _SILENCE = 0.6
 _SILENT_HINT = "it puts itself back when its lease ends; one that is only slow needs a longer `lease` in the inventory"
@@ -70,7 +71,9 @@ class Fleet:
         if now >= self._next_renewal_ns:
             self._next_renewal_ns = now + _RENEWAL_NS
             for agent in self.agents:
-                agent.renew()
+                # A machine that is slower than its questions come would answer everything later and later.
+                if not agent.is_asked:
+                    agent.renew()
         watched = {agent.descriptor: agent for agent in self.agents if agent.descriptor is not None}
         seconds = max(0, min(until_ns, self._next_renewal_ns) - now) / _SECOND
         extra = [self.stop] if self.stop is not None else []
@@ -87,8 +90,9 @@ class Fleet:
                 text = f": {lines[-1]}" if lines else ""
                 raise LabError(f"the connection to {agent.connection.place} is lost{text}", hint=AGAIN)
 
-    def wait(self, what: str, is_true: Callable[[], bool], *, seconds: float = _ANSWER_SECONDS) -> None:
+    def wait(self, what: str, is_true: Callable[[], bool]) -> None:
         """Wait until ``is_true``. :raises LabError: that ``what`` has not happened in time."""
+        seconds = max([_ANSWER_SECONDS, *(_ANSWER_LEASES * agent.lease_seconds for agent in self.agents)])
         end = time.monotonic_ns() + int(seconds * _SECOND)
         while not is_true():
             if time.monotonic_ns() > end:
