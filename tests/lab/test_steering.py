@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from mptcplab.metrics.catalog.steering import switches
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -65,9 +67,10 @@ def _plan(bench: Bench, text: str) -> Plan:
     return compile_plan(bench.experiment(text, "phases=fixed").points[0].scenario, seed=1)
 
 
-def test_traffic_moves_and_files_arrive(bench: Bench) -> None:
+@pytest.mark.parametrize("kernel", ["7.2", "6.12"])
+def test_traffic_moves_and_files_arrive(bench: Bench, kernel: str) -> None:
     """The lab compares the checksums of both ends of each file, and fails a run in which a connection breaks."""
-    (recording,) = bench.record(RATIO)
+    (recording,) = bench.record(RATIO, f"kernel={kernel}")
     log = recording.output("steering")
     moved = _events(log, "moved")
     assert switches(recording), log

@@ -87,6 +87,7 @@ def test_the_names_are_those_of_the_sources() -> None:
     assert {"reno", "cubic", "bbr", "lia", "olia", "balia", "wvegas", "olia_v09"} <= congestion_controls()
 
 
+@pytest.mark.slow
 def test_examples_name_algorithms_that_exist() -> None:
     """Those with an algorithm of the user's are run on a kernel that has it."""
     examples = [file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text()]

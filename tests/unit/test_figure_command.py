@@ -63,8 +63,8 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
         pytest.param(TWO_LINES, {}, id="lines"),
         pytest.param(TWO_LINES, {"kind": "bars"}, id="bars"),
         pytest.param(NAMES, {}, id="many names"),
-        pytest.param(MANY, {}, id="32 numbers"),
-        pytest.param(MANY, {"kind": "bars"}, id="64 bars"),
+        pytest.param(MANY, {}, id="32 numbers", marks=pytest.mark.slow),
+        pytest.param(MANY, {"kind": "bars"}, id="64 bars", marks=pytest.mark.slow),
         pytest.param(TWO_LINES, {"kind": "cdf", "metric": "goodput_mbps"}, id="distribution"),
     ],
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.unit.written import PATHS, WORKLOAD, Write, one
 
 from mptcplab.campaign.radios import radio_contract
+from mptcplab.node.access_point import AccessPoint
 from mptcplab.node.cell import CHANNELS, Cell, Mode
 from mptcplab.node.placed import Walk
 from mptcplab.plan.compile import compile_plan
@@ -126,6 +128,8 @@ def test_the_table_wifi_is_what_the_medium_is_told(write: Write) -> None:
     config = lines[_index(lines, "mkdir -p")]
     assert "path-loss log-distance 2.5 46.7\nshadowing-db 4\n" in config
     assert sum("set rts 500" in line for line in lines) == 4, "for every radio"
+    first = [_index(lines, f"- iw phy radio4 set {what}") for what in ("rts 500", "netns name ap2")]
+    assert first == sorted(first), "only there `iw` finds it by its name"
 
 
 def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
@@ -151,6 +155,7 @@ def test_frequencies(mode: Mode, channel: int, mhz: int) -> None:
     assert cell.mhz == mhz
 
 
+@pytest.mark.slow
 @given(
     st.tuples(*[st.floats(-500, 500, allow_nan=False)] * 4),
     st.tuples(*[st.floats(0.1, 20, allow_nan=False)] * 2),
@@ -265,6 +270,32 @@ def test_access_points_that_stations_roam_between_are_one_network() -> None:
     assert 'bgscan="simple:2:-75:60"' in supplicant
     assert "\nbssid=" not in supplicant
     assert not any("bridge=" in line for line in _lines(_plan(TWO))), "others have no bridge"
+
+
+@pytest.mark.parametrize(("security", "management", "frames"), [("wpa2", "WPA-PSK", 0), ("wpa3", "SAE", 2)])
+def test_both_sides_have_the_passphrase(security: str, management: str, frames: int) -> None:
+    settings = (f"access_points.*.security={security}", "access_points.*.passphrase=it's a secret")
+    lines = _lines(_plan(EXAMPLES / "roaming.toml", *settings))
+    for line in (line for line in lines if "hostapd -B" in line):
+        said = shlex.split(line)
+        assert any(f"wpa=2\nwpa_key_mgmt={management}\nrsn_pairwise=CCMP\n" in word for word in said), line
+    (supplicant,) = (line for line in lines if "wpa_supplicant -D" in line)
+    assert f"\nkey_mgmt={management}\npairwise=CCMP\n" in supplicant
+    configs = [line for line in lines if "hostapd -B" in line or "wpa_supplicant -D" in line]
+    assert len(configs) == 3
+    for line in configs:
+        assert f"\nieee80211w={frames}" in line
+        assert "it'\"'\"'s a secret" in line, "quoted for the shell"
+    assert not any(word in line for line in _lines(_plan(ONE)) for word in ("wpa=", "ieee80211w", "psk="))
+
+
+def test_a_caption_says_that_a_network_is_protected() -> None:
+    settings = ("access_points.*.security=wpa3", "access_points.*.passphrase=correct horse")
+    for words, caption in (((), "802.11g, channel 1"), (settings, "802.11g, channel 1, WPA3")):
+        network = Network(one(load(ONE, overrides=words)))
+        described = network.nodes["ap"].description(network.context_of("ap"))
+        assert AccessPoint.caption(described) == caption
+        assert "correct horse" not in str(described)
 
 
 def test_the_script_says_where_radios_exist(tmp_path: Path) -> None:

@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.written import PATHS, WORKLOAD, Write, one, settings_of
 
+from mptcplab.errors import Mistake
 from mptcplab.node.transport import Endpoint
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.units import Duration, Rate, Size
 from mptcplab.workload.flow import Flow
+
+STUDIES = Path(__file__).parents[2] / "src" / "mptcplab" / "studies"
 
 
 def test_words_with_commas_are_told_how_to_sweep(write: Write) -> None:
@@ -110,6 +115,16 @@ def test_values_of_settings_are_toml_if_they_look_like_it(write: Write) -> None:
     assert scenario.transports["server"].tcp_rmem == (Size(4096), Size(131072), Size(6 << 20))
     assert scenario.transports["client"].endpoints == (Endpoint(link="access2", flags=("backup",)),)
     assert scenario.kernel == "7"
+
+
+def test_a_decimal_is_a_number_but_for_the_version_of_a_kernel(write: Write) -> None:
+    file = write('kernel = "7.2-wifi"\n' + PATHS + WORKLOAD)
+    with pytest.raises(ScenarioError) as raised:
+        load(file, overrides=["links.link1.rate=10.5"])
+    assert raised.value.kind is Mistake.QUANTITY
+    assert one(load(file, overrides=["kernel=6.12"])).kernel == "6.12"
+    steered = load(STUDIES / "asakura2019" / "steered-8.toml", overrides=["steering.threshold=1.07"])
+    assert [point.scenario.steering.threshold for point in steered.points if point.scenario.steering] == [1.07]
 
 
 def test_later_settings_take_precedence(write: Write) -> None:

@@ -104,3 +104,25 @@ def test_a_list_of_sockets_is_asked_for_again(
     assert link.overruns == failures
     if found is not None:
         assert [len(one.subflows) for one in found] == [1]
+
+
+def test_our_own_backups_are_not_the_terminals(link: KernelLink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a kernel that sets both flags when this side sends MP_PRIO."""
+
+    class MadeSampler:
+        flags = 4
+
+        def __init__(self, node: str) -> None:
+            del node
+
+        def sample(self, _: int) -> Iterator[dict[str, Any]]:
+            yield row(1, 0)
+            yield row(2, MadeSampler.flags)
+
+    monkeypatch.setattr(kernel_link, "SocketSampler", MadeSampler)
+    monkeypatch.setattr(MadeKernel, "prefer", lambda *_, backup: 0 if backup else errno.EINVAL)
+    (connection,) = link.connections() or []
+    assert link.prefer(7, connection.subflows[1], backup=True) == 0
+    MadeSampler.flags = 4 | 16 | 32
+    (connection,) = link.connections() or []
+    assert [one.is_peers_backup for one in connection.subflows] == [False, False]

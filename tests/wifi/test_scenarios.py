@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import filecmp
 import itertools
+import json
 import math
 from pathlib import Path
 
@@ -99,6 +100,18 @@ def test_every_mode_carries_tcp(bench: Bench, mode: str, channel: int, low: floa
     )
     assert sum(goodputs(recording).values()) > low
     assert {one.rssi_dbm for one in radio_samples(recording)} <= {-52, None}
+
+
+def test_long_frames_are_announced(bench: Bench) -> None:
+    """By an RTS for every attempt of a frame with data; TCP's acknowledgements are shorter."""
+    text = example("one-access-point").replace('duration = "5 s"', 'duration = "1 s"')
+    (recording,) = bench.record(text + "[wifi]\nrts_bytes = 500\n")
+    radios = json.loads((recording.folder / "counters/near/medium.json").read_text())["radios"]
+    announced = {name: (one["rts"], one["attempts"]) for name, one in radios.items()}
+    print(announced)
+    acknowledging, attempts = announced.pop("radio3")
+    assert acknowledging < 0.1 * attempts, "the access point"
+    assert all(rts > 300 and rts > 0.9 * attempts for rts, attempts in announced.values()), "both stations"
 
 
 EVENTS = """

@@ -9,12 +9,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Whole, invalid, matching
+from mptcplab.errors import Mistake
+from mptcplab.fields import Whole, idle, invalid, matching
 from mptcplab.node.base import NodeBase
-from mptcplab.node.cell import CHANNELS, Cell, Mode, Power
+from mptcplab.node.cell import CHANNELS, Cell, Mode, Power, Security
 from mptcplab.node.context import Context
 
 _SSID = re.compile(r"[A-Za-z0-9_.-]{1,32}\Z")
+#: IEEE Std 802.11-2016, J.4.1: 8 to 63 characters of ASCII. The configurations of hostapd and wpa_supplicant have it
+#: in a line, and in quotation marks.
+_PASSPHRASE = re.compile(r"(?! )[ !#-~]{8,63}(?<! )\Z")
+_PASSPHRASES = "use 8 to 63 ASCII characters without quotation marks, the first and the last no space"
 _DEFAULT_CHANNELS = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
 
 
@@ -46,6 +51,22 @@ class AccessPoint(Power, NodeBase):
         default=100, description="interval of its beacons in units of 1024 us", examples=[1000]
     )
 
+    security: Security = Field(
+        default="open", description="how frames are protected: not at all, by WPA2-PSK or by WPA3-SAE, both with CCMP"
+    )
+    passphrase: Annotated[str, matching(_PASSPHRASE, "is not a passphrase of WPA", _PASSPHRASES)] | None = Field(
+        default=None, description="of the network, which its stations know", examples=["correct horse"]
+    )
+
+    @model_validator(mode="after")
+    def _check_security(self) -> AccessPoint:
+        if self.security == "open" and self.passphrase is not None:
+            raise idle("does nothing in an open network", 'add security = "wpa2" or "wpa3"', "passphrase")
+        if self.security != "open" and self.passphrase is None:
+            hint = 'add passphrase = "correct horse", or whatever has 8 to 63 characters'
+            raise invalid("needs a passphrase", hint, "security", kind=Mistake.MISSING)
+        return self
+
     @model_validator(mode="after")
     def _check_channel(self) -> AccessPoint:
         channels = CHANNELS[self.mode]
@@ -66,17 +87,21 @@ class AccessPoint(Power, NodeBase):
             short_preamble=self.preamble == "short",
             beacon_tu=self.beacon_tu,
             power_dbm=self.power_dbm,
+            security=self.security,
+            passphrase=self.passphrase,
         )
 
     def description(self, context: Context) -> dict[str, Any]:
         """Return the description with its mode, channel and network."""
         cell = self.cell(context.name)
         described = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
-        return {**super().description(context), **described}
+        protection = {"security": self.security} if self.security != "open" else {}
+        return {**super().description(context), **described, **protection}
 
     @classmethod
     def caption(cls, described: Mapping[str, Any]) -> str:
         """See the base class."""
         channel = described.get("channel") or _DEFAULT_CHANNELS[described["mode"]]
-        parts = (f"{described['mode']}, channel {channel}", super().caption(described))
+        radio = (described["mode"], f"channel {channel}", described.get("security", "").upper())
+        parts = (", ".join(part for part in radio if part), super().caption(described))
         return "; ".join(part for part in parts if part)

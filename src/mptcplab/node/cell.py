@@ -12,6 +12,7 @@ from pydantic import Field
 from mptcplab.fields import Number, Part
 
 Mode = Literal["802.11b", "802.11g", "802.11a"]
+Security = Literal["open", "wpa2", "wpa3"]
 _HW_MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
 #: Channels that every regulatory domain allows, and where no radar has to be avoided.
 CHANNELS: dict[str, tuple[int, ...]] = {
@@ -21,6 +22,10 @@ CHANNELS: dict[str, tuple[int, ...]] = {
 }
 #: Seconds between scans for another access point, with a weak and with a good signal.
 _SCAN_S, _SELDOM_S = 2, 60
+#: How stations and access points agree on keys, and whether management frames are protected (802.11w): 0 for never, 2
+#: for always, which WPA3 requires.
+_KEY_MANAGEMENT = {"wpa2": "WPA-PSK", "wpa3": "SAE"}
+_PROTECTED_MANAGEMENT = {"wpa2": 0, "wpa3": 2}
 #: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
 _RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
 
@@ -36,7 +41,10 @@ class Power(Part):
 
 @dataclass(frozen=True)
 class Cell:
-    """What stations of a cell have in common. ``beacon_tu`` is the beacons' interval in units of 1024 us."""
+    """What stations of a cell have in common. ``beacon_tu`` is the beacons' interval in units of 1024 us.
+
+    ``passphrase`` is that of the network, None of an open one.
+    """
 
     ssid: str
     mode: Mode
@@ -44,6 +52,8 @@ class Cell:
     short_preamble: bool
     beacon_tu: int
     power_dbm: float
+    security: Security = "open"
+    passphrase: str | None = None
 
     @property
     def mhz(self) -> int:
@@ -75,6 +85,12 @@ class Cell:
         if self.mode == "802.11b":
             yield "supported_rates=10 20 55 110"
             yield "basic_rates=10 20"
+        if self.passphrase is not None:
+            yield "wpa=2"
+            yield f"wpa_key_mgmt={_KEY_MANAGEMENT[self.security]}"
+            yield "rsn_pairwise=CCMP"
+            yield f"wpa_passphrase={self.passphrase}"
+            yield f"ieee80211w={_PROTECTED_MANAGEMENT[self.security]}"
 
 
 def network_lines(cells: Mapping[str, Cell], roam_below_dbm: float | None) -> Iterator[str]:
@@ -83,8 +99,15 @@ def network_lines(cells: Mapping[str, Cell], roam_below_dbm: float | None) -> It
     Below ``roam_below_dbm`` it scans every two seconds for another one, and above it once a minute.
     """
     channels = " ".join(dict.fromkeys(str(cell.mhz) for cell in cells.values()))
-    yield f'ssid="{next(iter(cells.values())).ssid}"'
-    yield "key_mgmt=NONE"
+    first = next(iter(cells.values()))
+    yield f'ssid="{first.ssid}"'
+    if first.passphrase is None:
+        yield "key_mgmt=NONE"
+    else:
+        yield f"key_mgmt={_KEY_MANAGEMENT[first.security]}"
+        yield "pairwise=CCMP"
+        yield f'psk="{first.passphrase}"'
+        yield f"ieee80211w={_PROTECTED_MANAGEMENT[first.security]}"
     yield f"scan_freq={channels}"
     if len(cells) == 1:
         yield f"bssid={next(iter(cells))}"

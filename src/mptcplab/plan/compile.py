@@ -93,6 +93,7 @@ def _servers(network: Network) -> Iterator[Program]:
 def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
     scenario = network.scenario
     port, transports = scenario.server_ports, scenario.transports
+    interval_ns = sample_interval_ns(scenario)
     for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"
@@ -101,7 +102,7 @@ def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
             port=port[name],
             client_protocol=transports[described.sender].protocol,
             server_protocol=transports[described.receiver].protocol,
-            interval_ns=sample_interval_ns(scenario),
+            interval_ns=interval_ns,
             seed=seed,
             proxy=gateways.proxy_of(network, name),
         )

@@ -67,7 +67,13 @@ def _check_roaming(document: Document, network: Network, name: str, home: str) -
             raise document.error(path, "is no access point", hint=hint, kind=Mistake.REFERENCE)
         if node in (home, *_through(network, name)[:index]):
             raise document.error(path, "is named twice", hint="remove it here", kind=Mistake.IDLE)
-        if own is not None and (cell.ssid, cell.mode) != (own.ssid, own.mode):
+        if own is None:
+            continue
+        if (cell.security, cell.passphrase) != (own.security, own.passphrase):
+            hint = "give both the same security and passphrase"
+            message = f"is protected in another way than '{home}', or has another passphrase"
+            raise document.error(path, message, hint=hint)
+        if (cell.ssid, cell.mode) != (own.ssid, own.mode):
             hint = f'give both the same mode and ssid, like ssid = "office", in [access_points.{home}] and here'
             message = f"is of another network than '{home}': {cell.ssid}, {cell.mode}"
             raise document.error(path, message, hint=hint)

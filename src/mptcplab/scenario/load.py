@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,8 +25,6 @@ from mptcplab.scenario.document import (
     is_wildcard,
     lookup,
     nearest,
-    show,
-    split_key,
     toml,
 )
 from mptcplab.scenario.explain import first_error
@@ -36,6 +32,7 @@ from mptcplab.scenario.extends import read
 from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
+from mptcplab.scenario.overrides import override
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
@@ -47,10 +44,8 @@ _MAX_SEED = 10**18
 _WHOLE_FILE = {"seed": (0, _MAX_SEED), "repeats": (1, MAX_REPEATS)}
 #: Tables that are expanded to others, whose keys a sweep can then vary.
 _EXPANDED = ("copies", "topology")
-_SET = Place(Path("--set"), 0)
 #: The last part of a key; with the list, if it is a member's number.
 _LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @dataclass(frozen=True)
@@ -137,7 +132,7 @@ def load(
     :raises ScenarioError: with file, line, key, value and a hint.
     """
     document = read(file)
-    settings = [_override(text) for text in overrides]
+    settings = [override(text) for text in overrides]
     settings += [_option(key, value) for key, value in (("seed", seed), ("repeats", repeats)) if value is not None]
     sweep.apply(document, [setting for setting in settings if setting.pattern[0] in _WHOLE_FILE])
     until = _take_until(document)
@@ -162,35 +157,6 @@ def load(
 def _change(setting: sweep.Setting) -> str:
     """Return a setting in one line, from which the option that made it can be written."""
     return f"{setting.name} = {setting.value if isinstance(setting.value, str) else toml(setting.value)}"
-
-
-def _override(text: str) -> sweep.Setting:
-    key, equals, value = text.partition("=")
-    hint = "write --set links.link1.rate='10 Mbit/s'"
-    if not equals:
-        raise ScenarioError(Mistake.SYNTAX, _SET, "has no '='", hint=hint, key=show(text))
-    pattern = split_key(key.strip())
-    if pattern is None:
-        raise ScenarioError(Mistake.SYNTAX, _SET, "is not a key", hint=hint, key=show(key))
-    if pattern[0] in ("sweep", "extends", "without"):
-        message, hint = "cannot be set on the command line", "edit the file"
-        raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
-    return sweep.Setting(pattern, _literal(value.strip()), replace(_SET, written=pattern))
-
-
-def _literal(text: str) -> Any:
-    """Parse numbers, true, false, lists, tables and quoted text as in TOML; anything else is text without quotes."""
-    if text in ("true", "false"):
-        return text == "true"
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if text[:1] in ("[", "{", '"', "'"):
-        try:
-            return tomllib.loads(f"value = {text}")["value"]
-        except (ValueError, RecursionError) as error:
-            hint = 'write a list like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
-            raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
-    return text
 
 
 def _option(key: str, value: int) -> sweep.Setting:

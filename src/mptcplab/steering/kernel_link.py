@@ -8,11 +8,13 @@ the answer to an earlier question, so the socket is opened anew, and the caller 
 from __future__ import annotations
 
 import errno
+import os
 import time
 
 from mptcplab.guest.mptcp_pm import Kernel
 from mptcplab.guest.sockets import SocketSampler
 from mptcplab.steering.connections import Connection, connections_of
+from mptcplab.steering.machine import PeersFlags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ class KernelLink:
 
     def __init__(self) -> None:
         self._events, self._commands = Kernel(), _commands()
+        self._peers_flags = PeersFlags(os.uname().release)
         self.overruns = 0
 
     def fileno(self) -> int:
@@ -47,19 +50,25 @@ class KernelLink:
     def prefer(self, token: int, subflow: Subflow, *, backup: bool) -> int:
         """Send MP_PRIO; return 0 or the number of the error. A subflow that has just ended is one."""
         try:
-            return self._commands.prefer(token, subflow.local, subflow.remote, backup=backup)
-        except OSError as error:
+            error = self._commands.prefer(token, subflow.local, subflow.remote, backup=backup)
+        except OSError as lost:
             self._commands = _commands()
             self.overruns += 1
-            return error.errno or errno.EIO
+            return lost.errno or errno.EIO
+        if backup and not error:
+            self._peers_flags.asked(token, subflow)
+        return error
 
     def connections(self) -> list[Connection] | None:
         """Return all connections; None if the kernel cannot list its sockets now."""
         for _ in range(_ATTEMPTS):
             try:
-                return connections_of(SocketSampler("").sample(time.monotonic_ns()))
+                found = connections_of(SocketSampler("").sample(time.monotonic_ns()))
             except OSError:
                 self.overruns += 1
+                continue
+            self._peers_flags.correct(found)
+            return found
         return None
 
 
