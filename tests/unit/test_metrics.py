@@ -13,6 +13,7 @@ from tests.unit.made_flow import ADDRESSES, Made, seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
+from mptcplab.metrics.algorithms import seen_subflows
 from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows, rows_of, run_result
@@ -150,6 +151,8 @@ def test_rows_say_when_runs_differ(tmp_path: Path) -> None:
         (MptcpUse(1, 1, 0, 2, 2), "2 subflows"),
         (MptcpUse(1, 1, 0, 1, 1), "1 subflow"),
         (MptcpUse(1, 1, 0, 4, 3), "3 of 4 subflows"),
+        (MptcpUse(200, 200, 0, 2, 1), "at least 1 of 2 subflows"),
+        (MptcpUse(200, 200, 0, 2, 2), "2 subflows"),
         (MptcpUse(2, 1, 0, 2, 2), "partly"),
         (MptcpUse(2, 0, 2, 0, 0), "fell back"),
         (MptcpUse(2, 1, 1, 2, 2), "partly fell back"),
@@ -277,6 +280,14 @@ def test_connections_that_nobody_saw_are_told_by_flow(tmp_path: Path) -> None:
     (measured,) = measure(Made(tmp_path / "r", (9_000, 9_000), algorithms=found).write())
     assert measured.sockets.congestion == ("cubic",)
     assert measured.scheduler == "not known"
+
+
+def test_samples_have_the_congestion_control_of_short_connections(tmp_path: Path) -> None:
+    """Connections of ``http`` often end between two looks at algorithms, but not between two samples."""
+    recording = Made(tmp_path / "r", (9_000,), algorithms={"sockets": []}).write()
+    row = {"local": "10.0.1.1:5001", "remote": "10.0.2.2:40000", "congestion": "bbr"}
+    [[subflow]] = seen_subflows(recording, "client", [[row]], [])
+    assert (subflow.congestion, subflow.schedulers) == (("bbr",), ())
 
 
 @pytest.mark.parametrize(
