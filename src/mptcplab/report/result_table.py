@@ -145,8 +145,14 @@ def _all_metrics(row: ResultRow, shown: Sequence[str]) -> str:
         if name in row.metrics:
             metric = METRICS[name]
             unit = suited(metric.unit, [row.metrics[name].mean], digits=metric.digits)
-            texts.append(f"{metric.noun} {_metric_text(row, name, unit)} {unit.name}".rstrip())
+            texts.append(f"{metric.noun} {_with_unit(_metric_text(row, name, unit), unit.name)}")
     return ", ".join(texts)
+
+
+def _with_unit(text: str, unit: str) -> str:
+    """Return ``1.2 ± 0.1 ms``, and ``0.00 % (identical)``: the unit belongs to the number."""
+    value, mark, rest = text.partition(f" {IDENTICAL}")
+    return f"{value} {unit}".rstrip() + mark + rest
 
 
 def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
