@@ -140,6 +140,57 @@ u32 mptcp_sched_left_edge(struct mptcp_sock *msk, u64 *len)
 	return run->carriers;
 }
 
+/* The carriers that only subflows after a retransmission timeout have. */
+static u32 lost_carriers(struct mptcp_sock *msk)
+{
+	struct mptcp_subflow_context *subflow;
+	u32 lost = 0, others = 0;
+
+	mptcp_for_each_subflow(msk, subflow) {
+		if (mptcp_sched_ca_state(subflow) == TCP_CA_Loss)
+			lost |= mptcp_sched_carrier(subflow);
+		else
+			others |= mptcp_sched_carrier(subflow);
+	}
+	return lost & ~others;
+}
+
+/**
+ * mptcp_sched_lost() - what may go onto a subflow because others had a timeout
+ * @msk: the connection
+ * @ssk: this subflow, locked; it is granted so many segments
+ * @seq: input, where to begin; output, the first byte that it may retransmit
+ *
+ * Out-of-tree MPTCP queues all that a subflow carries for reinjection when that
+ * subflow's retransmission timer fires.
+ *
+ * Return: is there such data, and room for it?
+ */
+bool mptcp_sched_lost(struct mptcp_sock *msk, struct sock *ssk, u64 *seq)
+{
+	struct mptcp_subflow_context *subflow = mptcp_subflow_ctx(ssk);
+	u32 mss = max(READ_ONCE(tcp_sk(ssk)->mss_cache), 1U);
+	u32 room = mptcp_sched_room(subflow);
+	u32 lost = lost_carriers(msk);
+	struct sched_run *run;
+
+	if (!room || !lost)
+		return false;
+
+	list_for_each_entry(run, &msk->sched_runs, node) {
+		if (!after64(run->end, *seq) || !run->carriers ||
+		    run->carriers & ~lost)
+			continue;
+		if (after64(run->seq, *seq))
+			*seq = run->seq;
+		subflow->sched_quota = min_t(u64, room,
+					     DIV64_U64_ROUND_UP(run->end - *seq,
+								mss));
+		return true;
+	}
+	return false;
+}
+
 /* The connection ends, or nobody asks any more. */
 void mptcp_sched_forget(struct mptcp_sock *msk)
 {
