@@ -39,10 +39,11 @@ def gathered(names: Iterable[str], out: Path) -> dict[str, Any]:
 
 
 def _form(name: str, out: Path) -> dict[str, Any]:
-    """Return the points of a scenario that ran, and what was changed in it."""
-    documents = (_read(out / side / name) for side in PAIRS)
-    document = next(one for one in documents if one is not None)
-    return {key: document[key] for key in ("points", "changes")}
+    """Return the points of a scenario that ran, what was changed in it, and the number of runs of each side."""
+    found = {side: document for side in PAIRS if (document := _read(out / side / name)) is not None}
+    first = next(iter(found.values()))
+    seeds = {side: document["seeds"] for side, document in found.items() if "refused" not in document}
+    return {**{key: first[key] for key in ("points", "changes")}, "seeds": seeds}
 
 
 def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str, Any] | None:

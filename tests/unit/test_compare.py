@@ -315,6 +315,26 @@ def test_how_many_more_seeds(
     assert output(capsys, monkeypatch, a, few, "--fail-if-uncertain", "--margin", "50")[0] == 1
 
 
+@pytest.mark.parametrize("flag", ["--fail-if-different", "--fail-if-uncertain"])
+def test_a_check_of_nothing_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    """A renamed axis, or a workload that is not there, would otherwise turn a check green."""
+    a = write(tmp_path / "a", [row_of({"delay": "1 ms"}, A), row_of({"delay": "2 ms"}, A)])
+    b = write(tmp_path / "b", [row_of({"latency": "1 ms"}, A), row_of({"latency": "2 ms"}, A)])
+    assert output(capsys, monkeypatch, a, b)[0] == 0
+    status, out, err = output(capsys, monkeypatch, a, b, flag)
+    assert (status, "nothing was compared: no row with goodput is on both sides" in err) == (2, True), err
+    assert "Only in A: delay = 1 ms, bulk" in out, "the table says what each side has"
+    words = ("--metric", "goodput", "--metric", "web:goodput")
+    status, _, err = output(capsys, monkeypatch, a, a, flag, *words)
+    assert (status, "no row of the workload web with goodput" in err) == (2, True), err
+    status, _, err = output(capsys, monkeypatch, a, "--by", "delay", flag, *words[2:])
+    assert (status, "no row of the workload web with goodput" in err) == (2, True), err
+    assert output(capsys, monkeypatch, a, a, flag)[0] == 0
+    assert output(capsys, monkeypatch, a, a, flag, "--metric", "bulk:share_percent")[0] == 0
+
+
 def test_many_rows_make_each_test_stricter() -> None:
     """Unlucky once in thirty: differs alone, but not as one of ten. Rows that are equal don't count."""
     ((alone, _, p),) = _compare(A, UNLUCKY)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 from tests.unit.compared import output, row_of, write
+
+from mptcplab.stats import mean_interval
 
 SCHEDULERS = {"default": 0.0, "blest": 8.0, "ecf": 0.6, "redundant": 4.0}
 CONTROLS = {"cubic": 0.0, "bbr": 10.0}
@@ -85,3 +88,53 @@ def test_lower_is_better_for_times(
     assert "duration, lowest first" in out
     status, _, err = output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "goodputt")
     assert (status, "did you mean `goodput`?" in err) == (2, True), err
+
+
+def _outages(folder: Path, values: dict[str, dict[int, float]]) -> Path:
+    rows = []
+    for scheduler, some in values.items():
+        row = row_of({"transport.scheduler": scheduler}, some, run=scheduler)
+        outages = tuple(some.values())
+        metrics = {**row.metrics, "outage_s": mean_interval(outages)}
+        samples = {**row.samples, "outage_s": outages}
+        rows.append(replace(row, metrics=metrics, samples=samples, metric_seeds={"outage_s": row.seeds}))
+    return write(folder, rows)
+
+
+def test_difference_from_a_best_of_zero_has_a_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no percentage of zero: the cell was empty, and only the verdict said that there is a difference."""
+    seeds = range(1, 7)
+    values = {
+        "default": dict.fromkeys(seeds, 0.0),
+        "blest": {seed: 1.3 + 0.01 * (seed % 3) for seed in seeds},
+        "ecf": {seed: 0.5 + 0.01 * (seed % 2) for seed in seeds},
+    }
+    folder = _outages(tmp_path / "a", values)
+    _, out, err = output(capsys, monkeypatch, folder, "--by", "transport.scheduler", "--metric", "outage_s")
+    assert "s against the best" in out, out + err
+    assert "% against" not in out, out
+    assert re.search(r"ecf .* \+0\.50\d* ± 0\.0\d+ .*differs", out), out
+    assert re.search(r"blest .* \+1\.31\d* ± 0\.0\d+ .*differs", out), out
+    assert "Difference from the best with its interval" in " ".join(out.split()), out
+
+
+def test_n_of_a_test_that_does_not_have_all_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `repeats = until`, points have different numbers of runs, and only shared seeds are in a test."""
+    counts = {"default": 3, "blest": 6, "ecf": 5}
+    rows = [
+        row_of({"transport.scheduler": one}, {seed: 100.0 + 9 * place + seed % 3 for seed in range(n)}, run=one)
+        for place, (one, n) in enumerate(counts.items())
+    ]
+    folder = write(tmp_path / "a", rows)
+    _, out, _ = output(capsys, monkeypatch, folder, "--by", "transport.scheduler")
+    head = next(line for line in out.splitlines() if "n of the test" in line)
+    place = head.index("n of the test")
+    shown = {line.split()[1]: line[place : place + 13].strip() for line in out.splitlines() if re.match(r" *\d ", line)}
+    assert shown == {"ecf": "", "blest": "5", "default": "3"}, out
+    assert "only these are compared; other runs" in " ".join(out.split()), out
+    _, out, _ = output(capsys, monkeypatch, _grid(tmp_path / "b", 0.4), "--by", "transport.scheduler")
+    assert "n of the test" not in out, "where it is the number of runs, it would be a second column of the same"

@@ -228,3 +228,18 @@ def test_the_example_files_are_valid(name: str, tmp_path: Path) -> None:
         assert [point.name for point in daemon_config(file).access_points] == ["ap1", "ap2"]
     else:
         assert agent_config(file).devices == ["wlan0"]
+
+
+@pytest.mark.parametrize("name", ["mptcplab-steer", "mptcplab-steer-agent"])
+def test_systemd_accepts_the_units(name: str, tmp_path: Path) -> None:
+    """What they leave the programs is tried on 802.11 (tests/wifi/test_steering.py)."""
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("this machine has no systemd-analyze")
+    text = (ROOT / "examples" / "steering" / f"{name}.service").read_text()
+    assert "/usr/local/bin/steer" in text
+    unit = tmp_path / f"{name}.service"
+    # It wants the programs to be there.
+    unit.write_text(text.replace("/usr/local/bin/steer", sys.executable))
+    done = subprocess.run([analyze, "verify", "--man=no", str(unit)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr

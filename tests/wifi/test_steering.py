@@ -19,7 +19,7 @@ from mptcplab.capture.tshark import tshark_path
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.radios import radios_of
-from mptcplab.plan.steering import AGENT
+from mptcplab.plan.steering import AGENT, DAEMON
 from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import AIR, Network
 from mptcplab.steering.configuration import agent_config
@@ -168,6 +168,14 @@ while one.recv(65536):
 """
 
 
+#: Both programs have what their units for systemd leave them (examples/steering).
+_SETPRIV = ("setpriv", "--inh-caps=-all")
+_NONE = (*_SETPRIV, "--bounding-set=-all")
+_ALLOWED = {
+    DAEMON: (*_SETPRIV, "--bounding-set=-all,+net_admin"),
+    AGENT.format("ap1"): _NONE,
+    AGENT.format("ap2"): _NONE,
+}
 Reported = tuple[LabOutput, Network, dict[str, list[Report]]]
 
 
@@ -186,7 +194,13 @@ def reported(bench: Bench) -> Reported:
     guest = client("guest", "mptcpize", "run", "python3", "-c", _GUEST, address, node="guest")
     sink = server("sink", "python3", "-c", _SINK)
     plan = replace(plan, programs=(*plan.programs, *dumps, sink, replace(guest, starts=("python3",))))
-    output = bench.live(plan, version=KERNEL)
+    programs = [
+        replace(one, argv=(*_ALLOWED[one.name], *one.argv), starts=(*one.starts, one.argv[0]))
+        if one.name in _ALLOWED
+        else one
+        for one in plan.programs
+    ]
+    output = bench.live(replace(plan, programs=tuple(programs)), version=KERNEL)
     return output, network, _reports(output, {name: _key(plan.programs, name) for name in ("ap1", "ap2")})
 
 
@@ -278,7 +292,9 @@ def test_a_station_that_leaves_disappears(reported: Reported) -> None:
             assert address not in addresses
         else:
             assert mac in report.stations
-    decisions = [line for line in map(json.loads, output.text("steering").splitlines()) if line["event"] == "decision"]
+    log = [json.loads(line) for line in output.text("steering").splitlines()]
+    assert {line["error"] for line in log if line["event"] == "priority"} == {0}
+    decisions = [line for line in log if line["event"] == "decision"]
     after = [one for one in decisions if ZERO_NS + LEAVES_NS + S < one["t_ns"] < ZERO_NS + 9 * S]
     assert len(after) >= 2
     assert any(address in one["terminals"] for one in decisions)

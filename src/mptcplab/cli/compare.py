@@ -35,7 +35,8 @@ Examples:
 
 \b
 The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs by
-the margin or more, with --fail-if-uncertain also if such a difference could have been missed.
+the margin or more, with --fail-if-uncertain also if such a difference could have been missed. With either it is 2 if
+no row could be compared.
 """
 
 
@@ -103,6 +104,8 @@ def compare(
     else:
         for table in found.tables:
             print_table(choose(table, listed(columns), sort))
+    if fail_if_different or fail_if_uncertain:
+        _require_rows(asked, found.comparisons)
     matches = [match for one in found.comparisons for match in one.matches]
     failed = fail_if_different and any(match.verdict is Verdict.DIFFERS for match in matches)
     failed = failed or (fail_if_uncertain and any(match.is_open for match in matches))
@@ -118,6 +121,24 @@ def _metric(text: str) -> _Asked:
     if name not in CALLED:
         raise InputError(f"--metric: there is no metric '{name}'", hint=name_hint(name, CALLED))
     return CALLED[name], workload if colon else None
+
+
+def _require_rows(asked: Sequence[_Asked], comparisons: Sequence[Comparison]) -> None:
+    """Refuse a check that has nothing to check. :raises InputError: if a metric was compared in no row."""
+    for metric, workload in asked:
+        if not any(_is_about(one, metric, workload) for one in comparisons):
+            of = f" of the workload {workload}" if workload is not None else ""
+            raise InputError(
+                f"nothing was compared: no row{of} with {METRICS[metric].noun} is on both sides",
+                hint="compare without --fail-if-... to see the rows of each side",
+            )
+
+
+def _is_about(comparison: Comparison, metric: str, workload: str | None) -> bool:
+    return comparison.pair.metric == metric and any(
+        workload is None or match.workload == workload or match.workload.startswith(f"{workload} over ")
+        for match in comparison.matches
+    )
 
 
 @dataclass(frozen=True)

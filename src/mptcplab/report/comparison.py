@@ -8,6 +8,7 @@ from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
 from mptcplab.metrics.conditions import measured_on, use_differs
+from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
@@ -18,6 +19,8 @@ from mptcplab.stats import POWER
 _MAX_NAMED = 10
 _MIN_P = 0.0001
 _MAX_LETTERS = 6
+#: The head of the column with the number of runs in the test against the best.
+_TESTED = "n of the test"
 
 
 def comparison_table(
@@ -64,22 +67,67 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     metric = METRICS[ranking.metric]
     unit = suited(metric.unit, (place.interval.mean for place in ranking.places), digits=metric.digits)
     keys = short_names([*by, *ranking.settings])
-    worse, tied = "% against the best", _tied_heading(ranking)
     value = f"{metric.noun} {unit.name}".rstrip()
-    columns = ("", *(keys[key] for key in by), value, "n", worse, tied, "verdict")
-    places = enumerate(zip(ranking.places, _tied(ranking), strict=True), start=1)
-    rows = tuple(_place(number, place, tied, unit, ranking.margin_percent) for number, (place, tied) in places)
+    worse, against = _against_best(ranking)
+    tests = [_TESTED] if _has_other_tests(ranking) else []
+    columns = ("", *(keys[key] for key in by), value, "n", worse, *tests, _tied_heading(ranking), "verdict")
+    rows = tuple(
+        (
+            str(number),
+            *place.values,
+            unit.interval(place.interval),
+            str(place.interval.n),
+            difference,
+            *(_tested_count(place) for _ in tests),
+            tied,
+            _place_verdict(place, ranking.margin_percent),
+        )
+        for number, (place, difference, tied) in enumerate(
+            zip(ranking.places, against, _tied(ranking), strict=True), start=1
+        )
+    )
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
     order = "highest" if metric.higher_is_better else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
     return Table(title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by))
 
 
-def _place(number: int, place: Ranked, tied: str, unit: Unit, margin_percent: float) -> tuple[str, ...]:
-    best = place.against_best
-    against = "" if best is None or best.percent is None else percent(best.percent, best.percent_half_width)
-    verdict = verdict_text(best, margin_percent) if best is not None else "best mean, tied" if place.tied else "best"
-    return (str(number), *place.values, unit.interval(place.interval), str(place.interval.n), against, tied, verdict)
+def _against_best(ranking: Ranking) -> tuple[str, list[str]]:
+    """Return a head and a cell per place: the difference from the best in percent, or in a unit if the best is zero."""
+    matches = [place.against_best for place in ranking.places]
+    if not _has_absolute(ranking):
+        return "% against the best", [
+            "" if one is None or one.percent is None else percent(one.percent, one.percent_half_width)
+            for one in matches
+        ]
+    sizes = (size for one in matches if one for size in (one.difference.mean, one.half_width) if size is not None)
+    unit = suited(METRICS[ranking.metric].unit, sizes)
+    return f"{unit.name} against the best".lstrip(), [
+        "" if one is None else unit.with_spread(one.difference.mean, one.half_width or None, sign=True)
+        for one in matches
+    ]
+
+
+def _has_absolute(ranking: Ranking) -> bool:
+    """Return whether a difference from the best is no percentage, since the best's mean is zero."""
+    return any(place.against_best is not None and place.against_best.percent is None for place in ranking.places)
+
+
+def _has_other_tests(ranking: Ranking) -> bool:
+    """Return whether the runs of a place and those of its test differ in number."""
+    best = ranking.places[0].interval.n
+    tested = [(place.interval.n, place.against_best.difference.n) for place in ranking.places if place.against_best]
+    return any(counts != (best, own) for own, counts in tested)
+
+
+def _tested_count(place: Ranked) -> str:
+    return _count(place.against_best) if place.against_best is not None else ""
+
+
+def _place_verdict(place: Ranked, margin_percent: float) -> str:
+    if place.against_best is not None:
+        return verdict_text(place.against_best, margin_percent)
+    return "best mean, tied" if place.tied else "best"
 
 
 def _tied_heading(ranking: Ranking) -> str:
@@ -175,9 +223,15 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
     if "tied with" in headings:
         yield f"Tied with: the places from which this one is {apart}."
     if any(match.is_tested for match in pairs):
-        yield f"% against the best with its interval. {_together(tests)} The tests are of all pairs."
+        heads = dict.fromkeys("Difference from" if _has_absolute(one) else "% against" for one in rankings)
+        yield f"{', '.join(heads)} the best with its interval. {_together(tests)} The tests are of all pairs."
         yield _margin_note(margin_percent, "the better one")
         yield from _test_notes(pairs)
+    if any(_has_other_tests(ranking) for ranking in rankings):
+        yield (
+            f"The {_TESTED}: if two have at least {MIN_SHARED} seeds in common, only these are compared; other runs "
+            "are not in the test."
+        )
     yield from _untested_notes(pairs)
     if any(match.verdict is Verdict.NOT_SHOWN for match in pairs):
         yield _seeds_note()
