@@ -21,7 +21,9 @@ from mptcplab.metrics.network_rows import (
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
+from mptcplab.recording.record import Recording
 from mptcplab.report.table import Table, interval_text, number
+from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
 
 #: By settings, link and direction: its nodes and its configuration, as text.
@@ -76,12 +78,15 @@ _NOTES = (
 )
 
 
-def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
+def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link["name"], side): (_arrow(link["between"], side), _asked_words(manifest, link, side))
-        for result, manifest in manifests
-        for link in manifest["links"]
+        (result.settings, link["name"], side): (
+            _arrow(link["between"], side),
+            _asked_words(recording.manifest, link, side),
+        )
+        for result, recording in runs
+        for link in with_traces({link["name"]: link for link in recording.manifest["links"]}, recording).values()
         for side in ("forward", "backward")
     }
 

@@ -27,8 +27,8 @@ _OF_SOCKETS = {
 }
 #: The note of a table with such a cell.
 IDENTICAL_NOTE = (
-    "(identical): every seed gave exactly this value. Nothing random affected it, so n runs show no more than one, and "
-    "there is no interval."
+    "(identical): every seed gave exactly this value, so there is no interval. Where nothing else in the row varies "
+    "either, the runs may be the same, and n of them show no more than one."
 )
 
 
