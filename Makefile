@@ -7,6 +7,7 @@
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
 # make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
 # make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
+# make ssh-tests   tests of the engine for real machines (docs/engine-ssh.md), as root: sshd in namespaces and in QEMU
 # make bpf     compile the congestion controls for eBPF (docs/ebpf.md)
 # make bpf-tests   tests of these: in stock kernels, and as root on this machine's kernel
 # make bench   speed, as ratios measured side by side
@@ -65,7 +66,7 @@ wifi-tests: kernel-wifi test-packages wifi-packages
 stock-tests: kernel-lts stock-kernel
 	$(BIN)/pytest -q tests/stock
 
-ssh-tests: venv ssh-packages
+ssh-tests: stock-kernel ssh-packages
 	$(BIN)/pytest -q tests/ssh
 
 bpf: venv bpf-packages

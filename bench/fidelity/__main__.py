@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """``python -m bench.fidelity``: runs short forms of all scenarios in several engines, and compares them.
 
-It goes on where it ended: a scenario with results is not run again while its form is the same.
+It goes on where it ended: a scenario with results is not run again while its form is the same. More seeds only add
+runs. How many a row needs can be seen from how much the lab's own runs differ, before a stock kernel has run.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from bench.fidelity import causes, forms, gather, sides
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
+from bench.fidelity.totals import totals
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Run
@@ -26,14 +30,14 @@ def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -> None:
-    """Run a form on one side, unless its results are there, and write ``results.json``.
+def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool = False) -> None:
+    """Run a form on one side, unless its results with so many ``seeds`` are there, and write ``results.json``.
 
     With ``only_refusals``, nothing runs, and only what the engine refuses is written.
     """
     folder = out / name / form.name
     file = folder / "results.json"
-    if file.exists() and json.loads(file.read_text()).get("form") == form.digest:
+    if _is_measured(file, form, seeds):
         return
     side, started = sides.SIDES[name], time.monotonic()
     document: dict[str, object] = {
@@ -41,6 +45,7 @@ def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -
         "points": [point.label for point in form.points],
         "changes": form.changes,
         "sized": sorted(form.sized),
+        "seeds": seeds,
         "load": os.getloadavg()[0],
         "rows": [],
         "failed": [],
@@ -50,18 +55,28 @@ def measured(form: Form, name: str, out: Path, *, only_refusals: bool = False) -
         return
     try:
         points = forms.changed(form, side.of)
-        runs = forms.runs_of(points[-1:] if side.runs_last_only else points)
+        runs = forms.runs_of(points[-1:] if side.runs_last_only else points, seeds)
         if only_refusals and side.engine != "local":
             prepare_engines(runs, name=side.engine)
         if only_refusals:
             return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
+        found["rows"] += totals(found["rows"], form.flows)
+    except RunInterruptedError:
+        raise
     except (LabError, ValueError) as error:
         found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
     _write(file, document | found | {"wall_s": time.monotonic() - started})
 
 
-def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, object]:
+def _is_measured(file: Path, form: Form, seeds: int) -> bool:
+    if not file.exists():
+        return False
+    document = json.loads(file.read_text())
+    return document["form"] == form.digest and ("refused" in document or document["seeds"] >= seeds)
+
+
+def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
     """Return rows and failures of runs. :raises LabError: if the engine refuses them."""
     engines = prepare_engines(runs, name=engine)
     stop = Stop()
@@ -88,6 +103,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/fidelity"), help="folder for all results")
     parser.add_argument("--only", action="append", metavar="NAME", help="only this scenario; repeatable")
     parser.add_argument("--side", choices=sides.SIDES, action="append", help="only this side; repeatable")
+    parser.add_argument("--seeds", type=int, default=forms.SEEDS, help="runs of each point; default %(default)s")
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
     parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
     parser.add_argument("--causes", type=int, metavar="N", help="run what shows the causes, N times each")
@@ -109,7 +125,7 @@ def main() -> None:
             continue
         for side in arguments.side or sides.PAIRS:
             _report(f"{side}: {name}")
-            measured(form, side, arguments.out, only_refusals=arguments.refusals)
+            measured(form, side, arguments.out, seeds=arguments.seeds, only_refusals=arguments.refusals)
 
 
 if __name__ == "__main__":

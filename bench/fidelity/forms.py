@@ -36,7 +36,9 @@ _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 _NOT_COMPARED = ("scheduler", "kernel")
 #: A setting that 6.12 does not have. It matters where handshakes get lost.
 _NEW_SETTING = "net.mptcp.syn_retrans_before_tcp_fallback"
-SEEDS = (1, 2, 3)
+#: Every point runs with the seeds from 1 to this, unless the command asks for another number.
+SEEDS = 5
+_FIRST_SEED = 1
 #: Scenarios of which both ends of the sweep are compared: TCP beside MPTCP, and the slowest network beside the fastest.
 _BOTH_ENDS = ("two-paths", "subramani2018/table-4.2", "subramani2018/table-4.6", "nguyen2014/rtt")
 
@@ -58,11 +60,17 @@ class Form:
         return {name for name, one in workloads if getattr(one, "size", None) is not None}
 
     @property
+    def flows(self) -> set[str]:
+        """The workloads that send as much as the network allows."""
+        workloads = [item for point in self.points for item in point.scenario.workloads.items()]
+        return {name for name, one in workloads if one.is_bulk}
+
+    @property
     def digest(self) -> str:
-        """The hash of everything that the runs of the form follow from, except engine and kernel."""
-        runs = [Run(point, 0, SEEDS[0]) for point in self.points]
+        """The hash of everything that the runs of the form follow from, except engine, kernel and seeds."""
+        runs = [Run(point, 0, _FIRST_SEED) for point in self.points]
         text = json.dumps([resolved(run, exclude_defaults=True) for run in runs], sort_keys=True)
-        return hashlib.sha256(f"{text} {SEEDS}".encode()).hexdigest()[:16]
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def files() -> dict[str, Path]:
@@ -71,7 +79,7 @@ def files() -> dict[str, Path]:
         sorted((ROOT / "examples").glob("*.toml")),
         sorted(STUDIES.glob("*/table-*.toml")),
         [STUDIES / "nguyen2014" / f"{name}.toml" for name in ("rtt", "loss", "unequal-rtt", "unequal-loss")],
-        sorted((ROOT / "examples").glob("*/*.toml")),
+        sorted(file for file in (ROOT / "examples").glob("*/*.toml") if file.name != "inventory.toml"),
         sorted(file for file in STUDIES.glob("*/*.toml") if file.name != "study.toml"),
     )
     return {_name_of(file): file for group in groups for file in group}
@@ -139,7 +147,7 @@ def refusal(point: Point, engine: str) -> str:
     if of_lab := sorted(name for name in settings if name.startswith(SETTINGS_OF_LAB)):
         return f"only the lab kernel has the setting {', '.join(of_lab)}"
     try:
-        prepare_engines([Run(point, 0, SEEDS[0])], name=engine)
+        prepare_engines([Run(point, 0, _FIRST_SEED)], name=engine)
     except LabError as error:
         return error.message
     return ""
@@ -228,6 +236,6 @@ def changed(form: Form, change: Any) -> tuple[Point, ...]:
     return tuple(replace(point, scenario=change(point.scenario)) for point in form.points)
 
 
-def runs_of(points: Sequence[Point]) -> list[Run]:
-    """Return every point with every seed."""
-    return [Run(point, repeat, seed) for point in points for repeat, seed in enumerate(SEEDS)]
+def runs_of(points: Sequence[Point], seeds: int) -> list[Run]:
+    """Return every point with each of the first ``seeds`` seeds."""
+    return [Run(point, repeat, _FIRST_SEED + repeat) for point in points for repeat in range(seeds)]

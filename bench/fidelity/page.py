@@ -17,6 +17,8 @@ from mptcplab.metrics.points import short_names
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
 #: Sides with offload, which are compared with the lab without it.
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
+#: The side with larger token buckets, which is compared with the lab with the same.
+BUCKETS = "stock-7.2-burst"
 _OF_OFFLOAD = {
     "goodput_mbps": "goodput, Mbit/s",
     "retransmitted_percent": "retransmitted, %",
@@ -180,8 +182,9 @@ def form_table() -> str:
     for name, found in document()["scenarios"].items():
         if found["form"]["points"]:
             points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
-            lines.append([f"`{name}`", points or "the only one", changes])
-    return table_of(["scenario", "points", "changes"], lines)
+            seeds = {title: str(found["form"]["seeds"].get(side, "")) for side, title in STOCK.items()}
+            lines.append([f"`{name}`", points or "the only one", changes, *seeds.values()])
+    return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in STOCK.values())], lines)
 
 
 def cause_table() -> str:
@@ -192,6 +195,41 @@ def cause_table() -> str:
         for row in rows
     ]
     return table_of(["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "n"], lines)
+
+
+def spread_table() -> str:
+    """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
+    lines = [
+        [
+            _scenario(name, _label(row["settings"])),
+            row["workload"],
+            f"{row['mean']:#.4g}",
+            f"{row['percent']:.2f}",
+            str(row["n"]),
+            str(row["needed"] or "over 10,000"),
+        ]
+        for name, rows in document()["spread"].items()
+        for row in rows
+    ]
+    head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
+    return table_of(head, lines)
+
+
+def bucket_table() -> str:
+    """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
+    head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
+    lines = []
+    for name, sides in scenarios().items():
+        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in ("stock-7.2", BUCKETS))
+        for key in (key for key in after if key in before):
+            small, large = (_cell(found[key], lambda row: row["percent"]) for found in (before, after))
+            lines.append([_scenario(name, key[0]), key[1], small, f"{after[key]['a']:#.4g}", large])
+    return table_of(head, lines)
+
+
+def _of_side(side: dict[str, Any], metric: str) -> dict[tuple[str, str], _Row]:
+    rows = (row for row in side.get("rows", ()) if row["metric"] == metric)
+    return {(_label(row["settings"]), row["workload"]): row for row in rows}
 
 
 def offload_table() -> str:
@@ -225,6 +263,8 @@ _TABLES = {
     "fidelity-times": time_table,
     "fidelity-retransmissions": retransmission_table,
     "fidelity-causes": cause_table,
+    "fidelity-buckets": bucket_table,
+    "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,
     "fidelity-refused": refused_table,
     "fidelity-forms": form_table,

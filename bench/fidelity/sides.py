@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Size
 
 Change = Callable[[Scenario], Scenario]
-_AGGREGATE = Size(64_000)
+_AGGREGATE, _BUCKET = Size(64_000), Size(15_000)
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -19,10 +21,19 @@ def _as_it_is(scenario: Scenario) -> Scenario:
 
 def with_offload(scenario: Scenario) -> Scenario:
     """Return the scenario with segmentation offload on all links, checked again: not every link allows it."""
+    return _with_links(scenario, lambda _: {"offload": _AGGREGATE})
+
+
+def with_buckets(scenario: Scenario) -> Scenario:
+    """Return the scenario with a bucket of ten packets wherever a rate has the default one, of one packet."""
+    return _with_links(scenario, lambda one: {"burst": _BUCKET} if one.rate is not None and one.burst is None else {})
+
+
+def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[str, Any]]) -> Scenario:
     links = {}
     for name, link in scenario.links.items():
         sides = {"forward": link.forward, "backward": link.backward}
-        new = {side: settings.model_copy(update={"offload": _AGGREGATE}) for side, settings in sides.items()}
+        new = {side: settings.model_copy(update=change(settings)) for side, settings in sides.items()}
         links[name] = link.model_copy(update=new)
     scenario = scenario.model_copy(update={"links": links})
     return type(scenario).model_validate(scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
@@ -58,6 +69,8 @@ SIDES = {
     "local": Side("local"),
     "virtual-7.2-offload": Side("virtual", change=with_offload),
     "stock-7.2-offload": Side("stock:7.2", change=with_offload),
+    "virtual-7.2-burst": Side("virtual", change=with_buckets),
+    "stock-7.2-burst": Side("stock:7.2", change=with_buckets),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
 }
 #: Each side with the one that it is compared with. Older kernels are compared with the lab's default one, too: what
@@ -69,7 +82,10 @@ PAIRS = {
     "local": "virtual-7.2",
     "stock-7.2-offload": "virtual-7.2",
     "virtual-7.2-offload": "virtual-7.2",
+    "stock-7.2-burst": "virtual-7.2-burst",
     "virtual-7.2-hz250": "virtual-7.2",
 }
+#: The side with which most are compared.
+LAB = "virtual-7.2"
 #: The side that decides which points of a scenario are compared.
 REFERENCE = "stock-7.2"

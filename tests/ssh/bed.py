@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from tests.lab.bench import CLI
@@ -100,14 +101,16 @@ class Machine:
     address: str
     pid: int
     process: subprocess.Popen[bytes]
+    #: Programs of the tests themselves. Those in brackets are the kernel's, or have ended and nobody waits for them.
+    own: ClassVar[tuple[str, ...]] = ("ps -e", "sh -s", "[")
 
     def words(self) -> list[str]:
         """The words before a command that run it there."""
         return ["nsenter", "--target", str(self.pid), "--net", "--mount", "--pid", "--"]
 
-    def run(self, *command: str, check: bool = True) -> str:
-        """Run a command there and return its output."""
-        done = subprocess.run([*self.words(), *command], capture_output=True, text=True)
+    def run(self, *command: str, check: bool = True, text: str | None = None) -> str:
+        """Run a command there, with ``text`` as its input, and return its output."""
+        done = subprocess.run([*self.words(), *command], input=text, capture_output=True, text=True)
         assert not check or done.returncode == 0, f"{command}: {done.stderr}"
         return done.stdout
 
@@ -143,28 +146,18 @@ class Bed:
         clock = ["--time", "--monotonic", str(SHIFT * number)] if has_time_namespaces() else []
         inner = ["unshare", "--net", "--mount", "--pid", *clock, "--fork", "--kill-child", "--mount-proc"]
         with (self.folder / f"{name}.log").open("wb") as log:
-            outer = [
-                "nsenter",
-                "--target",
-                str(self.pid),
-                "--net",
-                "--mount",
-                "--pid",
-                "--",
-                *inner,
-                "sh",
-                "-c",
-                script,
-            ]
+            outer = [*self.in_hub_words(), *inner, "sh", "-c", script]
             process = subprocess.Popen(outer, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         # nsenter forks for the namespace of processes, and so does unshare.
         machine = Machine(name, address, _child(_child(process.pid)), process)
         self.machines[name] = machine
-        self._in_hub(
-            "ip", "link", "add", f"mgmt{number}", "type", "veth", "peer", "name", "mgmt", "netns", str(machine.pid)
-        )
-        self._in_hub("ip", "address", "add", f"10.99.{number}.1/24", "dev", f"mgmt{number}")
-        self._in_hub("ip", "link", "set", "dev", f"mgmt{number}", "up")
+        ends = ["name", f"mgmt{number}", "type", "veth", "peer", "name", "mgmt", "netns", str(machine.pid)]
+        for words in (
+            ["ip", "link", "add", *ends],
+            ["ip", "address", "add", f"10.99.{number}.1/24", "dev", f"mgmt{number}"],
+            ["ip", "link", "set", "dev", f"mgmt{number}", "up"],
+        ):
+            self.in_hub(*words).check_returncode()
         with (self.folder / "ssh_config").open("a") as file:
             file.write(_CLIENT.format(name=name, address=address, folder=self.folder))
         with (self.folder / "known_hosts").open("a") as file:
@@ -175,23 +168,27 @@ class Bed:
     def connect(self, name: str, *, connected: bool) -> None:
         """Plug in or unplug the machine from the hub; its cables stay."""
         number = list(self.machines).index(name) + 1
-        self._in_hub("ip", "link", "set", "dev", f"mgmt{number}", "up" if connected else "down")
+        self.in_hub("ip", "link", "set", "dev", f"mgmt{number}", "up" if connected else "down").check_returncode()
 
     def start_sshd(self, name: str) -> None:
         """Start sshd again after a test has killed it."""
         self.machines[name].run(SSHD, "-e", "-f", str(self.folder / "sshd_config"))
         self._wait_for(self.machines[name])
 
-    def _in_hub(self, *words: str) -> None:
-        subprocess.run(["nsenter", "--target", str(self.pid), "--net", "--", *words], check=True)
+    def in_hub_words(self) -> list[str]:
+        """Return the words before a command that run it as a process of the hub."""
+        return ["nsenter", "--target", str(self.pid), "--net", "--mount", "--pid", "--"]
+
+    def in_hub(self, *words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command in the hub's network."""
+        command = ["nsenter", "--target", str(self.pid), "--net", "--", *words]
+        return subprocess.run(command, input=text, capture_output=True, text=True)
 
     def _wait_for(self, machine: Machine) -> None:
         end = time.monotonic() + 10
         words = ["ssh", "-F", str(self.folder / "ssh_config"), "-o", "BatchMode=yes", machine.name, "true"]
         while True:
-            done = subprocess.run(
-                ["nsenter", "--target", str(self.pid), "--net", "--", *words], capture_output=True, text=True
-            )
+            done = self.in_hub(*words)
             if done.returncode == 0:
                 return
             assert time.monotonic() < end, done.stderr + (self.folder / f"{machine.name}.log").read_text()
@@ -202,7 +199,7 @@ class Bed:
         (one, device), (other, peer) = first, second
         pids = [str(self.machines[name].pid) for name in (one, other)]
         ends = ["name", device, "netns", pids[0], "type", "veth", "peer", "name", peer, "netns", pids[1]]
-        self._in_hub("ip", "link", "add", *ends)
+        self.in_hub("ip", "link", "add", *ends).check_returncode()
 
     def inventory(self, interfaces: Mapping[str, Mapping[str, object]], **more: object) -> Path:
         """Write an inventory, each node on the machine of its name, and return its file."""
@@ -247,15 +244,17 @@ _SUBJECTS = {
     "offloads": "for d in /sys/class/net/*; do ethtool -k ${d##*/}; done",
     "mounts": "cut -d' ' -f5 /proc/self/mountinfo | sort",
     "files": "find /run /tmp -xdev | grep -v '^/tmp/.*'",
+    "programs": "ps -e -o args=",
 }
 
 
 def _state(machine: Machine) -> Iterator[tuple[str, str]]:
-    for name, line in _SUBJECTS.items():
-        yield name, machine.run("sh", "-c", line)
-    programs = machine.run("ps", "-e", "-o", "args=").splitlines()
-    # The first is ps itself; those in brackets have ended, and nobody waits for them.
-    yield "programs", "\n".join(sorted(one for one in programs if not one.startswith(("ps -e", "["))))
+    script = "".join(f"echo '=== {name}'\n{line}\n" for name, line in _SUBJECTS.items())
+    for part in machine.run("sh", "-s", text=script).split("=== ")[1:]:
+        name, _, text = part.partition("\n")
+        if name == "programs":
+            text = "\n".join(sorted(one for one in text.splitlines() if not one.startswith(machine.own)))
+        yield name, text
 
 
 @contextmanager

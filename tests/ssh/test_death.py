@@ -113,6 +113,38 @@ def test_a_lost_machine_puts_itself_back(pair: Bed, tmp_path: Path, accident: Ca
     assert not different, different
 
 
+#: `ip` of a slow machine: the agent gives an interface its name while the keeper is about to take that away.
+_SLOW_IP = """#!/bin/sh
+case "$*" in
+*" name one") sleep 4 ;;
+*"mptcplab.1 down") sleep 8 ;;
+esac
+exec {ip} "$@"
+"""
+
+
+def test_interrupted_while_a_machine_takes_its_interfaces(pair: Bed, tmp_path: Path) -> None:
+    """Its keeper waits until the agent has taken them: both would move the same ones, and what fails stays as it is."""
+    before = pair.settled()
+    client = pair.machines["client"]
+    (tmp_path / "ip").write_text(_SLOW_IP.format(ip=tmp_path / "real-ip"))
+    (tmp_path / "ip").chmod(0o755)
+    place = Path(client.run("which", "ip").strip()).resolve()
+    shutil.copy(place, tmp_path / "real-ip")
+    client.run("mount", "--bind", str(tmp_path / "ip"), str(place))
+    command = _run(pair, tmp_path, "out")
+    folder = "/run/mptcplab-ssh/client"
+    _wait(lambda: client.run("sh", "-c", f"ls {folder}/named 2>/dev/null || :"), 120, "nothing was moved")
+    command.send_signal(signal.SIGINT)
+    command.wait(_LATER_SECONDS)
+    log = (tmp_path / "log").read_text()
+    assert "put back" not in log, log
+    _wait(lambda: not _folders(pair), _LATER_SECONDS, "the machines are not put back")
+    client.run("umount", str(place))
+    different = changes(before, pair.settled())
+    assert not different, different
+
+
 def test_next_start_cleans_up_where_the_keeper_died(pair: Bed, tmp_path: Path) -> None:
     """Nothing is left that could put the machine back by itself, as after a machine ran out of memory."""
     before = pair.settled()

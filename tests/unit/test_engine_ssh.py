@@ -182,15 +182,15 @@ def test_an_interface_gets_back_what_it_had() -> None:
     )
     lines = saved.commands()
     assert lines[0] == "r ip link set dev eth1 mtu 1400"
-    assert "f eth1 tx-tcp-segmentation on" in lines
-    assert "v /proc/sys/net/ipv4/conf/eth1/rp_filter 2" in lines
+    assert "features eth1 <<'END'\n\ttx-tcp-segmentation: on\nEND" in lines
+    assert "settings eth1 <<'END'\n/proc/sys/net/ipv4/conf/eth1/rp_filter:2\nEND" in lines
     up = lines.index("r ip link set dev eth1 up")
     assert lines.index("r ip address replace 10.0.0.1 peer 10.0.0.2/32 scope global dev eth1") > up
     assert "a ip -4 route add default via 192.0.2.9 dev eth1 table 7 metric 5" in lines
     # The kernel removes it with its source address, although it leads through another interface.
     assert "a ip -4 route add 10.9.0.0/16 dev mgmt protocol static src 192.0.2.1" in lines
     text = "\n".join(lines)
-    for other in ("fe80", "10.8.0.0", "192.0.2.0/24", "rx-gro-hw", "f eth1 tcp-segmentation-offload"):
+    for other in ("fe80", "10.8.0.0", "192.0.2.0/24", "rx-gro-hw", "\ntcp-segmentation-offload"):
         assert other not in text, other
 
 

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.fidelity import __main__ as command
 from bench.fidelity import forms, gather, page, sides
+from bench.fidelity.totals import TOGETHER, totals
 
+from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.scenario.load import Point, load
 
 _HEAD = """
@@ -37,6 +40,8 @@ def _point(folder: Path, text: str) -> Point:
 def test_every_scenario_has_a_name() -> None:
     files = forms.files()
     assert len(files) > 130, "the examples and the scenarios of four studies"
+    assert "ssh/two-cables" in files
+    assert "ssh/inventory" not in files, "it is not a scenario"
     assert {"two-paths", "gateways/bonding", "subramani2018/table-4.1"} <= set(files)
     assert not any(name.endswith("study") for name in files)
 
@@ -89,6 +94,12 @@ def test_offload_is_refused_where_packets_are_lost(tmp_path: Path) -> None:
         sides.with_offload(_point(tmp_path, 'links.link1.loss = "1 %"\n' + FLOW).scenario)
 
 
+def test_buckets_are_enlarged_where_they_are_the_default(tmp_path: Path) -> None:
+    links = sides.with_buckets(_point(tmp_path, 'links.link1.forward.burst = "4 kB"\n' + FLOW).scenario).links
+    assert [str(one.burst) for one in (links["link1"].forward, links["link2"].forward)] == ["4 kB", "15 kB"]
+    assert links["access1"].forward.burst is None, "it has no rate"
+
+
 def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
     described = {"values": goodputs, "n": len(goodputs)}
     row = {
@@ -99,9 +110,20 @@ def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
         **dict.fromkeys(("goodput_mbps", "duration_s", "retransmitted_percent"), described),
         "share_values": {"seeds": list(range(len(goodputs))), "paths": {"link1": [0.4] * len(goodputs)}},
         "kernel": "7.2",
+        "hz": 1000,
+        "time": "virtual",
         "mptcp": "no",
     }
-    document = {"form": "f", "points": [""], "changes": [], "sized": ["bulk"], "load": 0.5, "rows": [row], "failed": []}
+    document = {
+        "form": "f",
+        "points": [""],
+        "changes": [],
+        "sized": ["bulk"],
+        "seeds": 3,
+        "load": 0.5,
+        "rows": [row],
+        "failed": [],
+    }
     folder.mkdir(parents=True)
     (folder / "results.json").write_text(json.dumps(document | more))
 
@@ -117,6 +139,51 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
     assert page.place(rows["goodput_mbps"]) == "!"
     assert page.place(rows["share_percent"]) == ""
+
+
+def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> None:
+    """One takes what the other does not: the parts differ, and their sum does not. A call is not one of the flows."""
+    for side, goodputs in (("virtual-7.2", [4.0, 6.0, 5.0]), ("stock-7.2", [5.5, 4.5, 6.0])):
+        folder = tmp_path / side / "made"
+        _results(folder, goodputs)
+        document = json.loads((folder / "results.json").read_text())
+        (row,) = document["rows"]
+        rest = {"values": [10.0 + 0.01 * number - one for number, one in enumerate(goodputs)], "n": 3}
+        document["rows"] += [row | {"workload": name, "goodput_mbps": rest} for name in ("other", "call")]
+        document["rows"] += totals(document["rows"], {"bulk", "other"})
+        (folder / "results.json").write_text(json.dumps(document))
+    rows = gather.gathered(["made"], tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
+    found = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
+    assert found[TOGETHER]["a"] == pytest.approx(10.01)
+    assert page.place(found[TOGETHER]) == ""
+    assert page.place(found["bulk"]) == "?"
+
+
+def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
+    _results(tmp_path / "made", [1.0, 2.0])
+    rows = json.loads((tmp_path / "made" / "results.json").read_text())["rows"]
+    assert list(totals(rows, {"bulk", "other"})) == []
+
+
+def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
+    """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
+    _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
+    ((row,),) = gather.gathered(["made", "missing"], tmp_path)["spread"].values()
+    assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
+    assert 5 < row["needed"] < 15
+
+
+def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was taken for a scenario that the engine refuses, and never continued."""
+
+    def interrupt(*_: object) -> None:
+        raise RunInterruptedError("interrupted")
+
+    monkeypatch.setattr(command, "_executed", interrupt)
+    form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
+    with pytest.raises(RunInterruptedError):
+        command.measured(form, "virtual-7.2", tmp_path, seeds=2)
+    assert not (tmp_path / "virtual-7.2").exists()
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ def test_identical_runs_are_named_below_the_table() -> None:
     assert IDENTICAL_NOTE not in result_table("t", [result_row()]).notes
 
 
+def test_runs_with_one_identical_value_are_not_called_the_same() -> None:
+    """A value with a floor, as an outage of 0 s, is often identical in runs that differ otherwise."""
+    spread, floor = mean_interval([39.0, 39.9, 40.8]), mean_interval([0.0] * 3)
+    table = result_table("t", [result_row(metrics=BASIC | {"goodput_mbps": spread, "outage_s": floor})])
+    assert "0.00 (identical)" in table.rows[0]
+    (note,) = (note for note in table.notes if note.startswith("(identical)"))
+    assert "Where nothing else in the row varies" in note
+    assert "Nothing random" not in note
+
+
 def test_identical_values_without_a_column_are_not_named() -> None:
     row = result_row(metrics=BASIC | {"sent_mbps": mean_interval([5.0] * 3)})
     table = result_table("t", [row])

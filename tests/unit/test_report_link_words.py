@@ -7,8 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mptcplab.network.words import impairment_words, mtu_words
+from mptcplab.network.words import direction_words, impairment_words, mtu_words, with_trace_ranges
+from mptcplab.recording.record import Recording
 from mptcplab.report.topology import networks
+from mptcplab.report.traces import with_traces
 from mptcplab.scenario.load import load
 
 HEAD = 'title = "t"\ntopology = { preset = "disjoint-paths" }\n'
@@ -69,3 +71,41 @@ def test_swept_words_and_boxes_are_all_in_the_picture(tmp_path: Path) -> None:
     for words in ("tail-drop | codel | cake", "NAT at link1", "strips all"):
         assert words in picture.svg
         assert words in picture.text
+
+
+def test_a_trace_is_described_by_its_mean_rate_and_the_ranges_of_its_other_values(tmp_path: Path) -> None:
+    """A recording has the first loss and delay of a trace, which say little about the rest of it."""
+    rows = "0,5,0.1,5\n1,5,4,5\n2,10,0,20\n3,10,0.1,5\n"
+    (tmp_path / "t.csv").write_text(f"time_s,rate_mbit_s,loss_percent,delay_ms\n{rows}")
+    direction = _line1(tmp_path, 'forward.trace = "t.csv"')["forward"]
+    steps = ["rate 5 Mbit/s, loss 0.1 %, delay 5 ms", "rate 5 Mbit/s, loss 4 %, delay 5 ms"]
+    steps += ["rate 10 Mbit/s, loss 0 ppb, delay 20 ms", "rate 10 Mbit/s, loss 0.1 %, delay 5 ms"]
+    assert direction_words([with_trace_ranges(direction, steps)]) == (
+        "7.5 Mbit/s · 5 to 20 ms",
+        "loss 0 to 4 % · queue 100 ms",
+        "mean rate, range of loss and delay: t.csv",
+    )
+    assert direction_words([direction])[-1] == "mean rate, first of other values: t.csv", "without the plan"
+
+
+def test_a_trace_without_a_rate_has_no_mean(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_s,loss_percent\n0,1\n1,1\n2,3\n")
+    direction = _line1(tmp_path, 'forward.trace = "t.csv"')["forward"]
+    words = direction_words([with_trace_ranges(direction, ["loss 1 %", "loss 3 %"])])
+    assert words[-2:] == ("loss 1 to 3 %", "range of loss: t.csv")
+
+
+def test_the_steps_of_a_trace_come_from_the_plan_beside_the_manifest(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_s,rate_mbit_s,loss_percent\n0,5,0.1\n1,5,4\n2,10,0.1\n")
+    links = {"link1": _line1(tmp_path, 'forward.trace = "t.csv"')}
+    events = [
+        {"kind": "trace", "link": "link1", "direction": "forward", "value": "rate 5 Mbit/s, loss 0.1 %"},
+        {"kind": "trace", "link": "link1", "direction": "forward", "value": "rate 5 Mbit/s, loss 4 %"},
+        {"kind": "loss", "link": "link1", "direction": "forward", "value": "50 %"},
+    ]
+    recording = Recording(tmp_path)
+    assert with_traces(links, recording) == links, "no plan"
+    (tmp_path / "plan.json").write_text(json.dumps({"plan": {"events": events}}))
+    seen = with_traces(links, recording)["link1"]
+    assert seen["forward"]["loss"] == "0.1 to 4 %"
+    assert seen["backward"] == links["link1"]["backward"]

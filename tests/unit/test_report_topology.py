@@ -194,4 +194,4 @@ def test_a_trace_is_named_beside_its_mean(tmp_path: Path) -> None:
     assert _words(picture.svg)[0] == "link1"
     # 10 Mbit/s for two seconds, 1 for one, and 3 for as long as the step before it.
     assert "← 6 Mbit/s" in " ".join(_words(picture.svg))
-    assert "← means of train.csv" in _words(picture.svg)
+    assert "← mean rate, first of other values: train.csv" in _words(picture.svg)

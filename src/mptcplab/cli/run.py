@@ -192,7 +192,7 @@ class _Sweep:
             console().print(line, markup=False, soft_wrap=True)
 
     def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
-        found = [(one.result, Recording(one.folder).manifest) for one in done if one.result and one.folder]
+        found = [(one.result, Recording(one.folder)) for one in done if one.result and one.folder]
         return network_tables([result for result, _ in found], words_of(found))
 
     def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> Table:

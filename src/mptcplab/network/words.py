@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.network.captions import DirectionCaption, several
-from mptcplab.network.registry import BEHAVIOURS, IN_PACKET_ORDER
+from mptcplab.network.captions import NOTHING, DirectionCaption, several
+from mptcplab.network.registry import BEHAVIOURS, IN_PACKET_ORDER, VARIABLE_KEYS
 from mptcplab.units import Size
 
 Table = Mapping[str, Any]
+#: The key whose value in a recording is the mean of a trace; of the others it is the first.
+_MEAN_KEY = "rate"
 _USUAL_MTU = str(Size(1500))
 
 
@@ -23,10 +25,42 @@ def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     above = [part for one in BEHAVIOURS for part in one.headline(shown)]
     below = [part for one in IN_PACKET_ORDER for part in one.details(shown)]
     lines = [" · ".join(parts) for parts in (above, below) if parts]
-    traces = dict.fromkeys(direction["trace"]["file"] for direction in directions if direction.get("trace"))
+    traces = dict.fromkeys(_trace_words(direction["trace"]) for direction in directions if direction.get("trace"))
     if traces:
-        lines.append(f"means of {several(list(traces))}")
+        lines.append(several(list(traces)))
     return (*lines, *_impairments(directions)) or ("no limits",)
+
+
+def with_trace_ranges(direction: Table, steps: Iterable[str]) -> Table:
+    """Return a direction that follows a trace with the range of each value beside the rate.
+
+    A recording has the mean of a trace's rate, but only the first of its other values. ``steps`` are all values of the
+    trace, as plans write them: ``rate 5 Mbit/s, loss 0.1 %``.
+    """
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        for words in step.split(", "):
+            key, _, value = words.partition(" ")
+            found.setdefault(key, []).append(value)
+    ranges = {key: _range(key, values) for key, values in found.items() if key in VARIABLE_KEYS and key != _MEAN_KEY}
+    parts = [f"mean {_MEAN_KEY}"] if _MEAN_KEY in found else []
+    parts += [f"range of {' and '.join(ranges)}"] if ranges else []
+    return {**direction, **ranges, "trace": {**direction["trace"], "shown": ", ".join(parts)}}
+
+
+def _range(key: str, values: Iterable[str]) -> str:
+    ordered = sorted(map(VARIABLE_KEYS[key].quantity.parse, dict.fromkeys(values)))
+    low, high = str(ordered[0]), str(ordered[-1])
+    if low == high:
+        return low
+    low = "0" if low in NOTHING else low
+    unit = high.partition(" ")[2]
+    return f"{low.removesuffix(f' {unit}')} to {high}"
+
+
+def _trace_words(trace: Table) -> str:
+    """Return which of a direction's values stand for a whole trace, and how."""
+    return f"{trace.get('shown') or 'mean rate, first of other values'}: {trace['file']}"
 
 
 def _impairments(directions: Sequence[Table]) -> Iterator[str]:

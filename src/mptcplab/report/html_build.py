@@ -24,9 +24,10 @@ from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.radio_map import radio_map
-from mptcplab.report.result_table import result_table
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
+from mptcplab.report.traces import with_traces
 from mptcplab.results import RecordedRun, Results
 
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
@@ -47,7 +48,7 @@ def experiment(results: Results) -> Experiment:
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
     unavailable = [(one["settings"], one["reason"]) for one in results.document.get("unavailable", [])]
-    table = result_table(results.title, rows, changes, unavailable=unavailable)
+    table = counts_first(result_table(results.title, rows, changes, unavailable=unavailable))
     return section(
         results,
         anchor="experiment",
@@ -76,7 +77,7 @@ def section(
 ) -> Experiment:
     """Return a section, with everything that does not depend on the source of its tables."""
     firsts = _first_of_each_point(results.recorded)
-    scenarios = [scenario_of(run.recording) for run in firsts]
+    scenarios = [_drawn(run.recording) for run in firsts]
     wanted = over_time == "all" or any(marks(run.recording) for run in firsts)
     numbers = _NUMBERS if over_time == "all" else _NUMBERS // _SHARE_OF_MANY
     time_figures = _timelines(results, axes_of(rows), numbers) if wanted else ()
@@ -96,6 +97,12 @@ def section(
     )
 
 
+def _drawn(recording: Recording) -> Mapping[str, Any]:
+    """Return the scenario for the picture of its network."""
+    scenario = scenario_of(recording)
+    return {**scenario, "links": with_traces(scenario["links"], recording)}
+
+
 def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
     """Yield the map of the first run, if it has radios."""
     found = radio_map(firsts[0].recording.manifest) if firsts else None
@@ -105,7 +112,7 @@ def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
 
 def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:
     """Return the tables of the network's counters; the first run of each point has the configured values."""
-    words = words_of((run.result, run.recording.manifest) for run in firsts)
+    words = words_of((run.result, run.recording) for run in firsts)
     return network_tables([run.result for run in results.recorded], words)
 
 
@@ -150,7 +157,8 @@ def _workloads(recording: Recording) -> Iterator[str]:
 
 
 def _workload(load: dict[str, Any]) -> str:
-    goal = " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
+    files = f"{load['files']} files of " if load.get("files", 1) > 1 else ""
+    goal = files + " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
     arrow = "→" if load["ends"]["sender"] == load["from"] else "←"
     several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
     return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 from mptcplab.node.registry import kind_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
+from mptcplab.report.traces import trace_steps
 from mptcplab.scenario.schema import Scenario
 
 
@@ -21,17 +21,8 @@ def to_toml(recording: Recording, *, title: str) -> str:
         tables = known_tables(Scenario.model_validate(scenario))
     except ValidationError:  # recorded by a version with other keys: unchanged
         tables = scenario
-    events = _plan(recording).get("events", ())
-    leave_to_traces(tables, ((e["link"], e["direction"], e["value"]) for e in events if e["kind"] == "trace"))
+    leave_to_traces(tables, trace_steps(recording))
     return scenario_toml(tables, first={"title": tables.pop("title"), "seed": recording.manifest["seed"]})
-
-
-def _plan(recording: Recording) -> dict[str, Any]:
-    try:
-        plan: dict[str, Any] = json.loads((recording.folder / "plan.json").read_text())["plan"]
-    except (OSError, ValueError, LookupError):
-        return {}
-    return plan
 
 
 def scenario_of(recording: Recording) -> dict[str, Any]:

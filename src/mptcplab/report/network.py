@@ -21,13 +21,17 @@ from mptcplab.metrics.network_rows import (
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
+from mptcplab.recording.record import Recording
 from mptcplab.report.table import Table, interval_text, number
+from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
 
 #: By settings, link and direction: its nodes and its configuration, as text.
 Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
 _MAX_ROWS = 200
 _NOTHING = "none"
+#: Means of counts from here on are printed as whole numbers.
+_LARGE = 100
 _LOST, _ASKED = "lost %", "asked %"
 
 
@@ -76,12 +80,15 @@ _NOTES = (
 )
 
 
-def words_of(manifests: Iterable[tuple[RunResult, Mapping[str, Any]]]) -> Words:
+def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link["name"], side): (_arrow(link["between"], side), _asked_words(manifest, link, side))
-        for result, manifest in manifests
-        for link in manifest["links"]
+        (result.settings, link["name"], side): (
+            _arrow(link["between"], side),
+            _asked_words(recording.manifest, link, side),
+        )
+        for result, recording in runs
+        for link in with_traces({link["name"]: link for link in recording.manifest["links"]}, recording).values()
         for side in ("forward", "backward")
     }
 
@@ -181,8 +188,9 @@ def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
 
 
 def _mean(values: Sequence[float]) -> str:
-    """Return the mean of counts; a single count is printed as a whole number."""
-    return interval_text(mean_interval(values), 0 if len(values) == 1 else None)
+    """Return the mean of counts; as a whole number if it is one of them, or so large that its parts say nothing."""
+    mean = mean_interval(values)
+    return interval_text(mean, 0 if len(set(values)) == 1 or mean.mean >= _LARGE else None)
 
 
 def _left_out(rows: Sequence[object]) -> Iterator[str]:

@@ -60,7 +60,7 @@ class Interval:
     """The mean of ``n`` independent values, and the half width of its 95 % confidence interval by Student's t.
 
     ``half_width`` is None for a single value: one run does not show the spread. It is exactly 0 if and only if several
-    values are identical: then they are not a sample either (:attr:`is_identical`).
+    values are identical: then their spread is not known either (:attr:`is_identical`).
     """
 
     mean: float
@@ -79,7 +79,10 @@ class Interval:
 
     @property
     def is_identical(self) -> bool:
-        """Whether several values are identical. Then their runs are the same run, and the interval has no meaning."""
+        """Whether several values are identical. Then the interval has no meaning: Student's t needs a spread.
+
+        Their runs may be the same run, or differ in everything but this value, as an outage of 0 s.
+        """
         return self.half_width == 0.0
 
     def to_json(self) -> dict[str, Any]:

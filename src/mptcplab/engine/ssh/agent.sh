@@ -21,7 +21,8 @@ answer() { clock; echo "$* $CLOCK"; }
 
 # The interfaces go to a namespace of their own, and this program with them. See keeper.sh for the names.
 enter() {
-	ip netns add "$NS" || return
+	echo $$ >entering
+	[ ! -e end ] && ip netns add "$NS" || return
 	n=0
 	while [ $n -lt "$COUNT" ]; do
 		n=$((n + 1))
@@ -98,6 +99,7 @@ carry_out() { # the rest of a line that is not an answer is the first line of th
 }
 
 if [ "$1" = inside ]; then
+	rm -f entering
 	. ./steps.sh
 	if settle 2>err; then answer inside 0; else read -r text <err; answer inside 1 "$text"; fi
 else
@@ -116,6 +118,7 @@ while read -r order name value; do
 			trap - HUP INT TERM PIPE
 			exec ip netns exec "$NS" sh ./agent.sh inside
 		fi
+		rm -f entering
 		read -r text <err
 		answer inside 1 "$text"
 		;;

@@ -18,18 +18,18 @@ from types import TracebackType
 from typing import Self
 
 from mptcplab.engine.process import GUARD, PARENT
-from mptcplab.engine.ssh.inventory import Machine
+from mptcplab.engine.ssh.inventory import Inventory
 from mptcplab.errors import LabError, MissingError
 
 #: What to do after a machine has failed.
 AGAIN = "look at the machine, and run the same command again: it puts itself back when its lease ends"
-#: A server that has not answered for this time is gone. Shorter than any lease: see Inventory.
-_ALIVE_SECONDS, _ALIVE_COUNT = 3, 4
+#: A server is asked after this time without data, and is gone after so many questions without an answer: those of 12 s,
+#: and with a long lease, by which a user says that a machine is slow, those of half of it.
+_ALIVE_SECONDS, _MIN_ALIVE_COUNT = 3, 4
 _OPTIONS = {
     "BatchMode": "yes",
     "ConnectTimeout": "10",
     "ServerAliveInterval": str(_ALIVE_SECONDS),
-    "ServerAliveCountMax": str(_ALIVE_COUNT),
     "ForwardAgent": "no",
     "ForwardX11": "no",
     "ClearAllForwardings": "yes",
@@ -44,15 +44,15 @@ _POLL_SECONDS = 0.05
 class Connection:
     """A connection to one machine. Use it as a context manager, in the thread that outlives all uses."""
 
-    def __init__(
-        self, node: str, machine: Machine, *, folder: Path, config: str | None, wait: Callable[[], None]
-    ) -> None:
-        """Connect to ``machine``. ``folder`` has the shared socket; ``wait`` is called while waiting, and may raise.
+    def __init__(self, node: str, inventory: Inventory, *, folder: Path, wait: Callable[[], None]) -> None:
+        """Connect to the machine of ``node``. ``folder`` gets the shared socket; ``wait`` is called while waiting, and
+        may raise.
 
         :raises LabError: if it cannot be reached. :raises MissingError: if this machine has no ssh.
         """
-        self.node, self.machine = node, machine
-        self._folder, self._config = folder, config
+        self.node, self.machine = node, inventory.nodes[node]
+        self._folder, self._config = folder, inventory.ssh_config
+        self._alive_count = max(_MIN_ALIVE_COUNT, int(inventory.lease) // (2 * _ALIVE_SECONDS * 10**9))
         # A relative path: that of a socket may have only about a hundred characters.
         self._socket = f"{node[:24]}.ssh"
         self._errors = folder / f"{node}.err"
@@ -106,6 +106,7 @@ class Connection:
 
     def _words(self, options: Sequence[str], command: str) -> list[str]:
         named = [word for key, value in _OPTIONS.items() for word in ("-o", f"{key}={value}")]
+        named += ["-o", f"ServerAliveCountMax={self._alive_count}"]
         words = ["ssh", *self._choice(), *named, "-o", f"ControlPath={self._socket}", *options]
         return [*words, "--", self.machine.host, *([command] if command else [])]
 

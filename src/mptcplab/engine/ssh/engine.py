@@ -81,16 +81,7 @@ class SshEngine:
         """Connect to the machines of ``nodes``."""
         with work_dir("ssh", cache_root()) as folder, contextlib.ExitStack() as stack:
             yield {
-                node: stack.enter_context(
-                    Connection(
-                        node,
-                        self.inventory.nodes[node],
-                        folder=folder,
-                        config=self.inventory.ssh_config,
-                        wait=wait,
-                    )
-                )
-                for node in nodes
+                node: stack.enter_context(Connection(node, self.inventory, folder=folder, wait=wait)) for node in nodes
             }
 
     def check(self, plan: Plan) -> None:

@@ -6,6 +6,7 @@
 #   back-n.sh   what gives interface n its state back
 #   lease       a number that changes while the run's machine is in contact; end: made when the run is over
 #   moved-n     interface n may be in the namespace; named: and have the plan's name
+#   entering    the agent that moves the interfaces
 # It may be killed at any moment and started again: each step is done only as far as it is left to do.
 . ./node.sh || exit 1
 trap '' HUP INT TERM PIPE
@@ -14,11 +15,38 @@ nap() { sleep 0.1 2>/dev/null || sleep 1; }
 r() { "$@" 2>>errors || echo "failed: $*" >>errors; }
 # A route may be there already: the kernel adds some with an address.
 a() { "$@" 2>route.errors || grep -q 'File exists' route.errors || { cat route.errors; echo "failed: $*"; } >>errors; }
-# Files of settings cannot be read byte by byte, as `read` does.
-v() { [ "$(cat "$1" 2>/dev/null)" = "$2" ] || echo "$2" 2>>errors >"$1" || echo "failed: $1 = $2" >>errors; }
-f() { ethtool -K "$1" "$2" "$3" >/dev/null 2>&1; }
+# Most settings and features are what they were, and starting a program for each takes a small router many seconds. So
+# only those that differ are set, twice, since one may change another.
+settings() { # DEVICE; on standard input PATH:VALUE
+	cat >wanted
+	for pass in 1 2; do
+		grep '' /proc/sys/net/ipv[46]/conf/"$1"/* /proc/sys/net/ipv[46]/neigh/"$1"/* >now 2>/dev/null
+		grep -vxFf now wanted >different || break
+		while IFS=: read -r path value; do
+			echo "$value" 2>>errors >"$path" || echo "failed: $path = $value" >>errors
+		done <different
+	done
+}
+features() { # DEVICE; on standard input lines of `ethtool -k`
+	cat >wanted
+	for pass in 1 2; do
+		ethtool -k "$1" >now 2>/dev/null
+		grep -vxFf now wanted >different || break
+		while read -r name state; do ethtool -K "$1" "${name%:}" "$state" >/dev/null 2>&1; done <different
+	done
+}
 has() { ip -n "$NS" link show dev "$1" >/dev/null 2>&1; }
 numbers() { n=0; while [ $n -lt "$COUNT" ]; do n=$((n + 1)); echo $n; done; }
+
+# While the agent moves interfaces it is not in the namespace, and ends only afterwards. Both would move the same ones.
+wait_for_agent() {
+	tries=0
+	while [ -s entering ] && read -r agent <entering && kill -0 "$agent"; do
+		[ $tries -lt 300 ] || { kill -9 "$agent"; break; }
+		nap
+		tries=$((tries + 1))
+	done 2>/dev/null
+}
 
 end_programs() {
 	tries=0
@@ -54,6 +82,7 @@ move_back() {
 put_back() {
 	echo $$ >keeper.pid
 	: >errors
+	wait_for_agent
 	end_programs
 	move_back
 	[ -e "/run/netns/$NS" ] && r ip netns delete "$NS"

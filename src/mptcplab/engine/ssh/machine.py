@@ -221,6 +221,11 @@ class Agent:
         """The number of answers about the clock so far."""
         return len(self.clock.answers)
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether a question for the clock has no answer yet."""
+        return bool(self._asked)
+
     def renew(self) -> None:
         """Renew the lease, and ask for the clock."""
         self._count += 1

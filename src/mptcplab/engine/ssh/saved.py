@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -48,7 +48,7 @@ class Saved:
         return "UP" in self.address["flags"]
 
     def commands(self) -> list[str]:
-        """Return shell lines that give back everything, in order; `r` in front logs a failure and goes on.
+        """Return shell commands that give back everything, in order; `r` in front logs a failure and goes on.
 
         :raises InputError: naming what cannot be given back.
         """
@@ -56,8 +56,8 @@ class Saved:
         sizes = [word for key in _SIZES if key in self.address for word in (key, str(self.address[key]))]
         if sizes:
             lines.append(_line("r", "ip", "link", "set", "dev", self.device, *sizes))
-        lines += [_line("v", path, value) for path, value in self.settings.items()]
-        lines += [_line("f", self.device, name, state) for name, state in _features(self.features)]
+        lines += _block("settings", self.device, [f"{path}:{value}" for path, value in self.settings.items()])
+        lines += _block("features", self.device, _features(self.features))
         if self.is_up:
             lines.append(_line("r", "ip", "link", "set", "dev", self.device, "up"))
         lines += [_line("r", *words) for words in self._addresses()]
@@ -129,14 +129,20 @@ def _route(route: Mapping[str, Any]) -> list[str]:
     return words + [flag for flag in route.get("flags", ()) if flag in _ROUTE_FLAGS]
 
 
-def _features(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the features that can be changed: those of a group by themselves, not the group."""
+def _block(function: str, device: str, lines: Iterable[str]) -> list[str]:
+    """Return the call of a function of `keeper.sh` with ``lines`` as its input; nothing without any."""
+    found = list(lines)
+    return ["\n".join([f"{_line(function, device)} <<'END'", *found, "END"])] if found else []
+
+
+def _features(text: str) -> Iterator[str]:
+    """Yield the lines of features that can be changed: those of a group by themselves, not the group."""
     lines = [line for line in text.splitlines() if ":" in line and not line.startswith("Features")]
     for line, later in pairwise([*lines, ""]):
-        name, _, state = line.strip().partition(": ")
+        state = line.strip().partition(": ")[2]
         is_group = not line.startswith("\t") and later.startswith("\t")
         if not is_group and state in ("on", "off"):
-            yield name, state
+            yield line
 
 
 def _line(*words: str) -> str:

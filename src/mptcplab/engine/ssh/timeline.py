@@ -28,9 +28,11 @@ _SECOND = 1_000_000_000
 _RENEWAL_NS = _SECOND
 #: Questions for the clock before and after the programs: with each, its interval can only become shorter.
 _CLOCK_QUESTIONS = 20
-_ANSWER_SECONDS = 60.0
+#: The time for a machine's answer, at least and in leases: a long one says that the machine is slow.
+_ANSWER_SECONDS, _ANSWER_LEASES = 60.0, 3
 #: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
 _SILENCE = 0.6
+_SILENT_HINT = "it puts itself back when its lease ends; one that is only slow needs a longer `lease` in the inventory"
 #: Time for servers to start: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
 _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, to obey SIGTERM, and to end by force. Captures take 0.9 s
@@ -69,7 +71,9 @@ class Fleet:
         if now >= self._next_renewal_ns:
             self._next_renewal_ns = now + _RENEWAL_NS
             for agent in self.agents:
-                agent.renew()
+                # A machine that is slower than its questions come would answer everything later and later.
+                if not agent.is_asked:
+                    agent.renew()
         watched = {agent.descriptor: agent for agent in self.agents if agent.descriptor is not None}
         seconds = max(0, min(until_ns, self._next_renewal_ns) - now) / _SECOND
         extra = [self.stop] if self.stop is not None else []
@@ -80,14 +84,15 @@ class Fleet:
         for agent in self.agents:
             if agent.silent_seconds > _SILENCE * agent.lease_seconds:
                 message = f"{agent.connection.place} has not answered for {agent.silent_seconds:.0f} s"
-                raise LabError(message, hint="it puts itself back when its lease ends")
+                raise LabError(message, hint=_SILENT_HINT)
             if agent.is_lost:
                 lines = agent.connection.messages.strip().splitlines()
                 text = f": {lines[-1]}" if lines else ""
                 raise LabError(f"the connection to {agent.connection.place} is lost{text}", hint=AGAIN)
 
-    def wait(self, what: str, is_true: Callable[[], bool], *, seconds: float = _ANSWER_SECONDS) -> None:
+    def wait(self, what: str, is_true: Callable[[], bool]) -> None:
         """Wait until ``is_true``. :raises LabError: that ``what`` has not happened in time."""
+        seconds = max([_ANSWER_SECONDS, *(_ANSWER_LEASES * agent.lease_seconds for agent in self.agents)])
         end = time.monotonic_ns() + int(seconds * _SECOND)
         while not is_true():
             if time.monotonic_ns() > end:
