@@ -97,7 +97,8 @@ def tidy(axes: Axes, title: str = "") -> None:
     width = beside.get_window_extent().width / drawing.dpi
     across, height = drawing.get_size_inches()
     if width > _WIDEST_LEGEND * across:
-        depth = (axes.get_window_extent().y0 - axes.xaxis.get_tightbbox().y0) / drawing.dpi
+        labels = axes.xaxis.get_tightbbox()
+        depth = (axes.get_window_extent().y0 - labels.y0) / drawing.dpi if labels is not None else 0.0
         place = axes.transAxes + ScaledTranslation(0, -depth, drawing.dpi_scale_trans)
         columns = max(1, int(_LEGEND_BELOW * across / width))
         words |= {"bbox_to_anchor": (0, 0), "bbox_transform": place, "ncols": columns}
