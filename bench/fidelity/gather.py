@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
-from bench.fidelity.sides import PAIRS
+from bench.fidelity.sides import LAB, PAIRS
+from bench.fidelity.spread import spread_of
 from mptcplab.cli.compare import compare
 
 FILE = Path(__file__).with_name("measured.json")
@@ -27,15 +28,17 @@ FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
 _DECIMALS = 4
 
 
-def gathered(names: Iterable[str], out: Path) -> dict[str, Any]:
-    """Return the comparisons of the scenarios that have results, by scenario and side, and the kernels of the sides."""
+def gathered(names: Collection[str], out: Path) -> dict[str, Any]:
+    """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs."""
     found: dict[str, Any] = {}
     kernels: dict[str, str] = {}
     for name in names:
         beside = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
         if beside:
             found[name] = {"form": _form(name, out), "sides": beside}
-    return {"kernels": kernels, "scenarios": found}
+    lab = {name: document for name in names if (document := _read(out / LAB / name)) is not None}
+    spread = {name: list(spread_of(one, GOODPUT_MARGIN)) for name, one in lab.items() if "refused" not in one}
+    return {"kernels": kernels, "scenarios": found, "spread": {name: rows for name, rows in spread.items() if rows}}
 
 
 def _form(name: str, out: Path) -> dict[str, Any]:

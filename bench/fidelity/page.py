@@ -197,6 +197,24 @@ def cause_table() -> str:
     return table_of(["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "n"], lines)
 
 
+def spread_table() -> str:
+    """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
+    lines = [
+        [
+            _scenario(name, _label(row["settings"])),
+            row["workload"],
+            f"{row['mean']:#.4g}",
+            f"{row['percent']:.2f}",
+            str(row["n"]),
+            str(row["needed"] or "over 10,000"),
+        ]
+        for name, rows in document()["spread"].items()
+        for row in rows
+    ]
+    head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
+    return table_of(head, lines)
+
+
 def bucket_table() -> str:
     """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
     head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
@@ -246,6 +264,7 @@ _TABLES = {
     "fidelity-retransmissions": retransmission_table,
     "fidelity-causes": cause_table,
     "fidelity-buckets": bucket_table,
+    "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,
     "fidelity-refused": refused_table,
     "fidelity-forms": form_table,

@@ -85,5 +85,7 @@ PAIRS = {
     "stock-7.2-burst": "virtual-7.2-burst",
     "virtual-7.2-hz250": "virtual-7.2",
 }
+#: The side with which most are compared.
+LAB = "virtual-7.2"
 #: The side that decides which points of a scenario are compared.
 REFERENCE = "stock-7.2"

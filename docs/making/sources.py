@@ -14,6 +14,7 @@ from pathlib import Path
 from bench import cpu, large, machines, page, shares
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
+from bench.steering import page as steering_page
 from bench.wifi import page as wifi_page
 from docs import beyond_window
 from docs.figures import (
@@ -130,6 +131,9 @@ SOURCES: dict[str, Source] = {
         {"ebpf-shares": Source(lambda _: shares.table(), inputs=(shares.FILE,), is_cheap=True)}
         if shares.FILE.exists()
         else {}
+    ),
+    "steering-layouts": Source(
+        lambda _: steering_page.table(steering_page.rows()), inputs=(steering_page.FILE,), is_cheap=True
     ),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
     "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),

@@ -38,12 +38,12 @@ title = "two slow lines"
 
 [links.one]
 between = ["client", "server"]
-rate = "6 Mbit/s"
+rate = "800 kbit/s"
 delay = "10 ms"
 
 [links.two]
 between = ["client", "server"]
-rate = "3 Mbit/s"
+rate = "400 kbit/s"
 delay = "40 ms"
 loss = "0.1 %"
 shape = "sender"
@@ -57,12 +57,13 @@ duration = "8 s"
 [record]
 interval = "500 ms" # each sample takes such a CPU 0.1 s
 """
-RATE_MBPS = 9.0
+RATE_MBPS = 1.2
 #: The delay of both directions of each link.
 RTT_MS = {"one": 20.0, "two": 80.0}
-LEASE = "60 s"
+NETWORKS = {"one": "10.0.1.", "two": "10.0.2."}
+LEASE = "120 s"  # for a machine that interprets two CPUs beside much other work
 #: A machine that interprets its CPU takes its time to put itself back.
-_SOON_SECONDS, _LEASE_SECONDS = 120.0, 240.0
+_SOON_SECONDS, _LEASE_SECONDS = 120.0, 400.0
 
 
 def _kernel() -> StockKernel:
@@ -99,18 +100,19 @@ def test_rates_and_delays_of_netem(emulated: Bed, tmp_path: Path) -> None:
     before = emulated.settled()
     inventory = emulated.inventory(SHAPED, lease=LEASE)
     words = ("run", scenario(tmp_path, SLOW), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
-    done = emulated.mptcplab(*words, timeout=400)
+    done = emulated.mptcplab(*words, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     (row,) = rows(tmp_path / "out")
     goodput = row["goodput_mbps"]["mean"]
     print(f"{goodput:.2f} Mbit/s, {row['shares']}")
     assert row["mptcp"] == "2 subflows", row
-    # Less headers (5 %), the start of the second subflow, and what an interpreted CPU does late.
-    assert 0.7 * RATE_MBPS < goodput < RATE_MBPS, row
+    # Of both lines, less headers and the start: a machine that is busy with other work carried 1 Mbit/s.
+    assert 0.5 * RATE_MBPS < goodput < RATE_MBPS, row
+    assert min(row["shares"].values()) > 0.1, row
     (folder,) = (tmp_path / "out" / "runs").iterdir()
     for link, least in RTT_MS.items():
-        samples = pl.col("node") == "client", pl.col("link") == link
-        smallest_ms = Recording(folder).subflows.filter(*samples)["rtt_us"].to_numpy().min() / 1000
+        samples = pl.col("node") == "client", pl.col("local").str.starts_with(NETWORKS[link]), pl.col("min_rtt_us") > 0
+        smallest_ms = Recording(folder).subflows.filter(*samples)["min_rtt_us"].to_numpy().min() / 1000
         print(f"{link}: smallest RTT {smallest_ms:.1f} ms")
         # Not less than netem holds back. More: what an interpreted CPU, on a busy machine, does late.
         assert least - 0.1 <= smallest_ms < least + 400, link

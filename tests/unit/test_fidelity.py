@@ -165,6 +165,14 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
     assert list(totals(rows, {"bulk", "other"})) == []
 
 
+def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
+    """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
+    _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
+    ((row,),) = gather.gathered(["made", "missing"], tmp_path)["spread"].values()
+    assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
+    assert 5 < row["needed"] < 15
+
+
 def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was taken for a scenario that the engine refuses, and never continued."""
 

@@ -21,16 +21,18 @@ from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
 from mptcplab.figure.timelines import _edges, _thinned, timelines
+from mptcplab.metrics.registry import METRICS
 from mptcplab.pages import build_report, write_report
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
 from mptcplab.report import html_build
 from mptcplab.report.html import to_html
 from mptcplab.report.html_model import Experiment
-from mptcplab.report.html_sweep import axes_of
-from mptcplab.report.result_table import result_table
+from mptcplab.report.html_sweep import axes_of, sweep_drawing
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
+from mptcplab.stats import mean_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,7 +45,7 @@ def _only(folder: Path) -> Experiment:
 def test_same_numbers_as_the_table(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     results = open_results(tmp_path / "r")
-    table = result_table(results.title, results.rows)
+    table = counts_first(result_table(results.title, results.rows))
     assert table.rows, "there is something to compare"
     cells = PageText(to_html(build_report(tmp_path / "r"))).cells
     expected = [cell for row in table.rows for cell in row]
@@ -93,6 +95,21 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
     assert data is not None
     names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["goodput"]]
     assert names == [f"{EVIL}>link1"], "and it reads back as it was"
+
+
+def test_the_sweep_begins_with_the_metric_that_the_workload_is_about() -> None:
+    """As ``mptcplab figure`` does: of outages, the outage, not the goodput."""
+    metrics = result_row().metrics
+    rows = [result_row(settings={"x": x}, metrics={**metrics, "outage_s": mean_interval([1.0])}) for x in "ab"]
+    (first, *others) = sweep_drawing(rows, axes_of(rows)).data["measures"]
+    assert first["name"] == METRICS["outage_s"].noun
+    assert first not in others
+    rows = [result_row(settings={"x": x}) for x in "ab"]
+    assert sweep_drawing(rows, axes_of(rows)).data["measures"][0]["name"] == "goodput"
+
+
+def test_backticks_of_messages_are_code() -> None:
+    assert page._prose("use `a <b>` & `c`, or ` ") == "use <code>a &lt;b&gt;</code> &amp; <code>c</code>, or ` "
 
 
 def test_loads_nothing(tmp_path: Path) -> None:
@@ -321,6 +338,7 @@ def test_same_folder_same_bytes(tmp_path: Path) -> None:
         ({"kind": "flow", "duration": "10 s"}, "it: flow, a → b, 10 s"),
         ({"kind": "flow", "size": "1 MB", "reverse": True}, "it: flow, a ← b, 1 MB"),
         ({"kind": "http", "size": "1 MB"}, "it: http, a ← b, 1 MB"),
+        ({"kind": "http", "size": "100 kB", "files": 30}, "it: http, a ← b, 30 files of 100 kB"),
         ({"kind": "web", "duration": "10 s"}, "it: web, a ← b, 10 s"),
     ],
 )

@@ -16,8 +16,9 @@ from rich.console import Console
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
-from mptcplab.report.result_table import check_columns, result_table
+from mptcplab.report.result_table import _with_unit, check_columns, result_table
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.report.values import percent, suited
@@ -37,6 +38,8 @@ from mptcplab.results import Results, open_results
         ("Mbit/s", 0.0, 0.0, "Mbit/s", "0.00 (identical)"),
         ("", 1.59, 0.14, "", "1.59 ± 0.14"),
         ("%", 44.1, 6.79, "%", "44.1 ± 6.8"),
+        # Recordings have whole ns.
+        ("ms", 1.2832e-6, 0.0000004e-6, "ns", "1 ± <1"),
     ],
 )
 def test_three_significant_digits_in_a_unit_that_suits(
@@ -172,3 +175,18 @@ def test_nothing_wraps_in_a_pipe(tmp_path: Path) -> None:
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     assert len(lines) == 1 + 2 + 3 + 1, "title, head with its rule, rows, note"
     assert all(line.count("some words") == 40 for line in lines[3:6])
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [([27.0] * 3, "27 (identical)"), ([70_900.0, 70_954.0], "70927 ± 343"), ([0.0, 3.0], "1.50 ± 19.06"), ([5.0], "5")],
+)
+def test_counts_are_whole_where_their_parts_say_nothing(counts: list[float], text: str) -> None:
+    assert network._mean(counts) == text
+
+
+def test_a_mark_comes_after_the_unit_where_metrics_share_a_cell() -> None:
+    assert _with_unit("0.00 (identical)", "%") == "0.00 % (identical)"
+    assert _with_unit("0.00 (identical) (2 of 3)", "%") == "0.00 % (identical) (2 of 3)"
+    assert _with_unit("1.2 ± 0.1", "ms") == "1.2 ± 0.1 ms"
+    assert _with_unit("4.20", "") == "4.20"

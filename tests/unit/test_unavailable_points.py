@@ -6,8 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.unit.test_report import result_row
 
-from mptcplab.report.result_table import result_table
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 
@@ -73,3 +74,14 @@ def test_table_gives_the_reason_below() -> None:
     table = result_table("Modes", [], unavailable=lacking)
     assert [row[-1] for row in table.rows] == ["not available [1]"] * 2
     assert [note for note in table.notes if "Not available" in note] == ["[1] Not available: no such mode."]
+
+
+def test_a_page_shows_beside_the_settings_which_points_are_not_available() -> None:
+    """The last columns of a wide table are behind a scroll bar, with them the marks of warnings."""
+    table = counts_first(result_table("Modes", [result_row(warnings=("it was slow",))]))
+    assert (table.columns[:2], table.rows[0][:2]) == (("protocol", "n"), ("mptcp", "3 [1]"))
+    assert len(set(table.columns)) == len(table.columns) == len(result_table("Modes", [result_row()]).columns)
+    swept = [result_row(settings={"path manager": "userspace"})]
+    table = counts_first(result_table("Modes", swept, unavailable=[({"path manager": "kernel"}, "no such mode")]))
+    assert table.columns[:2] == ("path manager", "n")
+    assert [row[:2] for row in table.rows] == [("userspace", "3"), ("kernel", "not available [1]")]

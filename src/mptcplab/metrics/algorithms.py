@@ -2,8 +2,8 @@
 """Congestion controls and schedulers that the sockets of a workload used, compared with those requested.
 
 A recording has the algorithms that were seen on each host's sockets during the run
-(``counters/NODE/algorithms.json``, see guest/algorithms.py). Those of connections that ended before they were seen are
-reported by their program, if it is ``flow``.
+(``counters/NODE/algorithms.json``, see guest/algorithms.py). It looks once a second. Of connections that came and went
+between two looks, ``flow`` itself reports both algorithms, and samples of sockets have the congestion control.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def seen_subflows(
         path = path_name({"local": row["remote"], "remote": row["local"]}, addresses)
         return Subflow(
             path,
-            tuple(known.get("congestion") or _one(start.get("congestion"))),
+            tuple(known.get("congestion") or _one(start.get("congestion") or row.get("congestion"))),
             tuple(known.get("scheduler") or _one(start.get("scheduler"))),
         )
 

@@ -8,7 +8,6 @@ group.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.against_tcp import benefits_over_tcp
+from mptcplab.metrics.alike import merged
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
@@ -27,8 +27,6 @@ from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
 
 _T = TypeVar("_T")
-#: A number that is a word, not part of a name.
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?![\w.-])")
 Settings = tuple[tuple[str, str], ...]
 
 
@@ -262,7 +260,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         hz=first.hz,
         time=first.time,
         seeds=tuple(result.seed for result, _ in members),
-        warnings=tuple(_without_repeats(warning for measured in all_measured for warning in measured.warnings)),
+        warnings=tuple(dict.fromkeys(merged(warning for one in all_measured for warning in one.warnings).values())),
         samples=samples,
         metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
@@ -285,16 +283,6 @@ def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
 
 def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
-
-
-def _without_repeats(warnings: Iterable[str]) -> Iterable[str]:
-    """Yield every warning once; of warnings that differ only in numbers, as between seeds, the first."""
-    alike: dict[str, dict[str, None]] = {}
-    for warning in warnings:
-        alike.setdefault(_NUMBER.sub("", warning), {})[warning] = None
-    for texts in alike.values():
-        first, *others = texts
-        yield f"{first} (with other numbers in other runs)" if others else first
 
 
 def _by_path(known: Collection[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:

@@ -35,19 +35,20 @@ class MptcpUse:
 
     @property
     def text(self) -> str:
-        """The text for a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``."""
+        """The text for a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``.
+
+        Of several connections, ``at least 1 of 2 subflows``: short ones are often done before the second carries data.
+        """
         if self.fell_back:
             return "fell back" if self.fell_back == self.connections else "partly fell back"
         if self.with_mptcp == 0:
             return "no"
         if self.with_mptcp < self.connections:
             return "partly"
-        noun = "subflow" if self.carrying == 1 else "subflows"
-        return (
-            f"{self.carrying} {noun}"
-            if self.carrying == self.subflows
-            else f"{self.carrying} of {self.subflows} subflows"
-        )
+        if self.carrying < self.subflows:
+            bound = "at least " if self.connections > 1 else ""
+            return f"{bound}{self.carrying} of {self.subflows} subflows"
+        return f"{self.carrying} subflow{'' if self.carrying == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 import mptcplab
 from mptcplab.kernel.config import clock_text
@@ -60,6 +60,8 @@ LIMITATIONS = (
 _CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
 #: In ``link2.delay``, ``congestion_control`` and ``access1>link1``, before the last word.
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
+#: Words in backticks, as messages for terminals have them.
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
 def to_html(report: Report) -> str:
@@ -70,7 +72,7 @@ def to_html(report: Report) -> str:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"styles_of": _styles_of, "links_of": _links_of, "breakable": _breakable}
+    environment.filters |= {"styles_of": _styles_of, "links_of": _links_of, "breakable": _breakable, "prose": _prose}
     script, library = _own("report.js"), _plotly()
     data = [[drawing.data | {"kind": drawing.kind} for drawing in one.drawings] for one in report.experiments]
     data.append([drawing.data | {"kind": drawing.kind} for drawing in report.pictures])
@@ -100,6 +102,11 @@ def _own(name: str) -> str:
 def _breakable(text: str) -> Markup:
     """Return text whose long names may be broken over lines between their parts."""
     return Markup("<wbr>").join(_PART_END.split(text))
+
+
+def _prose(text: str) -> Markup:
+    """Return a sentence whose words in backticks are code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _styles_of(table: Table) -> dict[tuple[int, int], str]:

@@ -24,7 +24,7 @@ from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.radio_map import radio_map
-from mptcplab.report.result_table import result_table
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
 from mptcplab.report.traces import with_traces
@@ -48,7 +48,7 @@ def experiment(results: Results) -> Experiment:
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
     unavailable = [(one["settings"], one["reason"]) for one in results.document.get("unavailable", [])]
-    table = result_table(results.title, rows, changes, unavailable=unavailable)
+    table = counts_first(result_table(results.title, rows, changes, unavailable=unavailable))
     return section(
         results,
         anchor="experiment",
@@ -157,7 +157,8 @@ def _workloads(recording: Recording) -> Iterator[str]:
 
 
 def _workload(load: dict[str, Any]) -> str:
-    goal = " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
+    files = f"{load['files']} files of " if load.get("files", 1) > 1 else ""
+    goal = files + " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
     arrow = "→" if load["ends"]["sender"] == load["from"] else "←"
     several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
     return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"

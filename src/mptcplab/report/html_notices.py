@@ -6,6 +6,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
+from mptcplab.metrics.alike import merged
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_model import Notice
@@ -38,12 +39,16 @@ def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> s
 
 
 def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
-    """Yield each warning of the rows once, with the rows that have it, and a warning about different kernels."""
+    """Yield each warning of the rows once, with the rows that have it, and a warning about different kernels.
+
+    Warnings that differ only in numbers are one, with their range.
+    """
     several = len({row.workload for row in rows}) > 1
+    texts = merged(warning for row in rows for warning in row.warnings)
     where: dict[str, list[str]] = {}
     for row in rows:
-        for warning in row.warnings:
-            where.setdefault(warning, []).append(row_name(row, with_workload=several))
+        for text in dict.fromkeys(texts[warning] for warning in row.warnings):
+            where.setdefault(text, []).append(row_name(row, with_workload=several))
     for warning, names in where.items():
         yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
     kernels = sorted({row.kernel_name for row in rows})

@@ -65,12 +65,12 @@ def _readable(numbers: Sequence[float]) -> bool:
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
-    """Return the figure of goodput and all other metrics along any axis, with a line per combination of the others."""
+    """Return the figure of all metrics along any axis, with a line per combination of the others."""
     workloads = list(dict.fromkeys(row.workload for row in rows))
     # A curve needs an axis of numbers. Among several of these, or none, the longest shows most.
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
-    shown = [*BASIC, *columns(row.metrics for row in rows)]
+    shown = _metrics(rows)
     measures = [(METRICS[name].noun, METRICS[name].unit) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
@@ -82,6 +82,17 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
     return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
+
+
+def _metrics(rows: Sequence[ResultRow]) -> list[str]:
+    """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
+    shown = [*BASIC, *columns(row.metrics for row in rows)]
+    about = max((name for name in METRICS if any(name in row.metrics for row in rows)), key=_headline, default=BASIC[0])
+    return list(dict.fromkeys([about, *shown])) if _headline(about) else shown
+
+
+def _headline(name: str) -> int:
+    return METRICS[name].headline
 
 
 def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:

@@ -30,6 +30,8 @@ from mptcplab.stats import mean_interval
 Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
 _MAX_ROWS = 200
 _NOTHING = "none"
+#: Means of counts from here on are printed as whole numbers.
+_LARGE = 100
 _LOST, _ASKED = "lost %", "asked %"
 
 
@@ -186,8 +188,9 @@ def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
 
 
 def _mean(values: Sequence[float]) -> str:
-    """Return the mean of counts; a single count is printed as a whole number."""
-    return interval_text(mean_interval(values), 0 if len(values) == 1 else None)
+    """Return the mean of counts; as a whole number if it is one of them, or so large that its parts say nothing."""
+    mean = mean_interval(values)
+    return interval_text(mean, 0 if len(set(values)) == 1 or mean.mean >= _LARGE else None)
 
 
 def _left_out(rows: Sequence[object]) -> Iterator[str]:

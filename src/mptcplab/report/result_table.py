@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
+from mptcplab.metrics.alike import merged
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
@@ -56,11 +57,16 @@ def result_table(
     are settings of points that cannot be run, each with the reason; their rows come last.
     """
     keys = [*_settings(rows), *_workloads(rows)]
-    warnings = {warning: None for row in rows for warning in row.warnings}
-    marks = {warning: f"[{number}]" for number, warning in enumerate(warnings, start=1)}
+    texts = merged(warning for row in rows for warning in row.warnings)
+    marks = {text: f"[{number}]" for number, text in enumerate(dict.fromkeys(texts.values()), start=1)}
     reasons = dict.fromkeys(reason for _, reason in unavailable)
     why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
-    found = [*keys, *_metrics(rows, every=every), *_found_on_sockets(rows), _runs(rows, marks)]
+    found = [
+        *keys,
+        *_metrics(rows, every=every),
+        *_found_on_sockets(rows),
+        _runs(rows, {warning: marks[text] for warning, text in texts.items()}),
+    ]
     cells = tuple(zip(*(column.cells for column in found), strict=True))
     lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
     changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
@@ -73,6 +79,15 @@ def result_table(
         keys=len(keys),
         names=tuple(column.names for column in found),
     )
+
+
+def counts_first(table: Table) -> Table:
+    """Return a result table for a page, whose last columns are behind a scroll bar: the last one beside the keys.
+
+    It counts runs, refers to warnings, and says which points are not available.
+    """
+    last = len(table.columns) - 1
+    return table.with_columns([*range(table.keys), last, *range(table.keys, last)])
 
 
 def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
@@ -130,8 +145,14 @@ def _all_metrics(row: ResultRow, shown: Sequence[str]) -> str:
         if name in row.metrics:
             metric = METRICS[name]
             unit = suited(metric.unit, [row.metrics[name].mean], digits=metric.digits)
-            texts.append(f"{metric.noun} {_metric_text(row, name, unit)} {unit.name}".rstrip())
+            texts.append(f"{metric.noun} {_with_unit(_metric_text(row, name, unit), unit.name)}")
     return ", ".join(texts)
+
+
+def _with_unit(text: str, unit: str) -> str:
+    """Return ``1.2 ± 0.1 ms``, and ``0.00 % (identical)``: the unit belongs to the number."""
+    value, mark, rest = text.partition(f" {IDENTICAL}")
+    return f"{value} {unit}".rstrip() + mark + rest
 
 
 def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
@@ -161,7 +182,8 @@ def _shares(shares: Mapping[str, float]) -> str:
 
 
 def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
-    cells = tuple(f"{row.n}{''.join(f' {marks[warning]}' for warning in row.warnings)}" for row in rows)
+    found = (dict.fromkeys(marks[warning] for warning in row.warnings) for row in rows)
+    cells = tuple(" ".join((str(row.n), *some)) for row, some in zip(rows, found, strict=True))
     return _Column("n", cells, ("n",))
 
 

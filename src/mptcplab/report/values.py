@@ -17,6 +17,8 @@ _SIGNIFICANT = 3
 #: Digits of a half width, and how many decimals more than three significant digits of the mean they may take.
 _OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
 _MAX_DECIMALS = 12
+#: The unit of recorded times; less than one was not measured.
+_GRAIN = "ns"
 #: Units of one quantity, each with its size, largest first.
 _FAMILIES = (
     {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0},
@@ -62,6 +64,8 @@ class Unit:
     def _decimals(self, size: float, half_width: float | None) -> int:
         if self.digits is not None:
             return self.digits
+        if self.name == _GRAIN:
+            return 0
         lowest = _bounded(_SIGNIFICANT - 1 - _magnitude(size))
         if half_width is None:
             return lowest

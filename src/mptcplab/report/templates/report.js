@@ -224,7 +224,7 @@
     const point = chosenPoint(section, drawing, changed);
     const one = chosenWorkload(section, drawing, point);
     const where = [...section.querySelectorAll(".choices label")].map((label) =>
-      `${label.firstChild.textContent.trim()} ${label.querySelector("select").selectedOptions[0].textContent}, `);
+      `${label.dataset.name} ${label.querySelector("select").selectedOptions[0].textContent}, `);
     section.querySelector(".chosen").textContent = `Shown: ${where.join("")}seed ${point.seed} (runs/${point.run}).`;
     const xaxis = { range: [one.edges[0] ?? 0, one.edges[one.edges.length - 1] ?? 1] };
     const paths = [...new Set([...one.goodput, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
