@@ -38,6 +38,8 @@ _OPTIONS = {
     "EscapeChar": "none",
 }
 _OPEN_SECONDS = 30.0
+#: The time for a machine's answer, at least and in leases: a long one says that the machine is slow.
+_ANSWER_SECONDS, _ANSWER_LEASES = 60.0, 3
 _POLL_SECONDS = 0.05
 
 
@@ -52,6 +54,7 @@ class Connection:
         """
         self.node, self.machine = node, inventory.nodes[node]
         self._folder, self._config = folder, inventory.ssh_config
+        self.answer_seconds = max(_ANSWER_SECONDS, _ANSWER_LEASES * int(inventory.lease) / 10**9)
         self._alive_count = max(_MIN_ALIVE_COUNT, int(inventory.lease) // (2 * _ALIVE_SECONDS * 10**9))
         # A relative path: that of a socket may have only about a hundred characters.
         self._socket = f"{node[:24]}.ssh"
@@ -132,11 +135,13 @@ class Connection:
         with self._errors.open("ab") as errors:
             return self._start([], command, errors=errors.fileno())
 
-    def run(self, script: str, *, data: bytes | None = None, seconds: float = 60.0) -> bytes:
+    def run(self, script: str, *, data: bytes | None = None, seconds: float = 0.0) -> bytes:
         """Run a shell script there and return its output; with ``data``, the script reads it as standard input.
 
-        May be called from any thread. :raises LabError: if it fails or takes longer than ``seconds``.
+        May be called from any thread. :raises LabError: if it fails or takes longer than ``seconds``, at least
+        ``answer_seconds``.
         """
+        seconds = max(seconds, self.answer_seconds)
         command = "sh -s" if data is None else f"sh -c {shlex.quote(script)}"
         try:
             done = subprocess.run(

@@ -28,8 +28,6 @@ _SECOND = 1_000_000_000
 _RENEWAL_NS = _SECOND
 #: Questions for the clock before and after the programs: with each, its interval can only become shorter.
 _CLOCK_QUESTIONS = 20
-#: The time for a machine's answer, at least and in leases: a long one says that the machine is slow.
-_ANSWER_SECONDS, _ANSWER_LEASES = 60.0, 3
 #: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
 _SILENCE = 0.6
 _SILENT_HINT = "it puts itself back when its lease ends; one that is only slow needs a longer `lease` in the inventory"
@@ -92,7 +90,7 @@ class Fleet:
 
     def wait(self, what: str, is_true: Callable[[], bool]) -> None:
         """Wait until ``is_true``. :raises LabError: that ``what`` has not happened in time."""
-        seconds = max([_ANSWER_SECONDS, *(_ANSWER_LEASES * agent.lease_seconds for agent in self.agents)])
+        seconds = max(agent.connection.answer_seconds for agent in self.agents)
         end = time.monotonic_ns() + int(seconds * _SECOND)
         while not is_true():
             if time.monotonic_ns() > end:
