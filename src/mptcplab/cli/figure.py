@@ -64,8 +64,17 @@ _KINDS = ("time", "lines", "bars", "cdf")
 @click.option(
     "--panels", metavar="NAME[,NAME...]", help="Panels over time: rate, rtt, cwnd, queue, rssi. Default: all."
 )
+@click.option(
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=TEXT",
+    help="Words for a swept key: on the axis, above the legend and wherever the figure names it. Repeatable.",
+)
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
-def figure(folder: Path, files: tuple[Path, ...], points: tuple[str, ...], **options: Any) -> None:
+def figure(
+    folder: Path, files: tuple[Path, ...], points: tuple[str, ...], labels: tuple[str, ...], **options: Any
+) -> None:
     """Draw the results in DIR as one figure, for a paper or a page.
 
     DIR is the results folder of `mptcplab run`, or of a table of `mptcplab reproduce`. Nothing is executed. The same
@@ -78,7 +87,8 @@ def figure(folder: Path, files: tuple[Path, ...], points: tuple[str, ...], **opt
     from mptcplab.results import open_results
 
     choice = Choice(
-        points=tuple(_point(text) for text in points),
+        points=tuple(_pair(text, "--points KEY=VALUE") for text in points),
+        labels=tuple(_pair(text, "--label KEY=TEXT") for text in labels),
         by=tuple(listed(options.pop("by"))),
         panels=tuple(listed(options.pop("panels"))),
         **options,
@@ -94,8 +104,8 @@ def figure(folder: Path, files: tuple[Path, ...], points: tuple[str, ...], **opt
         console().print(f"{file}: {made.shows}", markup=False, soft_wrap=True)
 
 
-def _point(text: str) -> tuple[str, str]:
+def _pair(text: str, form: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
-        raise InputError(f"'{text}' is not a key with a value", hint="write --points KEY=VALUE")
+        raise InputError(f"'{text}' is not a key with a value", hint=f"write {form}")
     return key.strip(), value.strip()

@@ -24,6 +24,8 @@ SUFFIXES: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
 }
+#: A legend beside the plot takes at most this part of the figure's width; one below it may take so much.
+_WIDEST_LEGEND, _LEGEND_BELOW = 0.4, 0.85
 #: Characters at the beginning of an SVG that have the digest of its inputs.
 _HEAD_CHARACTERS = 4000
 
@@ -78,18 +80,30 @@ def _is_drawn(files: Sequence[Path], digest: str) -> bool:
 
 
 def tidy(axes: Axes, title: str = "") -> None:
-    """Draw the grid below the curves and the legend beside them, without a box."""
+    """Draw the grid below the curves and the legend beside them, without a box; below the plot if it is too wide.
+
+    Call it last: a legend below makes the figure higher, and begins below the labels of the horizontal axis.
+    """
+    from matplotlib.transforms import ScaledTranslation  # late, as all of matplotlib
+
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(
-            frameon=False,
-            fontsize=9,
-            loc="center left",
-            bbox_to_anchor=(1.0, 0.5),
-            title=title or None,
-            alignment="left",
-        )
+    if not axes.get_legend_handles_labels()[0]:
+        return
+    words: dict[str, Any] = {"frameon": False, "fontsize": 9, "title": title or None, "alignment": "left"}
+    beside = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **words)
+    drawing = axes.get_figure(root=True)
+    assert drawing is not None, "axes of a figure"
+    width = beside.get_window_extent().width / drawing.dpi
+    across, height = drawing.get_size_inches()
+    if width > _WIDEST_LEGEND * across:
+        labels = axes.xaxis.get_tightbbox()
+        depth = (axes.get_window_extent().y0 - labels.y0) / drawing.dpi if labels is not None else 0.0
+        place = axes.transAxes + ScaledTranslation(0, -depth, drawing.dpi_scale_trans)
+        columns = max(1, int(_LEGEND_BELOW * across / width))
+        words |= {"bbox_to_anchor": (0, 0), "bbox_transform": place, "ncols": columns}
+        below = axes.legend(loc="upper left", borderaxespad=0.4, **words)
+        drawing.set_size_inches(across, height + below.get_window_extent().height / drawing.dpi)
 
 
 def style_of(number: int) -> tuple[str, str | tuple[int, tuple[int, ...]]]:

@@ -7,23 +7,24 @@ numbers, bars otherwise; and the metric that the workload is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mptcplab.errors import InputError
-from mptcplab.figure.bars import draw_bars
+from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
 from mptcplab.figure.canvas import png, write
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
-from mptcplab.figure.lines import NAMES, are_numbers, draw_lines
+from mptcplab.figure.lines import NAMES, Figure, are_numbers, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import point_text, short_names, swept_values
+from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.results import RecordedRun, Results
@@ -36,6 +37,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 #: More columns, or more curves in one plot, cannot be told apart.
 _MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
+#: Characters of the note below a figure on an inch of its width.
+_NOTE_CHARACTERS = 16
 #: Inches of a figure with one plot: its height, and its width with as many bars as fit.
 _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 
@@ -44,7 +47,9 @@ _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 class Choice:
     """What the user says about a figure; everything may be left open.
 
-    ``points`` are swept keys with the values to keep. Keys may be given by their full or their short names.
+    ``points`` are swept keys with the values to keep, ``labels`` swept keys with the words that stand for them in the
+    figure. Keys may be given by their full or their short names.
+    :raises InputError: if there is no such kind.
     """
 
     kind: Kind | None = None
@@ -56,6 +61,11 @@ class Choice:
     seed: int | None = None
     panels: tuple[str, ...] = ()
     title: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise InputError(f"there is no kind of figure '{self.kind}'", hint=f"use one of {', '.join(KINDS)}")
 
 
 @dataclass(frozen=True)
@@ -85,28 +95,61 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
     """
+    names = _names(results, choice)
     runs = _kept(results.recorded, choice)
     rows = _of_workload(rows_of(run.result for run in runs), choice)
     kind = choice.kind or _usual_kind(rows, choice)
     if kind != "time" and choice.panels:
         raise InputError("--panels is for figures over time", hint="add --kind time")
     if kind == "time":
-        return _over_time(results, runs, rows, choice)
-    if kind == "cdf":
-        return _distribution(results, runs, rows, choice)
-    return _over_sweep(results, rows, choice, kind)
+        made = _over_time(results, runs, rows, choice, names)
+    elif kind == "cdf":
+        made = _distribution(results, runs, rows, choice, names)
+    else:
+        made = _over_sweep(results, rows, choice, kind, names)
+    only = _only(choice, names)
+    return replace(made, note="\n".join(_wrapped([*([only] if only else []), made.note], made.size[0])))
+
+
+def _names(results: Results, choice: Choice) -> dict[str, str]:
+    """Return the name of each swept key in the figure. :raises InputError: for a label of a key that is not swept."""
+    keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
+    return {**short_names(keys), **{_key(name, keys): text for name, text in choice.labels}}
+
+
+def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
+    """Return the chosen values by swept key. :raises InputError: for a key that is not swept."""
+    found: dict[str, list[str]] = {}
+    for name, value in choice.points:
+        found.setdefault(_key(name, keys), []).append(value)
+    return found
+
+
+def _only(choice: Choice, names: Mapping[str, str]) -> str:
+    """Return which part of the results the points select; "" for all."""
+    wanted = _wanted(choice, list(names))
+    texts = [f"{names[key]} {' or '.join(dict.fromkeys(values))}".strip() for key, values in wanted.items()]
+    return f"only {', '.join(texts)}" if texts else ""
+
+
+def _wrapped(lines: Sequence[str], width: float) -> list[str]:
+    """Break the lines of a note where they are wider than a figure of this width in inches."""
+    broken = (textwrap.wrap(part, int(_NOTE_CHARACTERS * width)) for line in lines for part in line.split("\n"))
+    return [part for parts in broken for part in parts]
+
+
+def _point_text(settings: Mapping[str, str], names: Mapping[str, str]) -> str:
+    return ", ".join(f"{names[key]} {value}".strip() for key, value in settings.items())
 
 
 def _kept(runs: Sequence[RecordedRun], choice: Choice) -> list[RecordedRun]:
     """Return the runs at the chosen points: of several values of a key, any."""
-    keys = dict.fromkeys(key for run in runs for key in run.settings)
-    wanted: dict[str, set[str]] = {}
-    for name, value in choice.points:
-        key = _key(name, list(keys))
+    wanted = _wanted(choice, list(dict.fromkeys(key for run in runs for key in run.settings)))
+    for key, chosen in wanted.items():
         values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
-        if value not in values:
-            raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(values)}")
-        wanted.setdefault(key, set()).add(value)
+        for value in chosen:
+            if value not in values:
+                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(values)}")
     kept = [run for run in runs if all(run.settings.get(key) in values for key, values in wanted.items())]
     if not kept:
         raise InputError("no point has all of these values", hint="leave out a --points")
@@ -154,23 +197,44 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     return METRICS[found]
 
 
-def _over_sweep(results: Results, rows: Sequence[ResultRow], choice: Choice, kind: Kind) -> Drawn:
+def _over_sweep(
+    results: Results, rows: Sequence[ResultRow], choice: Choice, kind: Kind, names: Mapping[str, str]
+) -> Drawn:
     metric = _metric(rows, choice.metric)
     own = [row for row in rows if metric.name in row.metrics]
     keys = list(swept_values(own))
     along = _key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
     by = [_key(name, keys) for name in choice.by] if choice.by else None
-    figure = sweep_figure(_title(results, choice), own, metric, along, by)
+    figure = sweep_figure(_title(results, choice), own, metric, along, by, names)
     _check_curves(len(figure.series))
     draw = draw_lines if kind == "lines" else draw_bars
+    lacking = _lacking(results, figure, choice) if kind == "bars" else ()
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,
         (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
-        f"{metric.noun} by {figure.x_label}" if along else metric.noun,
-        figure.note,
+        f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
+        "\n".join([*_of_workloads(results, own), figure.note, *lacking]),
     )
+
+
+def _of_workloads(results: Results, rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield which workloads are drawn, if that is not all."""
+    shown = dict.fromkeys(row.workload for row in rows)
+    if len(shown) < len({measured.workload for run in results.recorded for measured in run.result.measured}):
+        yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(shown)}"
+
+
+def _lacking(results: Results, figure: Figure, choice: Choice) -> Iterator[str]:
+    """Yield why bars are missing, if some are."""
+    if all(value is not None for series in figure.series for value in series.measured):
+        return
+    points = results.document.get("unavailable", ())
+    wanted = _wanted(choice, list(dict.fromkeys(key for run in results.recorded for key in run.settings)))
+    chosen = [one for one in points if all(one["settings"].get(key) in some for key, some in wanted.items())]
+    reasons = dict.fromkeys(str(one["reason"]) for one in chosen)
+    yield f"{NOT_AVAILABLE}: no value" + (f", since {'; '.join(reasons)}" if reasons else "")
 
 
 def _title(results: Results, choice: Choice) -> str:
@@ -184,7 +248,13 @@ def _check_curves(count: int) -> None:
         )
 
 
-def _over_time(results: Results, runs: Sequence[RecordedRun], rows: Sequence[ResultRow], choice: Choice) -> Drawn:
+def _over_time(
+    results: Results,
+    runs: Sequence[RecordedRun],
+    rows: Sequence[ResultRow],
+    choice: Choice,
+    names: Mapping[str, str],
+) -> Drawn:
     unknown = [panel for panel in choice.panels if panel not in PANELS]
     if unknown:
         raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(PANELS)}")
@@ -195,7 +265,7 @@ def _over_time(results: Results, runs: Sequence[RecordedRun], rows: Sequence[Res
             hint="choose up to four with --points, such as --points KEY=VALUE",
         )
     workload = choice.workload or rows[0].workload
-    columns = tuple(_column(run, workload) for run in chosen)
+    columns = tuple(_column(run, workload, names) for run in chosen)
     seed = chosen[0].result.seed
     figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
     if not figure.shown:
@@ -220,22 +290,28 @@ def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun
     return list(found.values())
 
 
-def _column(run: RecordedRun, workload: str) -> Column:
+def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> Column:
     curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
     events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
-    return Column(point_text(run.settings) or f"seed {run.result.seed}", curves, events)
+    return Column(_point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
 
 
-def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[ResultRow], choice: Choice) -> Drawn:
+def _distribution(
+    results: Results,
+    runs: Sequence[RecordedRun],
+    rows: Sequence[ResultRow],
+    choice: Choice,
+    names: Mapping[str, str],
+) -> Drawn:
     samples: Mapping[str, Sequence[float]]
     if choice.metric is not None:
         metric = _metric(rows, choice.metric)
         label = label_of(metric)
-        samples = {_name(row, rows): row.samples.get(metric.name, ()) for row in rows}
+        samples = {_name(row, rows, names): row.samples.get(metric.name, ()) for row in rows}
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = choice.workload or rows[0].workload
-        samples, label, noun = _items(runs, workload)
+        samples, label, noun = _items(runs, workload, names)
         note, shows = f"{noun} of workload {workload}, of all seeds", f"distribution of the {label.partition(',')[0]}"
     curves = tuple(Sample(name, tuple(values)) for name, values in samples.items() if values)
     if not curves:
@@ -246,12 +322,14 @@ def _distribution(results: Results, runs: Sequence[RecordedRun], rows: Sequence[
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
-def _name(row: ResultRow, rows: Sequence[ResultRow]) -> str:
+def _name(row: ResultRow, rows: Sequence[ResultRow], names: Mapping[str, str]) -> str:
     workload = row.workload if len({one.workload for one in rows}) > 1 else ""
-    return ", ".join(part for part in (point_text(row.settings), workload) if part)
+    return ", ".join(part for part in (_point_text(row.settings, names), workload) if part)
 
 
-def _items(runs: Sequence[RecordedRun], workload: str) -> tuple[dict[str, list[float]], str, str]:
+def _items(
+    runs: Sequence[RecordedRun], workload: str, names: Mapping[str, str]
+) -> tuple[dict[str, list[float]], str, str]:
     """Return the times of each point's items, what they are, and their noun. :raises InputError: without any."""
     found: dict[str, list[float]] = {}
     label = noun = ""
@@ -260,7 +338,7 @@ def _items(runs: Sequence[RecordedRun], workload: str) -> tuple[dict[str, list[f
         if items is None:
             continue
         label, noun = f"{items.time}, {items.unit}", items.noun
-        found.setdefault(point_text(run.settings), []).extend(one.took for one in items.items)
+        found.setdefault(_point_text(run.settings, names), []).extend(one.took for one in items.items)
     if not found:
         raise InputError(
             f"the workload {workload} does not deliver objects, requests or messages one by one",

@@ -62,8 +62,8 @@ class Mark:
 class Figure:
     """The contents of a figure. ``positions`` are labels, spaced by their numbers if all have one with the same unit.
 
-    The vertical axis begins at ``lowest``. With ``named``, positions are names even if they look like numbers, as
-    versions do. ``legend`` says what the series differ in.
+    The vertical axis begins at ``lowest``; with ``signed``, values may be below it. With ``named``, positions are names
+    even if they look like numbers, as versions do. ``legend`` says what the series differ in.
     """
 
     title: str
@@ -76,6 +76,7 @@ class Figure:
     marks: tuple[Mark, ...] = ()
     named: bool = False
     legend: str = ""
+    signed: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,8 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
             )
     label_positions(axes, places, figure.positions)
     _leave_room(axes, places)
-    axes.set_ylim(figure.lowest, figure.lowest + 1.1 * (_largest(figure) - figure.lowest))
+    smallest = _smallest(figure)
+    axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
     _draw_marks(drawing, axes, places, figure)
     title = "\n".join(textwrap.wrap(figure.title, TITLE_WIDTH))
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=6 + _MARK_POINTS * len(figure.marks))
@@ -197,6 +199,13 @@ def _largest(figure: Figure) -> float:
     highs = [value.high for series in figure.series for value in series.measured if value is not None]
     published = [value for series in figure.series for value in series.published if value is not None]
     return max([*highs, *published], default=1.0) or 1.0
+
+
+def _smallest(figure: Figure) -> float:
+    """Return where the vertical axis begins: at the lowest value, but only a signed one can be below the usual zero."""
+    if not figure.signed:
+        return figure.lowest
+    return min([figure.lowest, *(1.1 * one.low for series in figure.series for one in series.measured if one)])
 
 
 def are_numbers(positions: Sequence[str]) -> bool:

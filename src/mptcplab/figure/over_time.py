@@ -71,7 +71,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     panels = drawing.subplots(
         len(shown),
         len(figure.columns),
-        sharex="col",
+        sharex=True,
         sharey="row",
         squeeze=False,
         height_ratios=[_FIRST if number == 0 else _OTHER for number, _ in enumerate(shown)],
@@ -85,13 +85,14 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
                 axes.set_ylabel(PANELS[panel])
-        top = panels[0, across]
-        _mark_events(top, column, letters)
         if len(figure.columns) > 1:
-            top.set_title(column.title, loc="left", fontsize=9.5, pad=16 if letters else 6)
+            panels[0, across].set_title(column.title, loc="left", fontsize=9.5, pad=16 if letters else 6)
         panels[-1, across].set_xlabel("time, s")
+    # What follows needs the ranges of the axes, which all columns determine.
+    for across, column in enumerate(figure.columns):
+        _mark_events(panels[0, across], column, letters)
     for down, panel in enumerate(shown):
-        # After all columns were drawn: a bound ends the automatic choice of the other.
+        # A bound ends the automatic choice of the other.
         if panel not in _WITHOUT_ZERO:
             panels[down, 0].set_ylim(bottom=0)
         _legend(panels[down, -1], [panels[down, across] for across in range(len(figure.columns))], panel)
@@ -114,7 +115,13 @@ def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
 def _names(columns: Sequence[Column], panel: str) -> list[str]:
     """Return the names of a panel's curves in all columns: a curve has the same colour in each."""
     curves = (curve for column in columns for curve in _curves(column.timeline, panel))
-    return sorted(dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves))
+    names = sorted(dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves))
+    return [name for name in names if _label(name, names) == name]
+
+
+def _label(name: str, names: Sequence[str]) -> str:
+    """Return the name of a curve: the only subflow of a path in one column is the first of several in another."""
+    return f"{name} #1" if f"{name} #1" in names else name
 
 
 def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]) -> None:
@@ -132,8 +139,9 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]
             )
     else:
         for line in _curves(timeline, panel):
-            colour, dashes = _style(line.name, names)
-            axes.plot(line.times, line.values, color=colour, linestyle=dashes, linewidth=1.1, label=line.name)
+            label = _label(line.name, names)
+            colour, dashes = _style(label, names)
+            axes.plot(line.times, line.values, color=colour, linestyle=dashes, linewidth=1.1, label=label)
     axes.margins(x=0.01)
     grid(axes)
 
@@ -164,9 +172,11 @@ def _legend(last: Axes, row: Sequence[Axes], panel: str) -> None:
 
 
 def _letters(columns: Sequence[Column]) -> dict[str, str]:
-    """Return a letter for each different event, in the order of time: letters fit above a plot where words do not."""
-    events = sorted({event for column in columns for event in column.events})
-    words = list(dict.fromkeys(text for _, text in events))
+    """Return a letter for each different event, in the order in which readers meet them, column by column.
+
+    Letters fit above a plot where words do not.
+    """
+    words = list(dict.fromkeys(text for column in columns for _, text in sorted(column.events)))
     names = [*string.ascii_lowercase, *(f"{one}{two}" for one in string.ascii_lowercase for two in "123456789")]
     return dict(zip(words, names, strict=False))
 

@@ -29,12 +29,17 @@ def label_of(metric: Metric) -> str:
 
 
 def sweep_figure(
-    title: str, rows: Sequence[ResultRow], metric: Metric, along: str, by: Sequence[str] | None = None
+    title: str,
+    rows: Sequence[ResultRow],
+    metric: Metric,
+    along: str,
+    by: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Figure:
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
-    Without ``by`` these are all other swept keys. Rows without the metric are left out. :raises InputError: if two rows
-    have the same place.
+    Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones. Rows without
+    the metric are left out. :raises InputError: if two rows have the same place.
     """
     own = [row for row in rows if metric.name in row.metrics]
     axes = axes_of(own)
@@ -47,16 +52,18 @@ def sweep_figure(
         if places.setdefault(row.settings.get(along, ""), row) is not row:
             raise _same_place(axes, along, keys)
     positions = tuple(swept_values(own)[along]) if along else ("",)
+    names = {**short_names(list(swept_values(own))), **(labels or {})}
     return Figure(
         title,
-        short_names(list(swept_values(own)))[along] if along else "",
+        names[along] if along else "",
         label_of(metric),
         positions,
         tuple(Series(name, tuple(_value(line, at, metric) for at in positions)) for name, line in series.items()),
         spread_note(own),
         lowest=metric.lowest,
         named=along in NAMES,
-        legend=", ".join(short_names(list(swept_values(own)))[key] for key in keys),
+        legend=", ".join(names[key] for key in keys if names[key]),
+        signed=metric.signed,
     )
 
 

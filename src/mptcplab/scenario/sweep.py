@@ -26,6 +26,7 @@ from typing import Any
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
+from mptcplab.scenario.keys import home
 from mptcplab.scenario.place import KeyPath, Place
 
 _MAX_POINTS = 100_000
@@ -180,10 +181,17 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         whole, leaf = _unquoted_key(key, values)
         hint = f'put the swept key in quotes: "{dotted(whole)}" = {show(leaf)}'
         raise document.error(path, "is a table", hint=hint, kind=Mistake.TYPE)
+    if not isinstance(values, list) and key in _NOT_SWEPT:
+        # TOML gives a line at the end of a file to the table above it.
+        hint = f"`{key}` belongs {home(key)}"
+        raise document.error(path, "is not a swept key", hint=hint, kind=Mistake.UNKNOWN)
     if not isinstance(values, list) or not values:
         example = show([values] if values != [] else ["value", "another value"])
         message = "has no values" if values == [] else "is not a list of values"
-        raise document.error(path, message, hint=f'write for example "{key}" = {example}', kind=Mistake.TYPE)
+        hint = f'write for example "{key}" = {example}'
+        if values != [] and "." not in key and home(key):
+            hint += f", or {key} = {show(values)} {home(key)}, for all points"
+        raise document.error(path, message, hint=hint, kind=Mistake.TYPE)
     pattern = split_key(key)
     if pattern is None:
         raise document.error(path, "is not a key", hint=_KEY_HINT, kind=Mistake.VALUE)

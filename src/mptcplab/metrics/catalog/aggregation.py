@@ -69,6 +69,7 @@ OVER_TCP = Metric(
     higher_is_better=True,
     noun="aggregation benefit over TCP",
     unit="",
+    signed=True,
     definition="from -1. 0: as much as TCP on the best path; 1: the sum of TCP on each path; below 0: less than TCP on "
     "the best path. Only where TCP ran on each path, too",
     source="Paasch et al. 2013, with goodputs of TCP",
@@ -82,6 +83,7 @@ OF_CAPACITY = Metric(
     higher_is_better=True,
     noun="aggregation benefit of capacity",
     unit="",
+    signed=True,
     definition="-1 to 1. 0: as much as the best path can carry; 1: as much as all can; below 0: less than the best",
     source="Paasch et al. 2013, with capacities",
     value=_benefit_of_capacity,

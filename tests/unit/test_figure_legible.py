@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Figures say what they show: bars that cannot be seen, the part of the results, words for keys, legends, letters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.made_results import make_results
+
+from mptcplab.errors import InputError
+from mptcplab.figure.bars import draw_bars
+from mptcplab.figure.canvas import plotting
+from mptcplab.figure.chosen import Choice, drawn
+from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
+from mptcplab.figure.lines import Figure, Series, draw_lines
+from mptcplab.figure.over_time import Column, OverTime, draw_over_time
+from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.results import open_results
+from mptcplab.stats import Interval
+
+BARS = Figure(
+    "t",
+    "x",
+    "outage, s",
+    ("on", "backup", "handover"),
+    (Series("kernel", (Interval(0.0, 0.0, 3), Interval(1.0, 4.0, 3), None)),),
+)
+
+
+def test_bars_that_cannot_be_seen_have_words() -> None:
+    """A zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_bars(BARS, drawing, axes)
+        words = [(one.get_text(), one.xy) for one in axes.texts]
+        whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
+        bottom = axes.get_ylim()[0]
+        plt.close(drawing)
+    assert words == [("0", (0.0, 0.0)), ("n/a", (2.0, 0.0))]
+    assert bottom == 0
+    ends = [float(y) for some in whiskers for segment in some for _, y in segment]
+    assert min(ends) == 0, ends
+    assert max(ends) == 5, ends
+
+
+@pytest.mark.parametrize("draw", [draw_bars, draw_lines])
+def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
+    """An aggregation benefit below zero means that MPTCP was slower than TCP."""
+    one = replace(BARS, signed=True, series=(Series("s", (Interval(-0.2, 0.1, 3), Interval(0.1, 0.3, 3), None)),))
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw(one, drawing, axes)
+        bottom = axes.get_ylim()[0]
+        plt.close(drawing)
+    assert bottom < -0.3
+
+
+MODES = """
+title = "Two lines and a call"
+repeats = 2
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+workloads.other = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.path_manager" = ["kernel", "userspace"]
+sweep."hosts.client.transport.modes.access2" = ["backup", "handover"]
+"""
+
+
+def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
+    make_results(tmp_path / "made", MODES)
+    results = open_results(tmp_path / "made")
+    choice = Choice(
+        workload="bulk",
+        x="access2",
+        points=(("access2", "backup"), ("access2", "handover")),
+        labels=(("access2", "second line"), ("path_manager", "who decides")),
+    )
+    note = " ".join(drawn(results, choice).note.split())
+    assert note.startswith("only second line backup or handover workload bulk bars: 95 %"), note
+    assert "n/a: no value, since hosts.client.transport.modes.access2" in note, note
+    assert "is no mode of the kernel's path manager" in note, note
+    with plotting() as plt:
+        drawing = plt.figure()
+        drawn(results, choice).draw(drawing)
+        (axes,) = drawing.axes
+        words = axes.get_xlabel(), axes.get_legend().get_title().get_text()
+        plt.close(drawing)
+    assert words == ("second line", "who decides")
+    everything = drawn(results, Choice(by=("path_manager",), x="access2", points=(("access2", "backup"),)))
+    assert "workload " not in everything.note, "both are drawn"
+    assert "n/a" not in everything.note, "the points that are not available are not asked for"
+    one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
+    assert "only second line backup" in one.note
+    with pytest.raises(InputError, match="'access9' is not a swept key"):
+        drawn(results, Choice(labels=(("access9", "x"),)))
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InputError, match="no kind of figure 'tme'"):
+        Choice(kind="tme")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["tcp", "protocol mptcp, congestion_control cubic, scheduler default, link1.delay"])
+def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
+    """Twelve long names took three fifths of the figure."""
+    samples = tuple(Sample(f"{name} {number}", (1.0, 2.0 + number)) for number in range(12))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = drawing.subplots()
+        draw_distribution(Distribution("t", "delay, ms", samples), axes)
+        drawing.canvas.draw()
+        width = axes.get_window_extent().width / drawing.bbox.width
+        legend, label = axes.get_legend().get_window_extent(), axes.xaxis.label.get_window_extent()
+        height, bottom = axes.get_window_extent().height / drawing.dpi, legend.y0
+        plt.close(drawing)
+    assert width > 0.55, f"{width:.0%} of the figure"
+    assert height > 2.5, f"{height:.1f} inches"
+    assert bottom >= 0, "it is cut off"
+    assert legend.x0 > axes.bbox.x1 or legend.y1 <= label.y0 + 1, "it is beside the plot, or below its labels"
+
+
+def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> Column:
+    lines = tuple(Line(name, (0.0, end), (1.0, 2.0)) for name in names)
+    return Column(title, Timeline("bulk", (), {}, lines, (), (), 0, 2), events)
+
+
+def test_columns_over_time_agree() -> None:
+    """The same subflow has one name, all columns have one range, and letters come in the order of reading."""
+    figure = OverTime(
+        "t",
+        (
+            _column("a", ("p",), 9.0, ((5.0, "down"), (7.0, "up"))),
+            _column("b", ("p #1", "p #2"), 10.0, ((4.0, "lost"), (7.0, "up"))),
+        ),
+    )
+    assert figure.key == ["a: down; b: up; c: lost"]
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        ranges = [axes.get_xlim() for axes in drawing.axes]
+        lines = {
+            line.get_label(): (line.get_color(), line.get_linestyle()) for axes in drawing.axes for line in axes.lines
+        }
+        plt.close(drawing)
+    assert ranges[0] == ranges[1]
+    assert {"p #1", "p #2"} <= lines.keys()
+    assert "p" not in lines
+    assert lines["p #1"] != lines["p #2"]
