@@ -117,6 +117,7 @@ BEYOND = {
         "radio-free-space-exponent radio-kernel radio-loss-of-direction radio-mtu radio-no-access-point "
         "radio-roam-alone radio-roam-other-network radio-roam-through-unknown radio-roam-through-server "
         "radio-roam-through-twice radio-roam-no-position "
+        "radio-passphrase-missing radio-passphrase-open radio-roam-other-security "
         "radio-no-position radio-position-far radio-position-without-radio radio-rate "
         "radio-two-access-points radio-walk-and-waypoints radio-walk-point radio-walk-speed "
         "radio-waypoints-order radio-waypoints-without-position radio-wifi-table-without-radio"

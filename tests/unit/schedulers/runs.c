@@ -16,21 +16,39 @@ typedef unsigned long long u64;
 #define READ_ONCE(x)	(x)
 #define after64(a, b)	((long long)((b) - (a)) < 0)
 #define before64(a, b)	after64(b, a)
+#define max(a, b)	((a) > (b) ? (a) : (b))
+#define min_t(type, a, b)	((type)(a) < (type)(b) ? (type)(a) : (type)(b))
+#define DIV64_U64_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
+#define TCP_CA_Open	0
+#define TCP_CA_Loss	4
+#define SUBFLOWS	4
 
 struct list_head {
 	struct list_head *next, *prev;
 };
 
+/* Context and socket of a subflow are one here, and its congestion window is its room. */
+#define mptcp_subflow_context	sock
+struct sock {
+	u32 subflow_id;
+	u32 sched_quota;
+	u32 mss_cache;
+	u32 room;
+	int ca_state;
+};
+
 struct mptcp_sock {
 	u64 snd_una;
 	struct list_head sched_runs;
-};
-
-struct sock {
-	u32 subflow_id;
+	struct sock subflows[SUBFLOWS];
 };
 
 #define mptcp_subflow_ctx(ssk)	(ssk)
+#define tcp_sk(ssk)		(ssk)
+#define mptcp_sched_ca_state(subflow)	((subflow)->ca_state)
+#define mptcp_sched_room(subflow)	((subflow)->room)
+#define mptcp_for_each_subflow(msk, subflow)	\
+	for (subflow = (msk)->subflows; subflow < (msk)->subflows + SUBFLOWS; subflow++)
 
 #define list_entry(ptr, type, member) \
 	((type *)((char *)(ptr) - offsetof(type, member)))
@@ -113,6 +131,24 @@ u32 test_left_edge(u64 una, u64 *len)
 {
 	test_msk.snd_una = una;
 	return mptcp_sched_left_edge(&test_msk, len);
+}
+
+/*
+ * What may go onto subflow @on from @seq on, if the subflows in @lost had a timeout and it has room for so many
+ * segments of so many bytes. Return their number, or 0.
+ */
+u32 test_lost(u32 lost, u32 on, u32 room, u32 mss, u64 *seq)
+{
+	struct sock *ssk = &test_msk.subflows[on];
+	u32 id;
+
+	for (id = 0; id < SUBFLOWS; id++) {
+		test_msk.subflows[id].subflow_id = id;
+		test_msk.subflows[id].ca_state = lost & 1U << id ? TCP_CA_Loss : TCP_CA_Open;
+	}
+	ssk->room = room;
+	ssk->mss_cache = mss;
+	return mptcp_sched_lost(&test_msk, ssk, seq) ? ssk->sched_quota : 0;
 }
 
 void test_forget(void)

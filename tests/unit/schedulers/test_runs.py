@@ -42,12 +42,32 @@ class Runs:
         self._library.test_start.argtypes = [c_uint64]
         self._library.test_left_edge.argtypes = [c_uint64, POINTER(c_uint64)]
         self._library.test_left_edge.restype = c_uint32
+        self._library.test_lost.argtypes = [c_uint32] * 4 + [POINTER(c_uint64)]
+        self._library.test_lost.restype = c_uint32
         self._fail_after = c_int.in_dll(self._library, "fail_after")
 
     @property
     def live(self) -> int:
         """Runs that are allocated."""
         return c_int.in_dll(self._library, "live_runs").value
+
+    def lost(
+        self, given: Sequence[tuple[int, int]], lost: set[int], *, room: int, mss: int, at: int
+    ) -> tuple[int, int]:
+        """Return the segments that subflow 0 may repeat from the byte ``at`` on, and the first byte of these.
+
+        ``given`` has the subflow and the number of bytes of each piece of data, in order.
+        """
+        self._library.test_start(START)
+        self._fail_after.value = -1
+        begin = 0
+        for subflow, count in given:
+            self._library.test_note(subflow, (START + begin) % 2**64, count)
+            begin += count
+        seq = c_uint64((START + at) % 2**64)
+        segments = self._library.test_lost(sum(1 << one for one in lost), 0, room, mss, byref(seq))
+        self._library.test_forget()
+        return segments, (seq.value - START) % 2**64
 
     def play(self, steps: Sequence[Step], *, memory: int = -1) -> list[tuple[set[int], list[set[int]]]]:
         """Return the carriers of the left edge after each step: of the list, and as they are, for each byte of the run.
@@ -112,3 +132,25 @@ def test_an_example(runs: Runs) -> None:
     """The slow subflow 2 has the left edge; 1 repeats it; then the next byte is 2's alone."""
     steps = [("send", 2, 3, 0), ("send", 1, 9, 0), ("again", 1, 1, 0), ("acked", 0, 1, 0), ("acked", 0, 2, 0)]
     assert [said for said, _ in runs.play(steps)] == [{2}, {2}, {1, 2}, {2}, {1}]
+
+
+@given(
+    given=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 12)), min_size=1, max_size=12),
+    lost=st.sets(st.integers(1, 3)),
+    room=st.integers(0, 5),
+    mss=st.integers(1, 5),
+    at=st.integers(0, 40),
+)
+def test_what_only_subflows_after_a_timeout_carry_may_be_repeated(
+    runs: Runs, given: list[tuple[int, int]], lost: set[int], room: int, mss: int, at: int
+) -> None:
+    """The first byte from ``at`` on that none but these carry, and as many segments as follow and have room."""
+    carriers = [subflow for subflow, count in given for _ in range(count)]
+    segments, first = runs.lost(given, lost, room=room, mss=mss, at=at)
+    expected = next((byte for byte in range(at, len(carriers)) if carriers[byte] in lost), None)
+    if expected is None or not room:
+        assert segments == 0
+        return
+    assert first == expected
+    end = next((byte for byte in range(first, len(carriers)) if carriers[byte] != carriers[first]), len(carriers))
+    assert segments == min(room, -((first - end) // mss))
