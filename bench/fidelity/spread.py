@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much the lab's own runs differ from seed to seed, and so how many seeds tell whether another side is within 2 %.
+"""The spread of the lab's own runs over seeds, and the number of seeds that show another side to be within 2 %.
 
 It needs no stock kernel, whose runs take a hundred times as long. Assumed is that the other side's runs differ as much,
 have the same mean, and have nothing but the seed in common with the lab's.

@@ -24,7 +24,7 @@ from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.metrics.points import point_text, short_names, swept_values
 from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.results import RecordedRun, Results
@@ -96,7 +96,8 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
     """
     names = _names(results, choice)
-    runs = _kept(results.recorded, choice)
+    wanted = _wanted(choice, list(names))
+    runs = _kept(results.recorded, wanted)
     rows = _of_workload(rows_of(run.result for run in runs), choice)
     kind = choice.kind or _usual_kind(rows, choice)
     if kind != "time" and choice.panels:
@@ -106,8 +107,8 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     elif kind == "cdf":
         made = _distribution(results, runs, rows, choice, names)
     else:
-        made = _over_sweep(results, rows, choice, kind, names)
-    only = _only(choice, names)
+        made = _over_sweep(results, rows, choice, kind, names, wanted)
+    only = _only(wanted, names)
     return replace(made, note="\n".join(_wrapped([*([only] if only else []), made.note], made.size[0])))
 
 
@@ -125,9 +126,8 @@ def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _only(choice: Choice, names: Mapping[str, str]) -> str:
+def _only(wanted: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> str:
     """Return which part of the results the points select; "" for all."""
-    wanted = _wanted(choice, list(names))
     texts = [f"{names[key]} {' or '.join(dict.fromkeys(values))}".strip() for key, values in wanted.items()]
     return f"only {', '.join(texts)}" if texts else ""
 
@@ -138,13 +138,8 @@ def _wrapped(lines: Sequence[str], width: float) -> list[str]:
     return [part for parts in broken for part in parts]
 
 
-def _point_text(settings: Mapping[str, str], names: Mapping[str, str]) -> str:
-    return ", ".join(f"{names[key]} {value}".strip() for key, value in settings.items())
-
-
-def _kept(runs: Sequence[RecordedRun], choice: Choice) -> list[RecordedRun]:
+def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> list[RecordedRun]:
     """Return the runs at the chosen points: of several values of a key, any."""
-    wanted = _wanted(choice, list(dict.fromkeys(key for run in runs for key in run.settings)))
     for key, chosen in wanted.items():
         values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
         for value in chosen:
@@ -198,7 +193,12 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
 
 
 def _over_sweep(
-    results: Results, rows: Sequence[ResultRow], choice: Choice, kind: Kind, names: Mapping[str, str]
+    results: Results,
+    rows: Sequence[ResultRow],
+    choice: Choice,
+    kind: Kind,
+    names: Mapping[str, str],
+    wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
     metric = _metric(rows, choice.metric)
     own = [row for row in rows if metric.name in row.metrics]
@@ -208,7 +208,7 @@ def _over_sweep(
     figure = sweep_figure(_title(results, choice), own, metric, along, by, names)
     _check_curves(len(figure.series))
     draw = draw_lines if kind == "lines" else draw_bars
-    lacking = _lacking(results, figure, choice) if kind == "bars" else ()
+    lacking = _lacking(results, figure, wanted) if kind == "bars" else ()
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,
@@ -226,12 +226,11 @@ def _of_workloads(results: Results, rows: Sequence[ResultRow]) -> Iterator[str]:
         yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(shown)}"
 
 
-def _lacking(results: Results, figure: Figure, choice: Choice) -> Iterator[str]:
+def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield why bars are missing, if some are."""
     if all(value is not None for series in figure.series for value in series.measured):
         return
     points = results.document.get("unavailable", ())
-    wanted = _wanted(choice, list(dict.fromkeys(key for run in results.recorded for key in run.settings)))
     chosen = [one for one in points if all(one["settings"].get(key) in some for key, some in wanted.items())]
     reasons = dict.fromkeys(str(one["reason"]) for one in chosen)
     yield f"{NOT_AVAILABLE}: no value" + (f", since {'; '.join(reasons)}" if reasons else "")
@@ -293,7 +292,7 @@ def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun
 def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> Column:
     curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
     events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
-    return Column(_point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
+    return Column(point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
 
 
 def _distribution(
@@ -324,7 +323,7 @@ def _distribution(
 
 def _name(row: ResultRow, rows: Sequence[ResultRow], names: Mapping[str, str]) -> str:
     workload = row.workload if len({one.workload for one in rows}) > 1 else ""
-    return ", ".join(part for part in (_point_text(row.settings, names), workload) if part)
+    return ", ".join(part for part in (point_text(row.settings, names), workload) if part)
 
 
 def _items(
@@ -338,7 +337,7 @@ def _items(
         if items is None:
             continue
         label, noun = f"{items.time}, {items.unit}", items.noun
-        found.setdefault(_point_text(run.settings, names), []).extend(one.took for one in items.items)
+        found.setdefault(point_text(run.settings, names), []).extend(one.took for one in items.items)
     if not found:
         raise InputError(
             f"the workload {workload} does not deliver objects, requests or messages one by one",

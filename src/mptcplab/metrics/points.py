@@ -20,10 +20,10 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
     return {key: key for key in keys}
 
 
-def point_text(settings: Mapping[str, str]) -> str:
-    """Return the swept keys and values of a point as one line."""
-    names = short_names(list(settings))
-    return ", ".join(f"{names[key]} {value}" for key, value in settings.items())
+def point_text(settings: Mapping[str, str], names: Mapping[str, str] | None = None) -> str:
+    """Return the swept keys and values of a point as one line; with ``names`` in place of the short ones, if any."""
+    shown = names if names is not None else short_names(list(settings))
+    return ", ".join(f"{shown[key]} {value}".strip() for key, value in settings.items())
 
 
 def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:

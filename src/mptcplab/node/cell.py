@@ -41,9 +41,10 @@ class Power(Part):
 
 @dataclass(frozen=True)
 class Cell:
-    """What stations of a cell have in common. ``beacon_tu`` is the beacons' interval in units of 1024 us.
+    """The properties that the stations of a cell have in common.
 
-    ``passphrase`` is that of the network, None of an open one.
+    ``beacon_tu`` is the beacons' interval in units of 1024 us. ``passphrase`` is that of the
+    network, None of an open one.
     """
 
     ssid: str

@@ -79,7 +79,7 @@ class Interval:
 
     @property
     def is_identical(self) -> bool:
-        """Whether several values are identical. Then the interval has no meaning: Student's t needs a spread.
+        """True if several values are identical. Then the interval has no meaning: Student's t needs a spread.
 
         Their runs may be the same run, or differ in everything but this value, as an outage of 0 s.
         """

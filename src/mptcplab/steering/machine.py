@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the daemon needs of this machine's kernel, and how older ones report priorities."""
+"""The daemon's needs of this machine's kernel, and the way in which older ones report priorities."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class Agent:
 
     @property
     def is_asked(self) -> bool:
-        """Whether a question for the clock has no answer yet."""
+        """True while a question for the clock has no answer."""
         return bool(self._asked)
 
     def renew(self) -> None:
