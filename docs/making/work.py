@@ -160,6 +160,7 @@ def adopt(page: Page) -> int:
 def copy_figures(page: Page) -> list[str]:
     """Copy the figures of a page's results to their places, and return the names of those that could not be made."""
     missing = []
+    folder_of(page).mkdir(parents=True, exist_ok=True)
     for target, kind, origin in _FIGURE.findall(page.text):
         place, made = page.file.parent / target, folder_of(page) / origin
         if kind == "by":
@@ -180,9 +181,10 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
     The page and the stamps are written after each block, so that an interruption loses nothing.
     """
     problems = []
-    for name in [block.name for block in page.blocks]:
-        if wanted and not any(name.startswith(one) for one in wanted):
-            continue
+    names = [block.name for block in page.blocks if not wanted or block.name.startswith(tuple(wanted))]
+    if wanted and not names:
+        return []
+    for name in names:
         page = Page(page.file)
         block = next(block for block in page.blocks if block.name == name)
         try:
