@@ -56,8 +56,8 @@ def usable_s(curve: Delivery, episode: Episode) -> float | None:
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
     """Return the longest time in the episode without data, or in which no window had a tenth of the expected rate.
 
-    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. None if data came in
-    pieces before the failure: if a tenth of such windows had less.
+    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. None if data
+    came in pieces before the failure: if a tenth of such windows had less.
     """
     window = max(_OUTAGE_WINDOW_S, 2 * float(np.median(np.diff(curve.times))))
     level = _TRICKLE * episode.expected_bps
@@ -169,8 +169,8 @@ METRICS = (
     _entry(
         name="outage_s",
         noun="outage",
-        definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in each "
-        "half second",
+        definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
+        "each half second",
         value=_outage,
         headline=4,
         axis="outage",
