@@ -24,8 +24,9 @@ from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import point_text, short_names, swept_values
-from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.results import RecordedRun, Results
 
@@ -115,14 +116,14 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 def _names(results: Results, choice: Choice) -> dict[str, str]:
     """Return the name of each swept key in the figure. :raises InputError: for a label of a key that is not swept."""
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
-    return {**short_names(keys), **{_key(name, keys): text for name, text in choice.labels}}
+    return {**short_names(keys), **{swept_key(name, keys): text for name, text in choice.labels}}
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
     """Return the chosen values by swept key. :raises InputError: for a key that is not swept."""
     found: dict[str, list[str]] = {}
     for name, value in choice.points:
-        found.setdefault(_key(name, keys), []).append(value)
+        found.setdefault(swept_key(name, keys), []).append(value)
     return found
 
 
@@ -151,16 +152,6 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
     return kept
 
 
-def _key(name: str, keys: Sequence[str]) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name of none."""
-    short = short_names(list(keys))
-    for key in keys:
-        if name in (key, short[key], key.rpartition(".")[2]):
-            return key
-    names = ", ".join(short.values())
-    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {names}" if names else "nothing is swept here")
-
-
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:
     names = list(dict.fromkeys(row.workload for row in rows))
     if choice.workload is not None and choice.workload not in names:
@@ -172,7 +163,7 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     axes = axes_of(rows)
     if not axes and choice.metric is None and not choice.by:
         return "time"
-    along = _key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
+    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
     return "lines" if along in axes and along not in NAMES and are_numbers(axes[along]) else "bars"
 
 
@@ -182,14 +173,10 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     if name is None:
         about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
         return about if about.headline else METRICS["goodput_mbps"]
-    found = CALLED.get(name, name)
-    nouns = {METRICS[one].noun: one for one in there}
-    found = nouns.get(name, found)
-    if found not in METRICS:
-        raise InputError(f"there is no metric '{name}'", hint=f"these results have {', '.join(there)}")
-    if found not in there:
-        raise InputError(f"no run has the metric {found}", hint=f"these results have {', '.join(there)}")
-    return METRICS[found]
+    found = metric_named(name, there)
+    if found.name not in there:
+        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
+    return found
 
 
 def _over_sweep(
@@ -203,8 +190,8 @@ def _over_sweep(
     metric = _metric(rows, choice.metric)
     own = [row for row in rows if metric.name in row.metrics]
     keys = list(swept_values(own))
-    along = _key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
-    by = [_key(name, keys) for name in choice.by] if choice.by else None
+    along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
+    by = [swept_key(name, keys) for name in choice.by] if choice.by else None
     figure = sweep_figure(_title(results, choice), own, metric, along, by, names)
     _check_curves(len(figure.series))
     draw = draw_lines if kind == "lines" else draw_bars
