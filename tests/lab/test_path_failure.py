@@ -45,3 +45,34 @@ def test_the_out_of_tree_schedulers_do_not_wait_until_the_subflow_is_stale(bench
     outage = _outage_s(bench, scheduler)
     note(f"path failure {scheduler} outage s", outage)
     assert outage < 0.8
+
+
+#: A middlebox on a third path drops SYNs with MP_JOIN, without an answer. The client repeats its SYN after 1, 2, 3, 4,
+#: 5, 7 and 11 s, so that at the failure this SYN's timer has more than 3 s to go.
+UNANSWERED = """
+[links.link3]
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = "50 ms"
+
+[routers.r3.middlebox]
+drop = ["mp_join"]
+
+[[events]]
+at = "7.5 s"
+type = "down"
+link = "link1"
+"""
+
+
+@ALL
+def test_a_join_without_an_answer_delays_no_retransmission(bench: Bench, scheduler: str) -> None:
+    """The timer of the connection waits for the timers of subflows that carry data, not for that of the SYN."""
+    settings = (*FAILURE, "topology.paths=3", "workloads.bulk.duration=13 s", f"transport.scheduler={scheduler}")
+    row = bench.row(LINES + UNANSWERED, *settings)
+    gap, outage = (row.metrics[name].mean for name in ("gap_s", "outage_s"))
+    print(f"{scheduler}: gap {gap:.2f} s, outage {outage:.2f} s, {row.counts}")
+    assert row.counts[0].joins == 1, "the third path's subflow should not be there"
+    assert outage < STALE_S
+    # A subflow's timer has 200 ms and a round trip, 70 ms with a full queue. The connection's may start at its end.
+    assert gap < 0.6
