@@ -4,7 +4,7 @@
 A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
 a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets. ``sum: ``, ``min: `` and ``max: `` are
-over the workloads of each run, and ``Jain's index`` is that of their goodputs.
+over the workloads of each run, and ``Jain's index`` is that of their goodputs. A value in s may be asked for in ms.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     written = f"{_FAIRNESS}: goodput Mbit/s" if column == _FAIRNESS else column
     workload, _, title = written.rpartition(": ")
     if workload in _OVER_WORKLOADS:
-        of_workloads = [_measured(row, _name_of(title))["values"] for row in rows]
+        name, factor = _name_of(title)
+        of_workloads = [[factor * value for value in _measured(row, name)["values"]] for row in rows]
         return _text(mean_interval([_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]))
     wanted = [row for row in rows if not workload or row["workload"] == workload]
     if len(wanted) != 1:
@@ -76,15 +77,20 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
         return (
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
-    found = _measured(row, _name_of(title))
-    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]))
+    name, factor = _name_of(title)
+    found = _measured(row, name)
+    if found is None:
+        return ""
+    half_width = found["ci95_half_width"]
+    return _text(Interval(factor * found["mean"], half_width and factor * half_width, found["n"]))
 
 
-def _name_of(title: str) -> str:
-    """Return the metric with this heading. :raises ValueError: if there is none."""
-    if title not in _TITLES:
+def _name_of(title: str) -> tuple[str, float]:
+    """Return the metric with this heading, and what its values are multiplied by. :raises ValueError: if there is none."""
+    in_seconds = f"{title.removesuffix(' ms')} s"
+    if title not in _TITLES and not (title.endswith(" ms") and in_seconds in _TITLES):
         raise ValueError(f"{title!r} is not a column of a table")
-    return _TITLES[title]
+    return (_TITLES[title], 1.0) if title in _TITLES else (_TITLES[in_seconds], 1e3)
 
 
 def _measured(row: Row, name: str) -> Any:
