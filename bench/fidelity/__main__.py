@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``python -m bench.fidelity``: runs short forms of all scenarios in several engines, and compares them.
 
-It goes on where it ended: a scenario with results is not run again while its form is the same. More seeds only add
-runs. How many a row needs can be seen from how much the lab's own runs differ, before a stock kernel has run.
+It goes on where it ended: a scenario with results is not run again while its form and the side's kernel are the same.
+More seeds only add runs. How many a row needs can be seen from how much the lab's own runs differ, before a stock
+kernel has run.
 """
 
 from __future__ import annotations
@@ -31,17 +32,16 @@ def _report(text: str) -> None:
 
 
 def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool = False) -> None:
-    """Run a form on one side, unless its results with so many ``seeds`` are there, and write ``results.json``.
+    """Run a form on one side, unless its results with this kernel and so many ``seeds`` are there, and write them.
 
     With ``only_refusals``, nothing runs, and only what the engine refuses is written.
     """
     folder = out / name / form.name
     file = folder / "results.json"
-    if _is_measured(file, form, seeds):
-        return
     side, started = sides.SIDES[name], time.monotonic()
     document: dict[str, object] = {
         "form": form.digest,
+        "kernels": [],
         "points": [point.label for point in form.points],
         "changes": form.changes,
         "sized": sorted(form.sized),
@@ -56,9 +56,8 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
     try:
         points = forms.changed(form, side.of)
         runs = forms.runs_of(points[-1:] if side.runs_last_only else points, seeds)
-        if only_refusals and side.engine != "local":
-            prepare_engines(runs, name=side.engine)
-        if only_refusals:
+        document["kernels"] = kernels_of(runs, side.engine)
+        if only_refusals or _is_measured(file, document):
             return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
         found["rows"] += totals(found["rows"], form.flows)
@@ -69,11 +68,22 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
     _write(file, document | found | {"wall_s": time.monotonic() - started})
 
 
-def _is_measured(file: Path, form: Form, seeds: int) -> bool:
+def kernels_of(runs: list[Run], engine: str) -> list[str]:
+    """Return the hashes of the kernels on which an engine executes runs: `local` does it inside the lab's.
+
+    :raises LabError: if the engine refuses them.
+    """
+    engines = prepare_engines(runs, name=sides.SIDES[sides.LAB].engine if engine == "local" else engine)
+    return sorted({engines.of(run).kernel_facts["key"] for run in runs})
+
+
+def _is_measured(file: Path, document: dict[str, Any]) -> bool:
+    """Return whether a file has the results that ``document`` is to have."""
     if not file.exists():
         return False
-    document = json.loads(file.read_text())
-    return document["form"] == form.digest and ("refused" in document or document["seeds"] >= seeds)
+    found = json.loads(file.read_text())
+    same = all(found.get(key) == document[key] for key in ("form", "kernels"))
+    return same and (bool(found.get("refused")) or found["seeds"] >= document["seeds"])
 
 
 def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:

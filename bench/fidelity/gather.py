@@ -29,7 +29,12 @@ _DECIMALS = 4
 
 
 def gathered(names: Collection[str], out: Path) -> dict[str, Any]:
-    """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs."""
+    """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs.
+
+    :raises RuntimeError: if a side has results of several kernels.
+    """
+    for side in {*PAIRS, *PAIRS.values()}:
+        _check_kernels(side, names, out)
     found: dict[str, Any] = {}
     kernels: dict[str, str] = {}
     for name in names:
@@ -39,6 +44,17 @@ def gathered(names: Collection[str], out: Path) -> dict[str, Any]:
     lab = {name: document for name in names if (document := _read(out / LAB / name)) is not None}
     spread = {name: list(spread_of(one, GOODPUT_MARGIN)) for name, one in lab.items() if "refused" not in one}
     return {"kernels": kernels, "scenarios": found, "spread": {name: rows for name, rows in spread.items() if rows}}
+
+
+def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
+    """Check that all results of a side are of the same kernel. :raises RuntimeError: naming those that are not."""
+    by_kernel: dict[str, list[str]] = {}
+    for name in names:
+        for kernel in (_read(out / side / name) or {}).get("kernels", ()):
+            by_kernel.setdefault(kernel, []).append(name)
+    if len(by_kernel) > 1:
+        words = "; ".join(f"{kernel[:12]}: {', '.join(of)}" for kernel, of in by_kernel.items())
+        raise RuntimeError(f"results of {side} are of several kernels ({words}): measure the older ones again")
 
 
 def _form(name: str, out: Path) -> dict[str, Any]:

@@ -189,12 +189,19 @@ def form_table() -> str:
 
 def cause_table() -> str:
     """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
-    lines = [
-        [name, f"{row['a']:#.4g}", f"{row['b']:#.4g}", _cell(row, lambda one: one["percent"]), str(row["n"][0])]
-        for name, rows in document()["causes"].items()
-        for row in rows
-    ]
-    return table_of(["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "n"], lines)
+    lines = []
+    for name, rows in document()["causes"].items():
+        row = next(one for one in rows if one["metric"] == "goodput_mbps")
+        later = next((one for one in rows if one["metric"] == "duration_s"), None)
+        cells = [f"{row['a']:#.4g}", f"{row['b']:#.4g}", _cell(row, lambda one: one["percent"])]
+        lines.append([name, *cells, _later(later) if later else "", str(row["n"][0])])
+    head = ["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "stock 7.2 later, ms", "n"]
+    return table_of(head, lines)
+
+
+def _later(row: _Row) -> str:
+    spread = "" if row["half_width"] is None else f" ± {1000 * row['half_width']:.1f}"
+    return f"{1000 * row['difference']:.1f}{spread}"
 
 
 def spread_table() -> str:

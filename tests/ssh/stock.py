@@ -194,10 +194,7 @@ def _qemu(kernel: StockKernel, name: str, port: int) -> list[str]:
         *("-machine", "pc,usb=off,vmport=off", "-m", _MEMORY, "-accel", "tcg", "-cpu", "max,-cx16"),
         *("-monitor", "stdio", "-serial", f"file:{name}.console", "-serial", f"file:{name}.runs"),
         *("-kernel", str(kernel.image), "-initrd", f"{name}.cpio"),
-        *(
-            "-append",
-            "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog clocksource=hpet no_timer_check rdinit=/init",
-        ),
+        *("-append", _OPTIONS),
         *("-netdev", f"user,id=mgmt,restrict=on,{forwarded}", "-device", "virtio-net-pci,netdev=mgmt"),
     ]
 

@@ -13,7 +13,7 @@ from bench.fidelity import forms, gather, page, sides
 from bench.fidelity.totals import TOGETHER, totals
 
 from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.scenario.load import Point, load
+from mptcplab.scenario.load import Point, Run, load
 
 _HEAD = """
 title = "made"
@@ -180,10 +180,33 @@ def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.
         raise RunInterruptedError("interrupted")
 
     monkeypatch.setattr(command, "_executed", interrupt)
+    monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
     form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
     with pytest.raises(RunInterruptedError):
         command.measured(form, "virtual-7.2", tmp_path, seeds=2)
     assert not (tmp_path / "virtual-7.2").exists()
+
+
+def test_results_of_another_kernel_count_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executed: list[int] = []
+
+    def execute(runs: list[Run], *_: object) -> dict[str, Any]:
+        executed.append(len(runs))
+        return {"rows": [], "failed": []}
+
+    monkeypatch.setattr(command, "_executed", execute)
+    form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
+    for kernel, seeds in (("a", 2), ("a", 2), ("b", 2), ("b", 3), ("b", 2)):
+        monkeypatch.setattr(command, "kernels_of", lambda *_, name=kernel: [name])
+        command.measured(form, "virtual-7.2", tmp_path, seeds=seeds)
+    assert executed == [2, 2, 3]
+
+
+def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
+    _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0], kernels=["a"])
+    _results(tmp_path / "virtual-7.2" / "other", [99.0, 100.0, 101.0], kernels=["b"])
+    with pytest.raises(RuntimeError, match=r"virtual-7.2 are of several kernels \(a: made; b: other\)"):
+        gather.gathered(["made", "other"], tmp_path)
 
 
 @pytest.mark.parametrize(
