@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mptcplab.stats import Interval
+
+if TYPE_CHECKING:
+    from mptcplab.metrics.metric import Metric
+    from mptcplab.metrics.rows import ResultRow
 
 IDENTICAL = "(identical)"
 _SIGNIFICANT = 3
@@ -85,6 +90,12 @@ def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> 
     factors = {name: family[unit] / size for name, size in family.items()}
     name = next((name for name, factor in factors.items() if largest * factor >= 1), list(factors)[-1])
     return Unit(name, factors[name])
+
+
+def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
+    """Return the unit in which the table and the figures of ``rows`` have a metric."""
+    means = (row.metrics[metric.name].mean for row in rows if metric.name in row.metrics)
+    return suited(metric.unit, means, digits=metric.digits)
 
 
 def percent(value: float, half_width: float | None = None) -> str:
