@@ -83,13 +83,17 @@ def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> 
 
     ``unit`` is that of the values. A unit of no known quantity is kept.
     """
-    family = next((family for family in _FAMILIES if unit in family), None)
     largest = max(map(abs, values), default=0.0)
-    if family is None or digits is not None or not largest:
+    found = units(unit)
+    if len(found) == 1 or digits is not None or not largest:
         return Unit(unit, digits=digits)
-    factors = {name: family[unit] / size for name, size in family.items()}
-    name = next((name for name, factor in factors.items() if largest * factor >= 1), list(factors)[-1])
-    return Unit(name, factors[name])
+    return next((one for one in found if largest * one.factor >= 1), found[-1])
+
+
+def units(unit: str) -> list[Unit]:
+    """Return the units of a quantity measured in ``unit``, largest first; only ``unit`` if it has no others."""
+    family = next((family for family in _FAMILIES if unit in family), {unit: 1.0})
+    return [Unit(name, family[unit] / size) for name, size in family.items()]
 
 
 def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
