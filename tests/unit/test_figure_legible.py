@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.unit.made_results import make_results
+from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
@@ -17,10 +18,16 @@ from mptcplab.figure.chosen import Choice, drawn
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, Series, draw_lines
 from mptcplab.figure.over_time import Column, OverTime, draw_over_time
+from mptcplab.figure.sweep import sweep_figure
 from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import unit_of
+from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.stats import Interval
+from mptcplab.workload.outputs import Item, Items
 
+VALUES = (("a", 0.25), ("b", 1.5))
 BARS = Figure(
     "t",
     "x",
@@ -30,17 +37,20 @@ BARS = Figure(
 )
 
 
-def test_bars_that_cannot_be_seen_have_words() -> None:
-    """A zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
+def test_bars_have_their_values_in_words() -> None:
+    """Zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
     with plotting() as plt:
         drawing, axes = plt.subplots()
         draw_bars(BARS, drawing, axes)
         words = [(one.get_text(), one.xy) for one in axes.texts]
+        rotations = {one.get_rotation() for one in axes.texts}
         whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
-        bottom = axes.get_ylim()[0]
+        bottom, top = axes.get_ylim()
         plt.close(drawing)
-    assert words == [("0", (0.0, 0.0)), ("n/a", (2.0, 0.0))]
+    assert words == [("0", (0.0, 0.0)), ("1.00", (1.0, 5.0)), ("n/a", (2.0, 0.0))]
+    assert rotations == {0}
     assert bottom == 0
+    assert top > 5.2, "no room for the words above the whisker"
     ends = [float(y) for some in whiskers for segment in some for _, y in segment]
     assert min(ends) == 0, ends
     assert max(ends) == 5, ends
@@ -56,6 +66,31 @@ def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
         bottom = axes.get_ylim()[0]
         plt.close(drawing)
     assert bottom < -0.3
+
+
+@pytest.mark.parametrize("draw", [draw_bars, draw_lines])
+def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
+    """A mean opinion score of 4.2 had a whisker up to 5.6, and a share of 99 % one above 100 %."""
+    one = replace(
+        BARS, lowest=1.0, highest=4.41, series=(Series("s", (Interval(4.2, 1.4, 3), Interval(1.5, 9.0, 3), None)),)
+    )
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw(one, drawing, axes)
+        whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
+        plt.close(drawing)
+    ends = [round(float(y), 9) for some in whiskers for segment in some for _, y in segment]
+    assert sorted(ends) == [1.0, 2.8, 4.41, 4.41]
+
+
+def test_many_values_stand_upright() -> None:
+    one = replace(BARS, series=tuple(Series(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_bars(one, drawing, axes)
+        rotations = {text.get_rotation() for text in axes.texts}
+        plt.close(drawing)
+    assert rotations == {90}
 
 
 MODES = """
@@ -82,8 +117,21 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     )
     note = " ".join(drawn(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk bars: 95 %"), note
-    assert "n/a: no value, since hosts.client.transport.modes.access2" in note, note
+    assert "n/a: no value, since second line" in note, note
     assert "is no mode of the kernel's path manager" in note, note
+    words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
+    made = drawn(results, words_of_values)
+    note = " ".join(made.note.split())
+    assert note.startswith("only second line backup or only when told workload bulk bars: 95 %"), note
+    assert 'since second line "only when told" is no mode of the kernel' in note, note
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        (axes,) = drawing.axes
+        entries = [text.get_text() for text in axes.get_legend().get_texts()]
+        ticks = [text.get_text() for text in axes.get_xticklabels()]
+        plt.close(drawing)
+    assert (entries, ticks) == (["Linux", "userspace"], ["backup", "only when told"])
     with plotting() as plt:
         drawing = plt.figure()
         drawn(results, choice).draw(drawing)
@@ -96,8 +144,11 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
     one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
     assert "only second line backup" in one.note
-    with pytest.raises(InputError, match="'access9' is not a swept key"):
+    with pytest.raises(InputError, match="'access9' is not a swept key or value") as refused:
         drawn(results, Choice(labels=(("access9", "x"),)))
+    assert refused.value.hint == "use one of path_manager, access2, kernel, backup, userspace, handover"
+    with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
+        drawn(results, Choice(labels=(("backup", "handover"),)))
 
 
 def test_an_unknown_kind_is_refused() -> None:
@@ -123,6 +174,53 @@ def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     assert height > 2.5, f"{height:.1f} inches"
     assert bottom >= 0, "it is cut off"
     assert legend.x0 > axes.bbox.x1 or legend.y1 <= label.y0 + 1, "it is beside the plot, or below its labels"
+
+
+def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_distribution(Distribution("t", "delay, ms", (Sample("a", (3.0, 40.0, 700.0)),), legend="scheduler"), axes)
+        drawing.canvas.draw()
+        low, high = axes.get_xlim()
+        ticks = [tick.label1.get_text() for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+        label, legend = axes.get_xlabel(), axes.get_legend().get_title().get_text()
+        plt.close(drawing)
+    assert label == "delay, ms (logarithmic)"
+    assert ticks == ["5", "10", "20", "50", "100", "200", "500"]
+    assert legend == "scheduler"
+
+
+def test_a_distribution_is_of_the_workload_that_has_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first workload is a bulk transfer; and what the curves have in common is in the legend's title."""
+    make_results(tmp_path / "made", MODES)
+    items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
+    monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"other": items})
+    made = drawn(open_results(tmp_path / "made"), Choice(kind="cdf", points=(("access2", "backup"),)))
+    assert made.note.startswith("only access2 backup\nobjects of workload other")
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        (axes,) = drawing.axes
+        legend, label = axes.get_legend(), axes.get_xlabel()
+        plt.close(drawing)
+    assert label == "completion time, ms"
+    assert [text.get_text() for text in legend.get_texts()] == ["kernel (4)", "userspace (4)"]
+    assert legend.get_title().get_text() == "path_manager"
+
+
+def test_a_figure_has_the_unit_of_the_table() -> None:
+    """Also where it shows a part of the results whose values alone would suit a smaller unit."""
+    rows = [result_row(settings={"x": x}, metrics={**BASIC, "gap_s": Interval(gap, 0.001, 3)}) for x, gap in VALUES]
+    for shown, label in ((rows, "longest gap without data, s"), (rows[:1], "longest gap without data, ms")):
+        figure = sweep_figure("t", shown, METRICS["gap_s"], "x")
+        assert figure.y_label == label
+        (value, *_) = figure.series[0].measured
+        assert value is not None
+        assert value.mean == (0.25 if shown is rows else 250)
+    unit = unit_of(METRICS["gap_s"], rows)
+    assert sweep_figure("t", rows[:1], METRICS["gap_s"], "x", unit=unit).y_label == "longest gap without data, s"
+    heads = result_table("t", rows).columns
+    assert "gap s" in heads
 
 
 def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> Column:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mptcplab.errors import InputError
@@ -14,17 +14,27 @@ from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import CALLED, METRICS
 
 
-def swept_key(name: str, keys: Sequence[str]) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name of none, or of several."""
+def find_key(name: str, keys: Sequence[str]) -> str | None:
+    """Return the swept key with a full or a short name, None if there is none. :raises InputError: if several have it."""
     short = short_names(list(keys))
     exact = [key for key in keys if name in (key, short[key])]
     found = exact or [key for key in keys if name == key.rpartition(".")[2]]
     if len(found) > 1:
         raise InputError(f"'{name}' is the end of several swept keys", hint=f"use one of {', '.join(found)}")
-    if found:
-        return found[0]
-    names = ", ".join(short.values())
-    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {names}" if names else "nothing is swept here")
+    return found[0] if found else None
+
+
+def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
+    """Return the swept key with a full or a short name. :raises InputError: for a name of none, or of several.
+
+    Its hint also has the ``values``, if any of these would do.
+    """
+    found = find_key(name, keys)
+    if found is not None:
+        return found
+    there = ", ".join([*short_names(list(keys)).values(), *values])
+    one = "a swept key or value" if there and values else "a swept key"
+    raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
 def metric_named(name: str, there: Collection[str]) -> Metric:

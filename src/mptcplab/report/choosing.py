@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.values import IDENTICAL
 from mptcplab.report.table import Table
-from mptcplab.report.values import IDENTICAL
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 #: The beginning of a note to which cells refer.

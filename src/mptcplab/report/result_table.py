@@ -12,8 +12,8 @@ from mptcplab.metrics.alike import merged
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
 from mptcplab.report.table import Table
-from mptcplab.report.values import IDENTICAL, Unit, suited
 from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
@@ -122,7 +122,7 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool) -> list[_Column]:
     basic = [_metric(name, rows) for name in BASIC]
     if every or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
-    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, shown) for row in rows))]
+    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, rows, shown) for row in rows))]
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
@@ -133,18 +133,18 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
 
 def _metric(name: str, rows: Sequence[ResultRow]) -> _Column:
     metric = METRICS[name]
-    unit = suited(metric.unit, (row.metrics[name].mean for row in rows if name in row.metrics), digits=metric.digits)
+    unit = unit_of(metric, rows)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
     return _Column(metric.heading_in(unit.name), cells, (name, metric.noun), is_numeric=True)
 
 
-def _all_metrics(row: ResultRow, shown: Sequence[str]) -> str:
-    """Return all metrics in one cell, each with its own unit."""
+def _all_metrics(row: ResultRow, rows: Sequence[ResultRow], shown: Sequence[str]) -> str:
+    """Return all metrics in one cell, each with the unit that it has in all ``rows``."""
     texts = []
     for name in shown:
         if name in row.metrics:
             metric = METRICS[name]
-            unit = suited(metric.unit, [row.metrics[name].mean], digits=metric.digits)
+            unit = unit_of(metric, rows)
             texts.append(f"{metric.noun} {_with_unit(_metric_text(row, name, unit), unit.name)}")
     return ", ".join(texts)
 
