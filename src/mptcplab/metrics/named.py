@@ -15,7 +15,7 @@ from mptcplab.metrics.registry import CALLED, METRICS
 
 
 def find_key(name: str, keys: Sequence[str]) -> str | None:
-    """Return the swept key with a full or a short name, None if there is none. :raises InputError: if several have it."""
+    """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
     short = short_names(list(keys))
     exact = [key for key in keys if name in (key, short[key])]
     found = exact or [key for key in keys if name == key.rpartition(".")[2]]
