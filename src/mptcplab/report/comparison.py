@@ -196,7 +196,7 @@ def _p_text(p: float) -> str:
 def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float, of: str) -> Iterator[str]:
     if not matches:
         yield (
-            "[!] The results have no row in common: no settings and workload are in both. "
+            "[!] The results have no row in common: no settings and workload with this metric are in both. "
             "With --by, keys that are swept together with that key differ, too."
         )
     if any(match.is_tested for match in matches):
