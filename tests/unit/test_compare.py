@@ -97,6 +97,10 @@ def test_other_conditions_are_named(
     text = " ".join(out.split())
     assert "A: kernel 7.2.1-test; virtual time; B: kernel 6.12.1-stock, HZ 250; a clock that counts" in text
     assert "[!] MPTCP was not used alike. links.link1.delay = 2 ms, bulk: A 2 subflows, B no." in text
+    _, out, _ = output(capsys, monkeypatch, a, b, "--metric", "bulk:goodput")
+    assert "[!] MPTCP was not used alike" in out
+    _, out, _ = output(capsys, monkeypatch, a, b, "--metric", "pages:goodput")
+    assert "[!] MPTCP was not used alike" not in out, "it is about another workload"
     _, out, _ = output(capsys, monkeypatch, a, b, "--json")
     document = json.loads(out)
     assert document["b_measured_on"] == ["6.12.1-stock, HZ 250; a clock that counts instructions"]

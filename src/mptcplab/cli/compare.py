@@ -161,12 +161,14 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
         comparison_table(_title(one.pair.metric, a, b, only), [one], tests=tests, margin_percent=margin)
         for one, (_, only) in zip(comparisons, asked, strict=True)
     ]
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second)))
-    return _Found(comparisons, tables, conditions=_conditions(first, second))
+    named = {workload for _, workload in asked if workload is not None}
+    workloads = named if all(workload is not None for _, workload in asked) else None
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second, workloads)))
+    return _Found(comparisons, tables, conditions=_conditions(first, second, workloads))
 
 
-def _conditions(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b)]
+def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
+    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
     return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
 
 

@@ -246,7 +246,8 @@ def _over_time(
             hint="choose up to four with --points, such as --points KEY=VALUE",
         )
     workload = choice.workload or rows[0].workload
-    columns = tuple(_column(run, workload, found.keys) for run in chosen)
+    varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
+    columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
     figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
     if not figure.shown:
@@ -274,7 +275,8 @@ def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun
 def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> Column:
     curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
     events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
-    return Column(point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
+    settings = {key: value for key, value in run.settings.items() if key in names}
+    return Column(point_text(settings, names) or f"seed {run.result.seed}", curves, events)
 
 
 def _distribution(
