@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The cost of the medium: CPU time of a run per frame in the air, boot and association included."""
+"""The cost of the medium: wall time of a run, and CPU time per frame in the air, boot and association included."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -52,10 +53,11 @@ SCENARIOS: Mapping[str, Path] = {
 
 @dataclass(frozen=True)
 class CostRow:
-    """CPU time of one run, and attempts to send a frame."""
+    """Wall time and CPU time of one run, and attempts to send a frame."""
 
     network: str
     virtual_s: float
+    wall_s: float
     cpu_s: float
     attempts: int
     us_per_attempt: float
@@ -64,9 +66,11 @@ class CostRow:
 def measured(name: str, run: Measure) -> CostRow:
     """Run a network of :data:`NETWORKS` for a minute."""
     network = replace(NETWORKS[name](), warm_s=0.0, measured_s=_SECONDS)
+    begin_s = time.monotonic()
     result = run(network, f"cost-{list(NETWORKS).index(name)}")
+    wall_s = time.monotonic() - begin_s
     attempts = sum(int(counters["attempts"]) for counters in result.radios.values())
-    return CostRow(name, _SECONDS, result.cpu_s, attempts, 1e6 * result.cpu_s / attempts)
+    return CostRow(name, _SECONDS, wall_s, result.cpu_s, attempts, 1e6 * result.cpu_s / attempts)
 
 
 def measured_scenario(name: str, folder: Path, *, seed: int) -> CostRow:
@@ -76,15 +80,15 @@ def measured_scenario(name: str, folder: Path, *, seed: int) -> CostRow:
     """
     out = folder / SCENARIOS[name].stem
     settings = ["--set", f"workloads.*.duration={_SECONDS:g} s", "--seed", str(seed), "--fresh", "--out", str(out)]
-    before_s = _cpu_of_children_s()
+    before_s, begin_s = _cpu_of_children_s(), time.monotonic()
     command = [sys.executable, "-m", "mptcplab", "run", str(SCENARIOS[name]), *settings]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)
-    cpu_s = _cpu_of_children_s() - before_s
+    cpu_s, wall_s = _cpu_of_children_s() - before_s, time.monotonic() - begin_s
     (counters,) = out.glob("runs/*/counters/*/medium.json")
     attempts = sum(int(radio["attempts"]) for radio in json.loads(counters.read_text())["radios"].values())
-    return CostRow(name, _SECONDS, cpu_s, attempts, 1e6 * cpu_s / attempts)
+    return CostRow(name, _SECONDS, wall_s, cpu_s, attempts, 1e6 * cpu_s / attempts)
 
 
 def _cpu_of_children_s() -> float:

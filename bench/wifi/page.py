@@ -78,6 +78,7 @@ def cost_table() -> str:
     columns = (
         ("network", "{network}"),
         ("virtual time, s", "{virtual_s:.0f}"),
+        ("wall time, s", "{wall_s:.1f}"),
         ("CPU time, s", "{cpu_s:.1f}"),
         ("frames in the air", "{attempts}"),
         ("CPU time per frame, us", "{us_per_attempt:.0f}"),

@@ -2,9 +2,10 @@
 """Fill tables whose rows come from a folder of results. The page's own head determines the columns.
 
 A column is a swept key under its short name, or a value by its title in the lab's own tables, with the prefix
-``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. ``share of LINK %`` is the payload that went over
-a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets. ``sum: ``, ``min: `` and ``max: `` are
-over the workloads of each run, and ``Jain's index`` is that of their goodputs.
+``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. The title may have another unit of the same
+quantity, ``completion p95 ms``: the values are then in it, with the digits that the lab's own tables have. ``share of
+LINK %`` is the payload that went over a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets.
+``sum: ``, ``min: `` and ``max: `` are over the workloads of each run, and ``Jain's index`` is that of their goodputs.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from docs.making.pages import cells_of, table_of
 
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import Unit, units
 from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval, jain_index, mean_interval
 
-_TITLES = {metric.heading: name for name, metric in METRICS.items()}
+#: The metric of each title, and the unit in which the title has its values.
+_TITLES = {
+    metric.heading_in(unit.name): (name, unit) for name, metric in METRICS.items() for unit in units(metric.unit)
+}
 #: Columns of text, as the sockets showed it, and their names in results.json.
 _SEEN = {"MPTCP in use": "mptcp", "gateway": "gateways"}
 _FAIRNESS = "Jain's index"
@@ -63,8 +68,10 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     written = f"{_FAIRNESS}: goodput Mbit/s" if column == _FAIRNESS else column
     workload, _, title = written.rpartition(": ")
     if workload in _OVER_WORKLOADS:
-        of_workloads = [_measured(row, _name_of(title))["values"] for row in rows]
-        return _text(mean_interval([_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]))
+        name, unit = _asked(title)
+        of_workloads = [_measured(row, name)["values"] for row in rows]
+        of_runs = [_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]
+        return _text(mean_interval(of_runs), unit)
     wanted = [row for row in rows if not workload or row["workload"] == workload]
     if len(wanted) != 1:
         raise ValueError(f"{column!r}: {len(wanted)} workloads, of {len(rows)}")
@@ -76,12 +83,13 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
         return (
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
-    found = _measured(row, _name_of(title))
-    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]))
+    name, unit = _asked(title)
+    found = _measured(row, name)
+    return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]), unit)
 
 
-def _name_of(title: str) -> str:
-    """Return the metric with this heading. :raises ValueError: if there is none."""
+def _asked(title: str) -> tuple[str, Unit]:
+    """Return the metric with this title, and the unit that the title names. :raises ValueError: if there is none."""
     if title not in _TITLES:
         raise ValueError(f"{title!r} is not a column of a table")
     return _TITLES[title]
@@ -91,5 +99,7 @@ def _measured(row: Row, name: str) -> Any:
     return row.get(name) or row["metrics"].get(name)
 
 
-def _text(interval: Interval) -> str:
+def _text(interval: Interval, unit: Unit) -> str:
+    if unit.factor != 1:
+        return unit.interval(interval)
     return number(interval.mean) if interval.half_width is None else interval_text(interval)

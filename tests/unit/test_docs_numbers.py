@@ -199,6 +199,8 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
     head = "| protocol | goodput Mbit/s | gap s | restored s | share of link1 % |\n| --- | ---: | --- | --- | --- |\n"
     made = rows.filled(f"{head}| tcp | 1 | 2 | 3 | 4 |\n", tmp_path)
     assert made == f"{head}| tcp | 94.57 | 1.50 ± 0.25 |  | 100 |\n"
+    in_ms = "| protocol | gap ms | goodput kbit/s |\n| --- | --- | --- |\n"
+    assert rows.filled(f"{in_ms}| tcp | 1 | 2 |\n", tmp_path) == f"{in_ms}| tcp | 1500 ± 250 | 94567 |\n"
     with pytest.raises(ValueError, match="is not a column of a table"):
         rows.filled("| protocol | speed |\n| --- | --- |\n", tmp_path)
 

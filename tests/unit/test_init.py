@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from mptcplab.cli.main import main
+from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.jsonschema import scenario_schema
 from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.load import load
-from mptcplab.scenario.template import KINDS
+from mptcplab.scenario.template import KINDS, parse_path, path_text
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: dict[str, tuple[str, ...]] = {
@@ -126,7 +127,9 @@ def test_says_what_next_and_keeps_what_is_there(
         (("--event", "link1 falls 4 s"), '"falls" is not down or up'),
         (("--event", "link1 down"), '"link1 down" is not an event'),
         (("--event", "link1 down soon"), '"soon"'),
-        (("--event", "link1 down 20 s"), "is too late to have an effect"),
+        (("--event", "link1 down 4 s"), "link1, the only path of TCP, stays down after 4 s: the run could only fail"),
+        (("--event", "link1 down 4 s", "--paths", "1", "--compare", "mptcp"), "every path stays down after 4 s"),
+        (("--event", "link2 down 20 s"), "is too late to have an effect"),
         (("--size", "1 GB", "--duration", "5 s"), "a workload ends by a duration or a size, not both"),
         (("--workload", "iperf3", "--duration", "1.5 s"), '"1.5 s" is not a whole number of seconds'),
         (("--duration", "0 s"), '"0 s" would transfer nothing'),
@@ -154,6 +157,35 @@ def test_place_that_cannot_be_written(
         assert init(monkeypatch, tmp_path / place, "--paths", "1", *force) == 2
         assert "hint: " in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--event", "link1 down 4 s", "--event", "link1 up 5 s"),
+        ("--event", "link1 down 4 s", "--compare", "mptcp"),
+        ("--event", "link2 down 4 s"),
+        ("--event", "link1 down 4 s", "--workload", "transfer", "--size", "1 MB"),
+    ],
+)
+def test_failure_that_a_run_may_survive_is_accepted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    assert init(monkeypatch, "-", *arguments) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["50/10 Mbit/s, 8 ms", "1000/0.5 Mbit/s, 8 ms, 0.1 %", "5/20 Mbit/s", "1 Gbit/s", "lte-2014"]
+)
+def test_path_as_text_is_the_same_path(text: str) -> None:
+    path = parse_path(text)
+    assert parse_path(path_text(path)) == path, path_text(path)
+
+
+def test_comments_name_every_algorithm_of_the_lab() -> None:
+    text = " ".join(line.removeprefix("# ") for line in (GOLDEN / "init-default.toml").read_text().splitlines())
+    for name in congestion_controls() | schedulers():
+        assert re.search(rf"\b{name}\b", text), name
 
 
 _NUMBERS = st.one_of(st.integers(0, 2000).map(str), st.decimals(0, 2000, places=2).map(str))

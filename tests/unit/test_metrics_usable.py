@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.metrics.catalog.usable import Episode, episodes, outage_s, usable_s
-from mptcplab.metrics.delivery import Delivery
+from mptcplab.metrics.delivery import Delivery, gap_s
 from mptcplab.metrics.instants import Instant
 
 _BYTE = 8
@@ -42,9 +43,23 @@ def test_a_trickle_is_an_outage() -> None:
     assert 3 - _ROUNDING_S <= found <= 3 + _SLACK_S, found
 
 
-def test_without_a_low_window_there_is_no_outage() -> None:
+def test_a_short_interruption_is_as_long_as_it_is() -> None:
+    """0.3 s without data are less than a window. They were an outage of zero: no interruption at all."""
     curve = _curve([(10, 1000), (0.3, 0), (5, 400)])
-    assert outage_s(curve, _episode(curve.end_s)) == 0
+    # From the last sample with new data to the next.
+    assert outage_s(curve, _episode(curve.end_s)) == pytest.approx(0.3 + _STEP_S)
+
+
+def test_without_an_interruption_it_is_the_time_between_two_reads() -> None:
+    curve = _curve([(10, 1000), (5, 400)])
+    assert outage_s(curve, _episode(curve.end_s)) == pytest.approx(_STEP_S)
+
+
+def test_an_exact_pause_is_taken_as_it_is() -> None:
+    """A receiver of one connection reports its pauses; that before the failure is none of it."""
+    curve = _curve([(10, 1000), (0.3, 0), (5, 400)])
+    pauses = np.array([[3.0, 3.4], [9.98, 10.31]])
+    assert outage_s(replace(curve, pauses=pauses), _episode(curve.end_s)) == pytest.approx(0.33)
 
 
 def test_two_outages_are_not_one() -> None:
@@ -101,3 +116,6 @@ def test_an_outage_is_as_long_as_the_trickle(tenths: int, percent: int, tens: in
     assert found is not None
     # A window with a trickle of 9 % is low until it has 1/11 of 20 % in it.
     assert seconds - _STEP_S <= found <= seconds + _SLACK_S + 0.5, (seconds, percent, tens, found)
+    gap = gap_s(curve, 10.0, curve.end_s)
+    assert gap is not None
+    assert found >= gap

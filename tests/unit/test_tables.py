@@ -16,12 +16,12 @@ from rich.console import Console
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.values import percent, suited
 from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
 from mptcplab.report.result_table import _with_unit, check_columns, result_table
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
-from mptcplab.report.values import percent, suited
 from mptcplab.results import Results, open_results
 
 
@@ -109,6 +109,22 @@ def test_columns_and_order_are_chosen() -> None:
     assert caught.value.hint == "use one of scheduler, goodput_mbps, note, link, completion_p95_s"
 
 
+def test_chosen_columns_keep_what_tells_rows_apart_and_what_refers_to_notes() -> None:
+    marked = ("(identical): equal values.", "[1] Warning: slow.", "[2] Not available: no such thing.", "Mean.")
+    rows = (("a", "x", "1.00 (identical)", "5.0", "3"), ("a", "y", "2.00", "6.0", "3 [1]"), ("b", "y", "3", "7.0", "3"))
+    table = Table("", ("name", "workload", "late", "s", "n"), rows, keys=2, notes=marked)
+    assert choose(table, ["workload", "s"], None).columns == ("name", "workload", "s", "n")
+    two = table.with_rows([0, 2])
+    assert choose(two, ["workload", "s"], None).columns == ("workload", "s"), "no row is ambiguous, none has a mark"
+    assert choose(two, ["s", "s"], None).columns == ("name", "workload", "s")
+    assert choose(table, ["name", "workload", "s"], None).notes == marked[1:]
+    assert choose(table, ["name", "workload", "late"], None).notes == marked
+    unnamed = Table("", ("", "scheduler"), (("1", "blest"),))
+    with pytest.raises(InputError) as caught:
+        choose(unnamed, [], "%")
+    assert caught.value.hint == "use one of scheduler"
+
+
 def test_a_misspelled_column_is_refused_before_anything_runs() -> None:
     settings = ["transport.protocol"]
     check_columns(["protocol", "goodput", "response_p99_ms", "MPTCP in use", "n"], "-mos", settings)
@@ -128,7 +144,8 @@ def test_any_metric_can_be_a_column(results: Results) -> None:
     rows = [replace(row, metrics={**row.metrics, "sent_mbps": row.goodput_mbps}) for row in results.rows]
     usual, every = result_table("t", rows), result_table("t", rows, every=True)
     assert "sent Mbit/s" not in usual.columns, "it is only in JSON"
-    assert choose(every, ["sent_mbps", "goodput"], None).columns == ("sent Mbit/s", "goodput Mbit/s")
+    shown = choose(every, ["sent_mbps", "goodput"], None).columns
+    assert shown[shown.index("sent Mbit/s") :] == ("sent Mbit/s", "goodput Mbit/s")
 
 
 def _lines(text: str) -> list[dict[str, str]]:

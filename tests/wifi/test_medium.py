@@ -227,9 +227,12 @@ def test_a_station_that_leaves_says_goodbye(run: Measure) -> None:
     assert measured.after["sta0"]["unacked"] == 0
 
 
-def in_lab(kernel: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Run a shell script that begins when the medium of one radio is ready."""
-    (folder / "medium.conf").write_text("radio ap 02:00:00:00:00:01 at 0 0\n")
+AP = "radio ap 02:00:00:00:00:01 at 0 0\n"
+
+
+def in_lab(kernel: str, folder: Path, script: str, radios: str = AP) -> subprocess.CompletedProcess[str]:
+    """Run a shell script that begins when the medium of these radios is ready."""
+    (folder / "medium.conf").write_text(radios)
     medium = f"{radio_program()} /run/out/medium.conf > /run/ready &\nuntil [ -s /run/ready ]; do sleep 0.001; done\n"
     words = ["-m", "mptcplab", "exec", "--kernel", kernel, "--no-stdin", "--out", str(folder), "--", "sh", "-c"]
     command = [sys.executable, *words, medium + script]
@@ -247,4 +250,21 @@ def test_a_kernel_whose_radios_do_not_push_back_is_refused(tmp_path: Path) -> No
     name = "$(ls /sys/class/ieee80211/ap/device/net)"
     done = in_lab("7.2", tmp_path, f"ip link set {name} up; iw dev {name} scan > /run/scan; wait $!; echo status $?")
     assert "radio: the radios of this kernel do not push back: use 7.2-wifi\n" in done.stderr, done
+    assert done.stdout == "status 1\n"
+
+
+def test_rates_of_802_11n_are_refused(tmp_path: Path) -> None:
+    """The driver's radios know them, so that hostapd and a station can agree on them."""
+    script = """
+    device() { ls /sys/class/ieee80211/$1/device/net; }
+    printf '%s\\n' interface=$(device ap) ssid=lab hw_mode=g channel=1 wmm_enabled=1 ieee80211n=1 > /run/ap.conf
+    hostapd -B /run/ap.conf > /run/ap.log
+    ip link set $(device sta) up
+    iw dev $(device sta) connect lab
+    wait $!
+    echo status $?
+    """
+    done = in_lab("7.2-wifi", tmp_path, script, f"{AP}radio sta 02:00:00:00:00:02 at 5 0\n")
+    message = "leave ieee80211n and ieee80211ac out of hostapd's configuration"
+    assert message in done.stderr, done
     assert done.stdout == "status 1\n"

@@ -52,6 +52,9 @@ struct wire_rate {
 
 /* Index and flags of a rate, packed. */
 #define WIRE_FLAGS_BYTES 3
+/* Flags of rates of 802.11n and 802.11ac, whose indices are others. */
+#define MCS 0x008
+#define VHT_MCS 0x100
 
 struct wire_queue {
 	uint8_t queue;
@@ -195,6 +198,15 @@ static struct frame *new_frame(const struct nlmsghdr *message)
 	return frame;
 }
 
+/* Without this, an MCS would be taken for the rate of the band that has its number. */
+static void refuse_mcs(const struct radio *radio, const struct frame *frame)
+{
+	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
+		if (frame->rates[i].flags & (MCS | VHT_MCS))
+			die(EXIT_RUNTIME, "'%s' sends at a rate of 802.11n or later, which the medium does not have: "
+			    "leave ieee80211n and ieee80211ac out of hostapd's configuration", radio->config->name);
+}
+
 static void take_frame(struct medium *medium, const struct nlmsghdr *message)
 {
 	struct radio *radio = sender(medium, message);
@@ -203,6 +215,7 @@ static void take_frame(struct medium *medium, const struct nlmsghdr *message)
 
 	if (!frame)
 		return;
+	refuse_mcs(radio, frame);
 	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
 		attempts += frame->rates[i].count;
 	if (attempts < ARRAY_SIZE(radio->stats.attempts_by_limit))

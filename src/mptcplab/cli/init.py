@@ -15,6 +15,7 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.errors import InputError, reason
+from mptcplab.fields import Protocol
 from mptcplab.scenario import template
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import Answers, EventAnswer
@@ -103,6 +104,8 @@ def init(
         name = template.default_title(paths, protocols) if title is None else template.parse_title(title)
         way = None if direction is None else template.parse_direction(direction, workload)
         events = tuple(template.parse_event(text, len(paths)) for text in happening)
+        if time is not None:
+            template.check_events(events, protocols, len(paths))
         answers = Answers(name, paths, workload, time, amount, protocols, repeats, way, events)
     text = template.compose(answers)
     _check(text)
@@ -131,10 +134,10 @@ def _ask_all() -> Answers:
     click.echo("A few questions. Press Enter to accept a default.", err=True)
     count = int(_ask("How many paths between client and server?", "2", _integer(1, 16)))
     paths: list[template.PathAnswer] = []
-    shown = "100 Mbit/s, 10 ms, 0 %"
+    shown = template.path_text(template.DEFAULT_PATH)
     for number in range(1, count + 1):
         paths.append(_ask(f"Path {number}: rate, one-way delay, loss?", shown, template.parse_path))
-        shown = f"{paths[-1].rate}, {paths[-1].delay}, {paths[-1].loss if paths[-1].loss else '0 %'}"
+        shown = template.path_text(paths[-1])
     kind = _ask(f"Which kind of workload ({', '.join(template.KINDS)})?", "flow", _kind)
     way = None
     if template.KINDS[kind].has("reverse"):
@@ -145,8 +148,10 @@ def _ask_all() -> Answers:
     else:
         time = _ask("For how long?", str(template.DEFAULT_DURATION), lambda text: template.parse_duration(text, kind))
     words = f"What fails, such as '{template.EVENT_EXAMPLE}; link1 up 9 s'?"
-    events = _ask(words, "nothing", lambda text: _events(text, count))
-    protocols = _ask("Which protocols to compare?", "tcp,mptcp", template.parse_protocols)
+    sends = time is not None
+    events = _ask(words, "nothing", lambda text: _events(text, count, sends_until_end=sends))
+    checked = events if sends else ()
+    protocols = _ask("Which protocols to compare?", "tcp,mptcp", lambda text: _protocols(text, checked, count))
     repeats = _ask("How many runs of each, with different seeds?", "3", _integer(1, 10_000))
     title = _ask("Which title?", template.default_title(paths, protocols), template.parse_title)
     return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, way, events)
@@ -184,11 +189,20 @@ def _direction(text: str) -> str:
     raise InputError(f'"{text}" is not a direction', hint=f"use {' or '.join(template.DIRECTIONS)}")
 
 
-def _events(text: str, count: int) -> tuple[EventAnswer, ...]:
+def _events(text: str, count: int, *, sends_until_end: bool) -> tuple[EventAnswer, ...]:
     """Parse events that are separated by semicolons."""
     if text.strip().lower() in ("", "nothing"):
         return ()
-    return tuple(template.parse_event(part, count) for part in text.split(";"))
+    events = tuple(template.parse_event(part, count) for part in text.split(";"))
+    if sends_until_end:
+        template.check_events(events, ("mptcp",), count)  # which protocols is asked later
+    return events
+
+
+def _protocols(text: str, events: tuple[EventAnswer, ...], count: int) -> tuple[Protocol, ...]:
+    protocols = template.parse_protocols(text)
+    template.check_events(events, protocols, count)
+    return protocols
 
 
 def _kind(text: str) -> str:

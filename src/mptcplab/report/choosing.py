@@ -9,32 +9,82 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.values import IDENTICAL
 from mptcplab.report.table import Table
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+#: The beginning of a note to which cells refer.
+_MARK = re.compile(r"\[\d+\]")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     """Return the table with the named columns, in the order of the column ``sort``; ``-NAME`` is descending.
 
-    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON.
+    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON. Columns without
+    which the rows could not be told apart come first, and those that refer to notes last, even if they are not named.
     :raises InputError: for a name of no column.
     """
     if sort is not None:
         table = table.with_rows(_order(table, _place(table, sort.removeprefix("-")), descending=sort.startswith("-")))
-    return table.with_columns([_place(table, name) for name in columns]) if columns else table
+    if not columns:
+        return table
+    places = list(dict.fromkeys(_place(table, name) for name in columns))
+    places = [*_lacking_keys(table, places), *places]
+    return _without_idle_notes(table.with_columns([*places, *_referring(table, places)]))
 
 
-def _place(table: Table, name: str) -> int:
+def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
+    """Return tables of one result, each that has the column ``sort`` in its order.
+
+    :raises InputError: if none has it.
+    """
+    if sort is None:
+        return list(tables)
+    found = [_find(table, sort.removeprefix("-")) is not None for table in tables]
+    if not any(found):
+        _place(tables[0], sort.removeprefix("-"))
+    return [choose(table, (), sort) if has else table for table, has in zip(tables, found, strict=True)]
+
+
+def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
+    """Return the columns of keys that have to be added: none if those in ``places`` tell the rows apart."""
+    chosen = [place for place in places if place < table.keys]
+    if len({tuple(row[place] for place in chosen) for row in table.rows}) == len(table.rows):
+        return []
+    others = [place for place in range(table.keys) if place not in places]
+    return [place for place in others if len({row[place] for row in table.rows}) > 1]
+
+
+def _referring(table: Table, places: Sequence[int]) -> list[int]:
+    """Return the other columns that refer to notes: a warning has to stay beside its row."""
+    others = [place for place in range(len(table.columns)) if place not in places]
+    marks = [mark[0] for note in table.notes if (mark := _MARK.match(note))]
+    return [place for place in others if any(mark in row[place] for row in table.rows for mark in marks)]
+
+
+def _without_idle_notes(table: Table) -> Table:
+    """Return the table without the note about a word that none of its cells has."""
+    if any(IDENTICAL in cell for row in table.rows for cell in row):
+        return table
+    return replace(table, notes=tuple(note for note in table.notes if not note.startswith(IDENTICAL)))
+
+
+def _find(table: Table, name: str) -> int | None:
     names = table.names or ((),) * len(table.columns)
     for place, (head, others) in enumerate(zip(table.columns, names, strict=True)):
         if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
             return place
-    heads = ", ".join(
-        dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
-    )
-    raise InputError(f"the table has no column '{name}'", hint=f"use one of {heads}")
+    return None
+
+
+def _place(table: Table, name: str) -> int:
+    place = _find(table, name)
+    if place is not None:
+        return place
+    names = table.names or ((),) * len(table.columns)
+    heads = dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
+    raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 
 
 def _order(table: Table, place: int, *, descending: bool) -> list[int]:

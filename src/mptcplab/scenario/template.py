@@ -8,8 +8,10 @@ and name alternatives.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from mptcplab.errors import InputError
 from mptcplab.fields import Line as TitleLine
 from mptcplab.fields import Protocol
+from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.scenario.document import name_hint, show
 from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.links import DirectionSettings
@@ -33,6 +36,9 @@ EVENT_EXAMPLE = "link1 down 4 s"
 _EVENT = re.compile(r"(?P<link>\S+)\s+(?P<type>\S+)\s+(?:at\s+)?(?P<at>.+)")
 _EVENT_TYPES = ("down", "up")
 _MAX_PATHS = 16
+_COMMENT_WIDTH = 110
+#: How long after its failure a link returns in a hint.
+_RETURN_AFTER = Duration(10**9)
 #: Up to this total rate, the data that arrives in 5 ms is far less than a receive buffer.
 _MAX_QUANTUM_RATE = Rate(2 * 10**9)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
@@ -110,6 +116,17 @@ def parse_path(text: str) -> PathAnswer:
     return answer
 
 
+def path_text(path: PathAnswer) -> str:
+    """Return the text that :func:`parse_path` reads as ``path``."""
+    if path.preset:
+        return path.preset
+    rate = f"{path.rate}"
+    if path.uplink is not None:
+        unit = str(path.uplink).split()[1]  # both rates are written in one unit
+        rate = f"{Decimal(int(path.rate)) / Rate.units[unit]:f}/{path.uplink}"
+    return f"{rate}, {path.delay}, {path.loss if path.loss else '0 %'}"
+
+
 def _quantity(kind: Any, part: str, hint: str) -> Any:
     try:
         return kind.parse(part)
@@ -129,6 +146,23 @@ def parse_event(text: str, count: int) -> EventAnswer:
     if found["type"] not in _EVENT_TYPES:
         raise InputError(f"{show(found['type'])} is not down or up", hint="docs/events.md has all other events")
     return EventAnswer(found["link"], found["type"], Duration(_quantity(Duration, found["at"], hint)))
+
+
+def check_events(events: Sequence[EventAnswer], protocols: Sequence[Protocol], count: int) -> None:
+    """Refuse events after which each path of a workload that sends until its end stays down: TCP's only one is link1.
+
+    Such a run can only fail: the last data does not arrive. :raises InputError: for the first protocol.
+    """
+    last = {event.link: event for event in sorted(events, key=lambda event: event.at)}
+    down = {link for link, event in last.items() if event.type == "down"}
+    for protocol in protocols:
+        links = {f"link{number}" for number in range(1, count + 1)} if protocol == "mptcp" else {"link1"}
+        if links <= down:
+            at = max(last[link].at for link in links)
+            which, one = ("link1, the only path of TCP,", "it") if protocol == "tcp" else ("every path", "one")
+            others = ", fail another link, or leave out tcp" if protocol == "tcp" and count > 1 else ""
+            hint = f'let {one} return, like "link1 up {Duration(at + _RETURN_AFTER)}"{others}'
+            raise InputError(f"{which} stays down after {at}: the run could only fail", hint=hint)
 
 
 def parse_direction(text: str, kind: str) -> Direction:
@@ -313,9 +347,12 @@ def _sweep(answers: Answers) -> list[str]:
     chosen = ", ".join(f'"{protocol}"' for protocol in answers.protocols)
     transport = [
         "# The transport of both hosts. Missing keys keep the kernel's defaults.",
+        *_comment(f"Congestion controls: {', '.join(sorted(congestion_controls()))}."),
+        *_comment(f"Schedulers of MPTCP: {', '.join(sorted(schedulers()))}."),
         "[transport]",
         *([f"protocol = {chosen}"] if len(answers.protocols) == 1 else []),
-        '# congestion_control = "cubic" # or reno, bbr, westwood, vegas, veno, illinois, dctcp',
+        '# congestion_control = "cubic"',
+        '# scheduler = "default"',
     ]
     sweep = [
         "# Each line below is an axis: all combinations are run.",
@@ -325,6 +362,10 @@ def _sweep(answers: Answers) -> list[str]:
         *_each_alone(answers),
     ]
     return ["\n".join(transport), "\n".join(sweep)]
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, _COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# ")
 
 
 def _each_alone(answers: Answers) -> Iterator[str]:

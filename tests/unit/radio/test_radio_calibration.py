@@ -86,3 +86,10 @@ def test_the_knee_is_where_the_study_has_it() -> None:
     near, knee = rows[min(rows)]["goodput_mbps"], rows[KNEE_M]["goodput_mbps"]
     assert KNEE_BOUND * near < knee < near
     assert rows[COLLAPSE_M]["goodput_mbps"] <= COLLAPSE_BOUND * knee
+
+
+@pytest.mark.parametrize("row", MEASURED["cost"] + MEASURED["scenarios"], ids=lambda row: row["network"])
+def test_a_minute_takes_less_than_half_a_minute_of_wall_time(row: dict[str, Any]) -> None:
+    """Required is a minute, for nine stations at two access points. Half of it is room for a slower machine."""
+    assert row["virtual_s"] == 60
+    assert row["wall_s"] < 30

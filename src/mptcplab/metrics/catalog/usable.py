@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mptcplab.metrics.catalog.aggregation import path_capacities
-from mptcplab.metrics.delivery import BEFORE_S, WINDOW_S, Delivery, Numbers, delivery, earlier_rate, recovery_s
+from mptcplab.metrics.delivery import (
+    BEFORE_S,
+    WINDOW_S,
+    Delivery,
+    Numbers,
+    delivery,
+    earlier_rate,
+    gap_s,
+    recovery_s,
+)
 from mptcplab.metrics.instants import Instant, changes_shape, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
@@ -45,9 +54,10 @@ def usable_s(curve: Delivery, episode: Episode) -> float | None:
 
 
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
-    """Return the longest time in the episode in which no window had a tenth of the expected rate, in s.
+    """Return the longest time in the episode without data, or in which no window had a tenth of the expected rate.
 
-    It is 0 if there is none. None if data came in pieces before the failure: if a tenth of such windows had less.
+    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. None if data
+    came in pieces before the failure: if a tenth of such windows had less.
     """
     window = max(_OUTAGE_WINDOW_S, 2 * float(np.median(np.diff(curve.times))))
     level = _TRICKLE * episode.expected_bps
@@ -55,7 +65,9 @@ def outage_s(curve: Delivery, episode: Episode) -> float | None:
     before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, level)
     if len(before) and float(before.mean()) > _PIECES:
         return None
-    return _longest_below(curve, begin - window, episode.until_s, window, level)
+    trickle = _longest_below(curve, begin - window, episode.until_s, window, level)
+    gap = gap_s(curve, begin, episode.until_s)
+    return trickle if gap is None else max(trickle, gap)
 
 
 def _begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:
@@ -158,7 +170,8 @@ METRICS = (
     _entry(
         name="outage_s",
         noun="outage",
-        definition="the longest time after a failure with less than a tenth of the rate to expect, or nothing",
+        definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
+        "each half second",
         value=_outage,
         headline=4,
         axis="outage",

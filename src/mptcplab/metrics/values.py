@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mptcplab.stats import Interval
+
+if TYPE_CHECKING:
+    from mptcplab.metrics.metric import Metric
+    from mptcplab.metrics.rows import ResultRow
 
 IDENTICAL = "(identical)"
 _SIGNIFICANT = 3
@@ -78,13 +83,23 @@ def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> 
 
     ``unit`` is that of the values. A unit of no known quantity is kept.
     """
-    family = next((family for family in _FAMILIES if unit in family), None)
     largest = max(map(abs, values), default=0.0)
-    if family is None or digits is not None or not largest:
+    found = units(unit)
+    if len(found) == 1 or digits is not None or not largest:
         return Unit(unit, digits=digits)
-    factors = {name: family[unit] / size for name, size in family.items()}
-    name = next((name for name, factor in factors.items() if largest * factor >= 1), list(factors)[-1])
-    return Unit(name, factors[name])
+    return next((one for one in found if largest * one.factor >= 1), found[-1])
+
+
+def units(unit: str) -> list[Unit]:
+    """Return the units of a quantity measured in ``unit``, largest first; only ``unit`` if it has no others."""
+    family = next((family for family in _FAMILIES if unit in family), {unit: 1.0})
+    return [Unit(name, family[unit] / size) for name, size in family.items()]
+
+
+def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
+    """Return the unit in which the table and the figures of ``rows`` have a metric."""
+    means = (row.metrics[metric.name].mean for row in rows if metric.name in row.metrics)
+    return suited(metric.unit, means, digits=metric.digits)
 
 
 def percent(value: float, half_width: float | None = None) -> str:
